@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# BPF objects: compiled by clang-19, embedded in C++ through a bpftool skeleton.
+include_guard(GLOBAL)
+
+find_program(MRC_BPF_CLANG NAMES clang-19 REQUIRED)
+find_program(MRC_BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libbpf REQUIRED IMPORTED_TARGET libbpf)
+
+# The multiarch folder holds asm/types.h; a BPF target has no default for it.
+execute_process(COMMAND ${CMAKE_C_COMPILER} -print-multiarch OUTPUT_VARIABLE mrc_multiarch OUTPUT_STRIP_TRAILING_WHITESPACE)
+
+# mrc_add_bpf(NAME): compiles NAME.bpf.c to NAME.bpf.o and writes NAME.skel.h; link mrc_bpf_NAME to include it.
+function(mrc_add_bpf name)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${name}.bpf.c)
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
+  set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${name}.skel.h)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${MRC_BPF_CLANG} -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter
+            -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/bpf -isystem /usr/include/${mrc_multiarch}
+            -MD -MF ${object}.d -c ${source} -o ${object}
+    DEPENDS ${source}
+    DEPFILE ${object}.d
+    COMMENT "BPF ${name}")
+  add_custom_command(
+    OUTPUT ${skeleton}
+    COMMAND ${MRC_BPFTOOL} gen skeleton ${object} name ${name}_bpf > ${skeleton}
+    DEPENDS ${object}
+    COMMENT "skeleton ${name}")
+  add_custom_target(bpf_${name} DEPENDS ${skeleton})
+  add_library(mrc_bpf_${name} INTERFACE)
+  add_dependencies(mrc_bpf_${name} bpf_${name})
+  # Generated code: system include, so that it is held to its own generator's warnings only.
+  target_include_directories(mrc_bpf_${name} SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR})
+  target_link_libraries(mrc_bpf_${name} INTERFACE PkgConfig::libbpf)
+endfunction()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every target of the project is declared, so that flags, warnings and test properties live in one place.
+include_guard(GLOBAL)
+
+add_library(mrc_flags INTERFACE)
+target_compile_options(mrc_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror
+                                           $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
+target_include_directories(mrc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/agent)
+if(MRC_SANITIZE)
+  target_compile_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE})
+endif()
+
+# mrc_add_library(NAME SOURCES … [DEPENDS …]): a static library of one agent/ folder.
+function(mrc_add_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC mrc_flags ${arg_DEPENDS})
+endfunction()
+
+# mrc_add_tool(NAME SOURCES … [DEPENDS …]): an executable in build/bin.
+function(mrc_add_tool name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS})
+endfunction()
+
+# mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [TIMEOUT s]) declares a GoogleTest executable, or with
+# mrc_add_test(NAME KIND COMMAND … [TIMEOUT s]) any command, as one test of a kind:
+# unit (no root, seconds), sim (simulated time), bpf (root, BPF_PROG_TEST_RUN), e2e (root, lab), vm, fuzz, perf.
+# Kinds that share the machine's namespaces, CPUs or pins run alone.
+function(mrc_add_test name kind)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
+  set(kinds unit sim bpf e2e vm fuzz perf)
+  if(NOT kind IN_LIST kinds)
+    message(FATAL_ERROR "test ${name}: kind '${kind}' is none of: ${kinds}")
+  endif()
+  if(arg_SOURCES)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
+    target_compile_definitions(${name} PRIVATE MRC_SOURCE_DIR="${CMAKE_SOURCE_DIR}" MRC_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    set(arg_COMMAND $<TARGET_FILE:${name}>)
+  endif()
+  add_test(NAME ${kind}.${name} COMMAND ${arg_COMMAND})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set_tests_properties(${kind}.${name} PROPERTIES LABELS ${kind} TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
+                       ENVIRONMENT "MRC_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(NOT kind MATCHES "^(unit|sim)$")
+    set_tests_properties(${kind}.${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
