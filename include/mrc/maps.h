@@ -133,9 +133,11 @@ enum mrc_path_state {
 };
 
 struct mrc_path {
-    struct mrc_ip destination; /* outer destination: the carrier, expanded */
-    __u32 state;               /* enum mrc_path_state */
-    __u32 group;               /* path group: which remote T0 */
+    struct mrc_ip carrier; /* uSIDs up to the remote T0; the destination host's own uSID goes to place host_usid_at */
+    __u16 state;           /* enum mrc_path_state */
+    __u8 host_usid_at;
+    __u8 reserved;
+    __u32 group; /* path group: which remote T0 */
     __u8 plane;
     __u8 port; /* row of `ports`; equal to plane today */
     __u16 uplink;
@@ -254,7 +256,9 @@ struct mrc_push_slot {
     __u8 hop_limit;
     __u8 next_header; /* 41 or 4 */
     __u8 reserved;
-    __u8 inner[MRC_PUSH_SLOT_BYTES - 16];
+    __u16 host_usid; /* of the destination, see mrc_path_destination */
+    __u16 reserved2;
+    __u8 inner[MRC_PUSH_SLOT_BYTES - 20];
 };
 
 struct mrc_push_ring {
