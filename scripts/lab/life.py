@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`up` and `down`: a lab's whole life. A lab whose `up` fails or is interrupted removes itself."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from . import config_files, impairments, kernel_switch, namespaces, processes
+from .errors import lab_error
+from .state import lab_directory, lab_state, running_prefixes
+from .topology import fabric
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class interrupted(Exception):
+    """A signal asked `up` to stop."""
+
+
+def require_root():
+    if os.geteuid() != 0:
+        raise lab_error("a lab needs root, for namespaces and BPF; run this as root")
+
+
+def up(options, prefix, with_hosts):
+    """Builds a lab; returns its state and how many seconds it took."""
+    require_root()
+    started = time.monotonic()
+    shape = fabric(options)
+    nodes = _daemon_nodes(shape, with_hosts)
+    with _take_prefix(prefix) as directory:
+        state = lab_state(directory.prefix, options)
+        for number in SIGNALS:
+            signal.signal(number, _interrupt)
+        try:
+            directory.save(state)
+            _build(directory, state, shape, nodes)
+        except BaseException as error:
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
+            _tear_down(directory)
+            if isinstance(error, interrupted):
+                raise lab_error(f"interrupted by {error}; lab {directory.prefix} was removed") from error
+            raise
+    return state, time.monotonic() - started
+
+
+def _interrupt(number, _frame):
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    raise interrupted(signal.Signals(number).name)
+
+
+def _daemon_nodes(shape, with_hosts):
+    """The nodes that get a daemon; checked before anything is built."""
+    nodes = []
+    # Without its daemons a kernel fabric still forwards, only without impairments.
+    if with_hosts or shape.options.switch == "xdp" or processes.has_binary("mrc-switch"):
+        processes.binary("mrc-switch")
+        nodes += shape.switches
+    if with_hosts:
+        processes.binary("mrcd")
+        nodes += shape.hosts
+    elif shape.options.impairments and not nodes:
+        processes.binary("mrc-switch")
+    return nodes
+
+
+def _take_prefix(prefix):
+    """A new lab directory: of this name, or of the first free one of mrc0, mrc1, …"""
+    number = 0
+    while True:
+        candidate = prefix or f"mrc{number}"
+        directory = lab_directory(candidate)
+        left = namespaces.existing(candidate)
+        if not left and directory.create():
+            return directory
+        if prefix:
+            what = "exists already" if prefix in running_prefixes() else f"has left {left[0]} behind"
+            raise lab_error(f"lab {prefix} {what}; remove it with: mrc-lab down --prefix {prefix}")
+        number += 1
+
+
+def _build(directory, state, shape, nodes):
+    runner = namespaces.namespace_runner(directory)
+    config_files.write_configs(directory, shape)
+    namespaces.create_namespaces(runner, shape)
+    namespaces.create_links(runner, shape)
+    kernel = state.options.switch == "kernel"
+    namespaces.configure_nodes(runner, shape, kernel_switch.commands if kernel else lambda node: [])
+    if nodes:
+        _mount_bpffs()
+        (processes.BPF_PINS / directory.prefix).mkdir(parents=True, exist_ok=True)
+    # Switches before hosts: a host finds its ports usable only once they lead somewhere.
+    for group in (shape.switches, shape.hosts):
+        processes.start_daemons(directory, state, shape, [node for node in nodes if node in group])
+    links = []
+    for a, b, values in state.options.impairments:
+        link = shape.link(a, b)
+        links.append(link)
+        for end in impairments.switch_ends(shape, link):
+            state.impairments[end.key] = values
+    impairments.apply(state, shape, links)
+    state.phase = "up"
+    directory.save(state)
+
+
+def _mount_bpffs():
+    mounts = open("/proc/self/mounts", encoding="utf-8").read().splitlines()
+    if any(line.split()[1:3] == ["/sys/fs/bpf", "bpf"] for line in mounts):
+        return
+    done = subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], text=True, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise lab_error(f"cannot mount /sys/fs/bpf: {done.stderr.strip()}")
+
+
+def down(prefix):
+    """Removes everything of a lab, however little of it is there; returns whether there was anything."""
+    require_root()
+    with lab_directory(prefix) as directory:
+        there = directory.lock() or bool(namespaces.existing(prefix))
+        _tear_down(directory)
+    return there
+
+
+def _tear_down(directory):
+    prefix = directory.prefix
+    processes.end_processes(prefix, directory.path)
+    namespaces.remove_namespaces(namespaces.namespace_runner(directory))
+    shutil.rmtree(processes.BPF_PINS / prefix, ignore_errors=True)
+    instance = re.compile(re.escape(prefix) + r"-h\d+")
+    for parent in (processes.BPF_PINS, processes.RUN_DIRECTORY):
+        for name in os.listdir(parent) if parent.is_dir() else []:
+            if instance.fullmatch(name):
+                shutil.rmtree(parent / name, ignore_errors=True)
+    directory.remove()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Network namespaces and what is set up inside them, by as few processes as possible.
+
+`nsenter --net` and not `ip netns exec`: the latter mounts a fresh /sys, which hides /sys/fs/bpf.
+"""
+
+import concurrent.futures
+import pathlib
+import subprocess
+
+from .errors import lab_error
+from .topology import owns_namespace
+
+NETNS = pathlib.Path("/run/netns")
+PARALLEL = 8
+
+# No duplicate address detection, generated addresses or solicitations: the lab's own packets are all there are,
+# and every address works at once.
+QUIET = {
+    "accept_dad": 0,
+    "accept_ra": 0,
+    "addr_gen_mode": 1,
+    "autoconf": 0,
+    "dad_transmits": 0,
+    "router_solicitations": 0,
+    "seg6_enabled": 1,
+}
+
+
+def name_of(prefix, node):
+    return f"{prefix}-{node}"
+
+
+def path_of(prefix, node):
+    return NETNS / name_of(prefix, node)
+
+
+def enter(prefix, node, argv):
+    """The command line that runs argv inside a node."""
+    return ["nsenter", f"--net={path_of(prefix, node)}", "--", *argv]
+
+
+def existing(prefix):
+    """The names of this lab's namespaces, whether or not a state file knows them."""
+    try:
+        names = [entry.name for entry in NETNS.iterdir()]
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in names if owns_namespace(prefix, name))
+
+
+class namespace_runner:
+    """Runs commands for one lab; they inherit the lab's lock, see state.py."""
+
+    def __init__(self, directory):
+        self.prefix = directory.prefix
+        self.lock_fd = directory.lock_fd
+
+    def run(self, argv, text, what):
+        fds = () if self.lock_fd is None else (self.lock_fd,)
+        done = subprocess.run(argv, input=text, text=True, capture_output=True, pass_fds=fds, check=False)
+        if done.returncode != 0:
+            raise lab_error(f"{what} failed: {(done.stderr or done.stdout).strip()}")
+
+    def batch(self, lines):
+        """`ip` commands outside of the namespaces, in one process."""
+        self.run(["ip", "-batch", "-"], "\n".join(lines) + "\n", "ip -batch")
+
+    def script(self, node, lines):
+        """A shell script inside a node."""
+        text = "set -e\n" + "\n".join(lines) + "\n"
+        self.run(enter(self.prefix, node, ["sh", "-s"]), text, f"setting up {node}")
+
+    def scripts(self, by_node):
+        with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
+            for done in [pool.submit(self.script, node, lines) for node, lines in by_node.items()]:
+                done.result()
+
+
+def sysctl_lines(settings):
+    """Shell lines for a namespace that has no device yet but lo: later devices take them over from `default`."""
+    return [f"echo {value} >/proc/sys/net/ipv6/conf/{scope}/{key}" for key, value in settings.items()
+            for scope in ("all", "default")]
+
+
+def ip_lines(commands):
+    """A shell line that runs `ip` commands in one process."""
+    return ["ip -batch - <<'END'", *commands, "END"]
+
+
+def create_namespaces(runner, fabric):
+    runner.batch([f"netns add {name_of(runner.prefix, node)}" for node in fabric.nodes])
+    scripts = {}
+    for node in fabric.nodes:
+        settings = dict(QUIET)
+        if node in fabric.switches:
+            settings["forwarding"] = 1
+        scripts[node] = sysctl_lines(settings)
+    runner.scripts(scripts)
+
+
+def create_links(runner, fabric):
+    def end(port):
+        queues = fabric.options.queues
+        return (f"name {port.device} netns {name_of(runner.prefix, port.node)} address {port.mac} "
+                f"mtu {fabric.options.mtu} numtxqueues {queues} numrxqueues {queues}")
+
+    runner.batch([f"link add {end(link.lower)} type veth peer {end(link.upper)}" for link in fabric.links])
+
+
+def port_commands(port):
+    """`ip` commands that make a port usable, also again after it was taken down."""
+    return [
+        f"link set dev {port.device} up",
+        f"address replace {port.address}/64 dev {port.device} nodad",
+        f"neighbour replace {port.peer.address} lladdr {port.peer.mac} dev {port.device} nud permanent",
+    ]
+
+
+def offload_lines(port):
+    # A redirect into a veth is dropped silently unless the peer has native XDP or GRO on; and a checksum that is
+    # left to the "hardware" never gets computed when an XDP program forwards the frame.
+    return [f"ethtool -K {port.device} gro on tx off >/dev/null"]
+
+
+def configure_nodes(runner, fabric, extra_commands):
+    """Addresses, neighbours and offloads of every node; extra_commands(node) adds `ip` commands of its own."""
+    scripts = {}
+    for name, node in fabric.nodes.items():
+        commands = ["link set dev lo up"]
+        for port in node.ports:
+            commands += port_commands(port)
+        offloads = [line for port in node.ports for line in offload_lines(port)]
+        scripts[name] = ip_lines(commands + extra_commands(node)) + offloads
+    runner.scripts(scripts)
+
+
+def remove_namespaces(runner):
+    """Deleting a namespace takes its veth pairs along. A half-made one is only a file, which `ip` refuses."""
+    names = existing(runner.prefix)
+    if names:
+        subprocess.run(["ip", "-force", "-batch", "-"], input="".join(f"netns del {name}\n" for name in names),
+                       text=True, capture_output=True, check=False)
+    for name in existing(runner.prefix):
+        (NETNS / name).unlink(missing_ok=True)

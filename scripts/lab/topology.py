@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts, switches and links of a lab, derived from its options alone, so that no state file can disagree with it."""
+
+import dataclasses
+import re
+
+from . import addresses
+from .errors import any_of, lab_error
+
+
+@dataclasses.dataclass
+class port:
+    """One end of a veth pair."""
+
+    device: str
+    mac: str
+    address: str
+    node: str
+    peer: "port" = None
+
+    @property
+    def key(self):
+        return f"{self.node}/{self.device}"
+
+
+@dataclasses.dataclass
+class route:
+    """A static /48: packets whose next uSID this is leave by `via`."""
+
+    usid: int
+    via: port
+
+
+@dataclasses.dataclass
+class host_node:
+    name: str
+    leaf: int
+    downlink: int
+    ports: list = dataclasses.field(default_factory=list)  # by plane
+
+    @property
+    def mrc_address(self):
+        return addresses.mrc_address(self.leaf, self.downlink)
+
+    def plane_addresses(self):
+        return [addresses.mrc_address(self.leaf, self.downlink, plane) for plane in range(len(self.ports))]
+
+
+@dataclasses.dataclass
+class switch_node:
+    name: str
+    plane: int
+    tier: int
+    index: int
+    usid: int
+    ports: list = dataclasses.field(default_factory=list)
+    routes: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class fabric_link:
+    """`lower` is the end nearer to the hosts."""
+
+    lower: port
+    upper: port
+
+    @property
+    def names(self):
+        return (self.lower.node, self.upper.node)
+
+
+class fabric:
+    """The Clos: every host on one leaf of each plane, every leaf on every spine of its plane."""
+
+    def __init__(self, options):
+        self.options = options
+        self.hosts = {}
+        self.switches = {}
+        self.links = []
+        for plane in range(options.planes):
+            self._add_plane_switches(plane)
+        for number, (leaf, downlink) in enumerate(_places(options)):
+            self._add_host(number, leaf, downlink)
+
+    @property
+    def nodes(self):
+        return {**self.hosts, **self.switches}
+
+    def _add_switch(self, plane, tier, index):
+        role = addresses.LEAF_ROLE if tier == 0 else addresses.SPINE_ROLE
+        node = switch_node(f"p{plane}t{tier}-{index}", plane, tier, index, addresses.usid(role, plane, index))
+        self.switches[node.name] = node
+        return node
+
+    def _add_plane_switches(self, plane):
+        leaves = [self._add_switch(plane, 0, index) for index in range(self.options.leaves)]
+        spines = [self._add_switch(plane, 1, index) for index in range(self.options.spines)]
+        for leaf in leaves:
+            for spine in spines:
+                self._connect(
+                    (leaf, f"u{spine.index}", addresses.mac(addresses.LEAF_UP, plane, leaf.index, spine.index)),
+                    (spine, f"d{leaf.index}", addresses.mac(addresses.SPINE_DOWN, plane, spine.index, leaf.index)),
+                )
+                leaf.routes.append(route(spine.usid, leaf.ports[-1]))
+                spine.routes.append(route(leaf.usid, spine.ports[-1]))
+
+    def _add_host(self, number, leaf_index, downlink):
+        node = host_node(f"h{number}", leaf_index, downlink)
+        self.hosts[node.name] = node
+        for plane in range(self.options.planes):
+            leaf = self.switches[f"p{plane}t0-{leaf_index}"]
+            self._connect(
+                (node, f"p{plane}", addresses.mac(addresses.HOST_PORT, plane, number, plane)),
+                (leaf, f"d{downlink}", addresses.mac(addresses.LEAF_DOWN, plane, leaf_index, downlink)),
+            )
+            usid = addresses.usid(addresses.DOWNLINK_ROLE, plane, downlink)
+            leaf.routes.append(route(usid, leaf.ports[-1]))
+
+    def _connect(self, lower, upper):
+        ends = []
+        for (node, device, mac), address in ((lower, addresses.FABRIC_LOWER), (upper, addresses.FABRIC_UPPER)):
+            end = port(device, mac, address, node.name)
+            node.ports.append(end)
+            ends.append(end)
+        ends[0].peer, ends[1].peer = ends[1], ends[0]
+        self.links.append(fabric_link(*ends))
+
+    def node(self, name):
+        return self._named(name, self.nodes, "node")
+
+    def switch(self, name):
+        return self._named(name, self.switches, "switch")
+
+    def _named(self, name, among, what):
+        if name not in among:
+            raise lab_error(f"no {what} '{name}' in this lab; allowed: {any_of(among)}")
+        return among[name]
+
+    def plane_switches(self, plane):
+        if not 0 <= plane < self.options.planes:
+            raise lab_error(f"no plane {plane} in this lab; allowed: 0 to {self.options.planes - 1}")
+        return [node for node in self.switches.values() if node.plane == plane]
+
+    def link(self, a, b):
+        """The link between two nodes, in either order; lab_error names the neighbours that there are."""
+        self.node(a)
+        self.node(b)
+        neighbours = []
+        for link in self.links:
+            if set(link.names) == {a, b}:
+                return link
+            if a in link.names:
+                neighbours.append(link.names[link.names[0] == a])
+        raise lab_error(f"{a} and {b} are not linked; {a} is linked to: {any_of(neighbours)}")
+
+    def is_host_facing(self, end):
+        return end.peer.node in self.hosts
+
+
+def _places(options):
+    """Leaf and downlink of each host: spread over the leaves, unless the topology file says otherwise."""
+    places = [(number % options.leaves, number // options.leaves) for number in range(options.hosts)]
+    for number, (leaf, downlink) in options.places.items():
+        if int(number) >= options.hosts:
+            raise lab_error(f"[[host]] h{number} is not in this lab; allowed: h0 to h{options.hosts - 1}")
+        if leaf >= options.leaves:
+            raise lab_error(f"[[host]] h{number}: leaf is {leaf}; allowed: 0 to {options.leaves - 1}")
+        places[int(number)] = (leaf, downlink)
+    taken = {}
+    for number, place in enumerate(places):
+        if place[1] > 255:
+            raise lab_error(f"hosts: h{number} would be downlink {place[1]} of its leaf; a leaf has 256, add leaves")
+        if place in taken:
+            raise lab_error(f"h{taken[place]} and h{number} are both on leaf {place[0]}, downlink {place[1]}")
+        taken[place] = number
+    return places
+
+
+NODE_NAME = re.compile(r"h\d+|p\d+t[01]-\d+")
+
+
+def owns_namespace(prefix, name):
+    """Whether a namespace is one of the lab's; exact, so that lab `a` never takes what lab `a-b` made."""
+    return name.startswith(prefix + "-") and NODE_NAME.fullmatch(name[len(prefix) + 1 :]) is not None

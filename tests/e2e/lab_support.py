@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lab's end-to-end tests share: a lab that is removed whatever happens, and checks that name themselves."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+LAB = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "mrc-lab")
+SKIPPED = 77
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(SKIPPED)
+
+
+def need_root():
+    if os.geteuid() != 0:
+        skip("namespaces need root")
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"FAIL: {what}")
+    print(f"ok: {what}")
+
+
+def mrc_lab(*arguments, status=0, env=None):
+    """Runs mrc-lab, expects this exit status and returns (stdout, stderr)."""
+    done = subprocess.run([LAB, *arguments], text=True, capture_output=True, check=False,
+                          env=None if env is None else {**os.environ, **env})
+    if done.returncode != status:
+        sys.exit(f"FAIL: mrc-lab {' '.join(arguments)}: status {done.returncode}, expected {status}\n"
+                 f"{done.stdout}{done.stderr}")
+    return done.stdout, done.stderr
+
+
+class running_lab:
+    """A lab of the test's own prefix."""
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+
+    def run(self, command, *arguments, status=0):
+        return mrc_lab(command, "--prefix", self.prefix, *arguments, status=status)
+
+    def inside(self, node, *argv):
+        """Runs a command in a node; `mrc-lab exec` does the same, but starts an interpreter each time."""
+        argv = ["nsenter", f"--net=/run/netns/{self.prefix}-{node}", "--", *argv]
+        done = subprocess.run(argv, text=True, capture_output=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"FAIL: in {node}: {' '.join(argv[3:])}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def status(self):
+        return json.loads(self.run("status", "--json")[0])
+
+
+@contextlib.contextmanager
+def lab(name, *arguments):
+    """A lab with these options for `up`; its prefix carries the test's pid, so that nothing else is touched."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
+    prefix = f"{name}-{os.getpid()}"
+    mrc_lab("up", "--prefix", prefix, *arguments)
+    try:
+        yield running_lab(prefix)
+    finally:
+        mrc_lab("down", "--prefix", prefix)
+
+
+def left_behind(prefix):
+    """Every trace of a lab on this machine: namespaces, processes, pins, sockets, state, devices."""
+    traces = []
+    name = re.compile(re.escape(prefix) + r"(-.*)?")
+    for directory in ("/run/netns", "/run/mrc-lab", "/run/mrc", "/sys/fs/bpf/mrc"):
+        if os.path.isdir(directory):
+            traces += [f"{directory}/{entry}" for entry in os.listdir(directory) if name.fullmatch(entry)]
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                argv = (entry / "cmdline").read_bytes().decode(errors="replace")
+                if f"/{prefix}-" in argv or f"/{prefix}/" in argv:
+                    traces.append(f"process {entry.name}: " + argv.replace("\0", " "))
+    return traces
