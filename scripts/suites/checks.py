@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Static checks: every executable of scripts/checks, and the proof that it can fail."""
+
+import os
+
+import command
+from result import FAILED, PASSED, SKIPPED, result, skip_reason
+from tree import ROOT
+
+SKIP_STATUS = 77
+
+
+def names():
+    return sorted(path.name for path in (ROOT / "scripts/checks").iterdir()
+                  if path.is_file() and os.access(path, os.X_OK))
+
+
+def run_all():
+    results = []
+    for name in names():
+        results.append(_run(f"check.{name}", [f"scripts/checks/{name}"]))
+        results.append(_run(f"check.{name}.self_test", [f"scripts/checks/{name}", "--self-test"]))
+    return results
+
+
+def _run(name, arguments):
+    status, output, seconds = command.run(arguments, ROOT)
+    if status == 0:
+        return result(name, PASSED, seconds)
+    if status == SKIP_STATUS:
+        return result(name, SKIPPED, seconds, skip_reason(output), output)
+    return result(name, FAILED, seconds, f"`{' '.join(arguments)}` ended with {status}", output)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build trees that tests run from, and ctest in them."""
+
+import dataclasses
+import os
+import pathlib
+
+import command
+import junit
+from result import FAILED, result
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# ctest keeps this much of a test's output in its report; skip reasons are read from there.
+OUTPUT_BYTES = str(1 << 20)
+
+
+@dataclasses.dataclass
+class tree:
+    preset: str
+    directory: str
+    targets: list  # empty: everything
+    prefix: str = ""  # of its tests' names in reports
+    without: str = ""  # label of tests that this tree leaves out
+    options: list = dataclasses.field(default_factory=list)
+
+    def build(self):
+        """A failed result, or None when the tree is built."""
+        configure = ["cmake", "--preset", self.preset, "-DMRC_TESTS=ON", *self.options]
+        build = ["cmake", "--build", self.directory, "--parallel", str(os.cpu_count() or 1)]
+        if self.targets:
+            build += ["--target", *self.targets]
+        for step in (configure, build):
+            status, output, seconds = command.run(step, ROOT)
+            if status:
+                return result(f"build.{self.preset}", FAILED, seconds, f"`{' '.join(step)}` ended with {status}", output)
+        return None
+
+    def test(self, suite, verbose=False):
+        """Runs the tests that carry the suite's name as label."""
+        report = ROOT / self.directory / f"junit-{suite}.xml"
+        report.unlink(missing_ok=True)
+        run = ["ctest", "--test-dir", self.directory, "--label-regex", f"^{suite}$", "--output-junit", report.name,
+               "--parallel", str(os.cpu_count() or 1), "--test-output-size-passed", OUTPUT_BYTES,
+               "--test-output-size-failed", OUTPUT_BYTES, "--no-tests=error",
+               "--verbose" if verbose else "--output-on-failure"]
+        if self.without:
+            run += ["--label-exclude", f"^{self.without}$"]
+        status, output, seconds = command.run(run, ROOT)
+        results = junit.read(report, output, self.prefix) if report.exists() else []
+        if not results:
+            results = [result(f"{self.prefix}{suite}", FAILED, seconds, f"ctest ran no test (status {status})", output)]
+        elif status and not any(one.outcome == FAILED for one in results):
+            results.append(result(f"{self.prefix}{suite}", FAILED, 0, f"ctest ended with status {status}", output))
+        return results
+
+
+# Directory targets of Ninja: the tests in that directory, and only what they link.
+RELEASE = tree("release", "build", [])
+ASAN = tree("asan", "build/asan", ["tests/unit/all", "tests/sim/all"], prefix="asan.", without="command")
+FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])
