@@ -67,7 +67,7 @@ def set_switches(prefix, choose, is_up):
 
 def impair(prefix, a, b, values, clear, one_way):
     """Impairs what switches send on a link: both ways, or only from a toward b."""
-    with changing(prefix) as (_, state, shape):
+    with changing(prefix) as (directory, state, shape):
         link = shape.link(a, b)
         ends = [end for end in impairments.switch_ends(shape, link) if not one_way or end.node == a]
         if not ends:
@@ -80,6 +80,7 @@ def impair(prefix, a, b, values, clear, one_way):
             else:
                 state.impairments.pop(end.key, None)
         _apply(state, shape, [link])
+        impairments.apply_rates(directory, state, shape, ends)
 
 
 def _apply(state, shape, links):

@@ -9,14 +9,14 @@ while its switch is down.
 import re
 import subprocess
 
+from . import namespaces, queues
 from .errors import any_of, lab_error
 from .processes import binary, is_alive, pin_of
 
 PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?)%")
 AMOUNT = re.compile(r"\d+(\.\d+)?[A-Za-z%]*")
 PERCENTAGES = ("loss", "corrupt", "duplicate")
-AMOUNTS = ("ecn_threshold", "rate")
-NAMES = (*PERCENTAGES, *AMOUNTS, "trim")
+NAMES = (*PERCENTAGES, "rate", "ecn_threshold", "trim")
 
 
 def parse_impairment(where, values):
@@ -32,8 +32,10 @@ def parse_impairment(where, values):
         elif name in PERCENTAGES:
             match = PERCENTAGE.fullmatch(str(value))
             allowed, good = "a percentage such as 1% or 0.1%, up to 100%", match and float(match.group(1)) <= 100
+        elif name == "rate":
+            allowed, good = "a number of kbit, Mbit or Gbit, such as 10Gbit", queues.bits_per_second(str(value))
         else:
-            allowed, good = "a number with its unit, such as 10Gbit", AMOUNT.fullmatch(str(value))
+            allowed, good = "a number with its unit, as mrc-switch takes it", AMOUNT.fullmatch(str(value))
         if not good:
             raise lab_error(f"{where}: {name} is {value!r}; allowed: {allowed}")
         result[name] = value
@@ -68,6 +70,16 @@ def _arguments(values, blackholed):
         text = value if name != "trim" else ("on" if value else "off")
         arguments += ["--" + name.replace("_", "-"), str(text)]
     return [*arguments, "--blackhole", "on" if blackholed else "off"]
+
+
+def apply_rates(directory, state, fabric, ends):
+    """On kernel switches a rate is a real queue as well."""
+    if fabric.options.switch != "kernel":
+        return
+    runner = namespaces.namespace_runner(directory)
+    for end in ends:
+        rate = state.impairments.get(end.key, {}).get("rate")
+        runner.script(end.node, [queues.tc_command(end, fabric.options.mtu, rate)])
 
 
 def apply(state, fabric, links):

@@ -30,27 +30,35 @@ def up(options, prefix, with_hosts):
     require_root()
     started = time.monotonic()
     shape = fabric(options)
+    for a, b, _ in options.impairments:
+        shape.link(a, b)
     nodes = _daemon_nodes(shape, with_hosts)
+    # Held back while the prefix is taken: from then on, whatever ends `up` also ends the lab.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     with _take_prefix(prefix) as directory:
         state = lab_state(directory.prefix, options)
-        for number in SIGNALS:
-            signal.signal(number, _interrupt)
         try:
+            _on_signals(_interrupt)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             directory.save(state)
             _build(directory, state, shape, nodes)
         except BaseException as error:
-            for number in SIGNALS:
-                signal.signal(number, signal.SIG_IGN)
+            _on_signals(signal.SIG_IGN)
             _tear_down(directory)
             if isinstance(error, interrupted):
                 raise lab_error(f"interrupted by {error}; lab {directory.prefix} was removed") from error
             raise
+        _on_signals(signal.SIG_DFL)
     return state, time.monotonic() - started
 
 
+def _on_signals(action):
+    for number in SIGNALS:
+        signal.signal(number, action)
+
+
 def _interrupt(number, _frame):
-    for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)
+    _on_signals(signal.SIG_IGN)  # the lab is being removed: once is enough
     raise interrupted(signal.Signals(number).name)
 
 
@@ -97,13 +105,12 @@ def _build(directory, state, shape, nodes):
     # Switches before hosts: a host finds its ports usable only once they lead somewhere.
     for group in (shape.switches, shape.hosts):
         processes.start_daemons(directory, state, shape, [node for node in nodes if node in group])
-    links = []
-    for a, b, values in state.options.impairments:
-        link = shape.link(a, b)
-        links.append(link)
-        for end in impairments.switch_ends(shape, link):
-            state.impairments[end.key] = values
+    links = [shape.link(a, b) for a, b, _ in state.options.impairments]
+    ends = [impairments.switch_ends(shape, link) for link in links]
+    for link_ends, (_, _, values) in zip(ends, state.options.impairments):
+        state.impairments.update({end.key: values for end in link_ends})
     impairments.apply(state, shape, links)
+    impairments.apply_rates(directory, state, shape, [end for link_ends in ends for end in link_ends])
     state.phase = "up"
     directory.save(state)
 

@@ -56,14 +56,14 @@ def check_prefix(prefix):
     return prefix
 
 
-def check_value(where, key, value):
-    """One scalar option, from a flag or from the topology file."""
+def check_value(name, key, value):
+    """One scalar option, from a flag or from the topology file; `name` is what the user calls it."""
     if key in RANGES:
         low, high = RANGES[key]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise lab_error(f"{where}: {key} is {value!r}; allowed: a whole number from {low} to {high}")
+            raise lab_error(f"{name} is {value!r}; allowed: a whole number from {low} to {high}")
     elif value not in CHOICES[key]:
-        raise lab_error(f"{where}: {key} is {value!r}; allowed: {any_of(CHOICES[key])}")
+        raise lab_error(f"{name} is {value!r}; allowed: {any_of(CHOICES[key])}")
     return value
 
 
@@ -102,7 +102,7 @@ def load_topology_file(path):
     prefix = None
     for key, value in content.items():
         if key in RANGES or key in CHOICES:
-            setattr(options, key, check_value(path, key, value))
+            setattr(options, key, check_value(f"{path}: {key}", key, value))
         elif key == "prefix" and isinstance(value, str):
             prefix = check_prefix(value)
         elif key == "host" and isinstance(value, list):

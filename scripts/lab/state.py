@@ -52,9 +52,8 @@ class lab_directory:
 
     def create(self):
         """Takes the prefix, or returns False when another lab has it."""
-        ROOT.mkdir(mode=0o755, parents=True, exist_ok=True)
         try:
-            self.path.mkdir(mode=0o755)
+            self.path.mkdir(mode=0o755, parents=True)
         except FileExistsError:
             return False
         self.lock()
