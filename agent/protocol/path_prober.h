@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// When to probe which retired path (decision D12). Each ASSUMED_BAD path is probed every `interval`; of a plane that
+// has no good path only two sentinels are, until one of them answers. `successes` answers in a row reinstate a path. A
+// path that is retired again within `relapse_window` of its return is probed at twice the interval, up to
+// `longest_interval`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+struct probe_config {
+    duration interval = std::chrono::milliseconds{5};
+    duration spacing = std::chrono::milliseconds{5}; // between any two probes: at most 200/s per peer
+    duration longest_interval = std::chrono::seconds{1};
+    duration relapse_window = std::chrono::seconds{10};
+    duration slowest_answer = std::chrono::milliseconds{5}; // a later answer does not count as good
+    unsigned successes = 3;
+};
+
+class path_prober
+{
+public:
+    struct probe {
+        std::uint16_t slot = 0;
+        std::uint16_t request_id = 0;
+    };
+
+    path_prober(const probe_config &config, unsigned planes, unsigned uplinks);
+
+    void start(unsigned slot, instant now);               // the path was retired
+    void stop(unsigned slot, std::optional<instant> now); // it is no longer ASSUMED_BAD; with `now`: reinstated
+    [[nodiscard]] bool active() const { return probed_ != 0; }
+
+    // The next probe that is due, of a usable plane. `dark` holds the planes without a good path.
+    [[nodiscard]] std::optional<probe> next(instant now, plane_mask usable, plane_mask dark);
+    [[nodiscard]] instant next_deadline() const;
+
+    // The answer to request_id: the slot it was for. A good answer counts one success.
+    struct answer {
+        std::uint16_t slot = 0;
+        bool reinstate = false;
+        instant sent_at;
+    };
+    [[nodiscard]] std::optional<answer> on_answer(std::uint16_t request_id, instant arrived);
+    // A packet got through on a path that is being probed: worth a good answer.
+    [[nodiscard]] bool on_success(unsigned slot);
+
+private:
+    struct record {
+        bool probed = false;
+        bool awaiting = false; // the last probe has not been answered
+        std::uint8_t streak = 0;
+        std::uint16_t request_id = 0;
+        instant due;
+        instant sent_at;
+        instant reinstated = instant::min();
+        duration interval{0};
+    };
+
+    [[nodiscard]] bool is_candidate(unsigned slot, plane_mask usable, plane_mask dark) const;
+    [[nodiscard]] bool sentinel(unsigned slot) const;
+    void find_next_due();
+
+    static constexpr std::size_t pending_capacity = 256; // answers older than so many probes are not believed
+
+    probe_config config_;
+    unsigned uplinks_;
+    std::vector<record> paths_;
+    std::array<std::uint16_t, pending_capacity> pending_{}; // request id modulo capacity -> slot
+    std::uint16_t next_id_ = 1;
+    unsigned probed_ = 0;
+    unsigned cursor_ = 0;
+    instant next_allowed_ = instant::min();
+    instant next_due_ = never;
+};
+
+} // namespace mrc::protocol

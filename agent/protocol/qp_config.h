@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue pair is told, and what it tells: configuration, requests, completions, counters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "protocol/packet.h"
+#include "protocol/qp_state.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+// Time-out and retries of one packet: T = 1.024 us * 2^timeout_exponent; `linear` retries after T each, then
+// `exponential` more, each after twice the time. exponential = 25 never gives up (protocol text §3.4).
+struct retry_config {
+    std::uint8_t timeout_exponent = 8; // 262 us; up to 24
+    std::uint8_t linear = 7;           // up to 7
+    std::uint8_t exponential = 14;     // up to 25 = infinite
+};
+
+struct qp_config {
+    qpn local;
+    qpn peer;
+    psn first_send;
+    psn first_receive;
+    std::uint32_t payload_bytes = 1024; // per packet, 256…4096: every First and Middle packet has exactly this much
+    std::uint32_t window_psns = 1024;   // MPR: PSNs beyond cack, up to 4096; the same at both ends
+    std::uint32_t send_queue_depth = 128;
+    retry_config retry;
+    bool trim_nack = true; // the peer answers trimmed packets: data may be trimmed
+    std::uint64_t seed = 1;
+};
+
+struct write_request {
+    std::uint64_t id = 0;
+    payload_source source; // up to 2^31 bytes
+    std::uint64_t remote_va = 0;
+    std::uint32_t rkey = 0;
+    bool signaled = true;
+};
+
+enum class post_error : std::uint8_t {
+    queue_full,
+    too_long,
+    wrong_state,
+};
+
+enum class completion_status : std::uint8_t {
+    success,
+    remote_access_error,
+    remote_operation_error,
+    remote_invalid_request,
+    retry_exceeded,
+    flushed,
+    local_protection_error,
+};
+
+struct completion {
+    std::uint64_t id = 0;
+    completion_status status = completion_status::success;
+    std::uint64_t bytes = 0;
+};
+
+struct qp_counters {
+    // responder
+    std::uint64_t rx_packets = 0;       // data packets accepted, first copies
+    std::uint64_t rx_bytes = 0;         // payload placed
+    std::uint64_t rx_duplicates = 0;    // below the edge, or already marked
+    std::uint64_t rx_out_of_window = 0; // beyond the PSN window, or too far behind
+    std::uint64_t rx_refused = 0;       // refused by memory, or an invalid request
+    std::uint64_t rx_trimmed = 0;
+    std::uint64_t rx_malformed = 0; // header fields that contradict each other
+    std::uint64_t rx_congested = 0; // data packets with CE
+    std::uint64_t sacks_sent = 0;
+    std::uint64_t nacks_sent = 0;
+    std::uint64_t acks_sent = 0;       // Transport ACK and NAK
+    std::uint64_t control_dropped = 0; // answers that their bounded queue could not hold; the peer's timers recover
+    // requester
+    std::uint64_t tx_packets = 0; // data, retransmissions included
+    std::uint64_t tx_bytes = 0;   // payload, first transmissions
+    std::uint64_t retransmits = 0;
+    std::uint64_t spurious = 0; // retransmissions whose original had arrived
+    std::uint64_t timeouts = 0;
+    std::uint64_t losses = 0;   // inferred by the same-EV rule
+    std::uint64_t silences = 0; // times that the peer fell silent on all paths
+    std::uint64_t nacks = 0;
+    std::uint64_t sacks_received = 0;
+    std::uint64_t sacks_rejected = 0; // acknowledge what was never sent, or too far behind
+    std::uint64_t acks_received = 0;
+    std::uint64_t probes_sent = 0;
+};
+
+// Longest interval between two arrivals of new payload, by arrival time stamps.
+struct receive_progress {
+    std::optional<instant> last_arrival;
+    duration longest_gap{0};
+};
+
+} // namespace mrc::protocol
