@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <service/fabric.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr std::uint32_t role_spine = 0x1;
+constexpr std::uint32_t role_leaf = 0x2; // to 0x7, one per 256 leaves
+constexpr std::uint32_t role_downlink = 0x8;
+constexpr std::uint32_t role_shift = 12;
+constexpr std::uint32_t index_bits = 8;
+
+// Byte positions in an MRC address.
+constexpr std::size_t plane_at = 6;
+constexpr std::size_t leaf_at = 12;
+constexpr std::size_t downlink_at = 14;
+
+// An EV whose entropy is zero would be 0 on (plane 0, uplink 0), which is no EV (include/mrc/srv6.h).
+constexpr std::uint32_t first_entropy = 1;
+
+constexpr std::uint16_t make_usid(std::uint32_t role, protocol::plane plane, std::uint32_t index)
+{
+    return static_cast<std::uint16_t>(role << role_shift | (plane.value << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK) |
+                                      (index & MRC_USID_INDEX_MASK));
+}
+
+void put16(mrc_ip &address, std::size_t at, std::uint32_t value)
+{
+    address.bytes[at] = static_cast<__u8>(value >> 8);
+    address.bytes[at + 1] = static_cast<__u8>(value);
+}
+
+std::uint32_t get16(const mrc_ip &address, std::size_t at)
+{
+    return static_cast<std::uint32_t>(address.bytes[at]) << 8 | address.bytes[at + 1];
+}
+
+mrc_ip address_with(const ip_prefix &prefix, endpoint host, std::uint32_t plane_selector)
+{
+    mrc_ip address = prefix.address;
+    put16(address, plane_at, plane_selector);
+    put16(address, leaf_at, host.leaf);
+    put16(address, downlink_at, host.downlink + 1);
+    return address;
+}
+
+} // namespace
+
+fabric::fabric(const daemon_config &config)
+    : options_{config.fabric}, self_{.leaf = config.host.leaf, .downlink = config.host.downlink}
+{
+}
+
+mrc_ip fabric::address_of(endpoint host) const
+{
+    return address_with(options_.address_prefix, host, 0);
+}
+
+mrc_ip fabric::address_of(endpoint host, protocol::plane plane) const
+{
+    return address_with(options_.address_prefix, host, plane.value + 1U);
+}
+
+std::optional<endpoint> fabric::endpoint_of(const mrc_ip &address) const
+{
+    const std::uint32_t selector = get16(address, plane_at);
+    const std::uint32_t downlink = get16(address, downlink_at) - 1; // wraps far out of range for 0
+    const endpoint host{.leaf = get16(address, leaf_at), .downlink = downlink};
+    if (selector > options_.planes || host.leaf >= options_.leaves || host.downlink >= options_.hosts_per_leaf)
+        return std::nullopt;
+    if (!is_same(address, address_with(options_.address_prefix, host, selector)))
+        return std::nullopt;
+    return host;
+}
+
+std::optional<protocol::plane> fabric::plane_of(const mrc_ip &address) const
+{
+    const std::uint32_t selector = get16(address, plane_at);
+    if (selector == 0 || !endpoint_of(address))
+        return std::nullopt;
+    return protocol::plane{static_cast<std::uint8_t>(selector - 1)};
+}
+
+std::uint16_t fabric::spine_usid(protocol::plane plane, std::uint32_t uplink)
+{
+    return make_usid(role_spine, plane, uplink);
+}
+
+std::uint16_t fabric::leaf_usid(protocol::plane plane, std::uint32_t leaf)
+{
+    return make_usid(role_leaf + (leaf >> index_bits), plane, leaf);
+}
+
+std::uint16_t fabric::host_usid(endpoint host, protocol::plane plane)
+{
+    return make_usid(role_downlink, plane, host.downlink);
+}
+
+mrc_ip fabric::own_usid_address(protocol::plane plane) const
+{
+    mrc_ip address = options_.usid_block.address;
+    put16(address, MRC_USID_BLOCK_BYTES, host_usid(self_, plane));
+    return address;
+}
+
+std::uint32_t fabric::uplinks_to(std::uint32_t leaf) const
+{
+    return leaf == self_.leaf ? 1 : options_.uplinks;
+}
+
+mrc_path fabric::path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const
+{
+    mrc_carrier carrier{};
+    const auto &block = options_.usid_block.address.bytes;
+    std::copy_n(std::begin(block), MRC_USID_BLOCK_BYTES, std::begin(carrier.bytes));
+    unsigned place = 0;
+    mrc_usid_set(&carrier, place++, leaf_usid(plane, self_.leaf));
+    if (group.leaf != self_.leaf) {
+        mrc_usid_set(&carrier, place++, spine_usid(plane, uplink));
+        mrc_usid_set(&carrier, place++, leaf_usid(plane, group.leaf));
+    }
+
+    mrc_path path{};
+    std::copy(std::begin(carrier.bytes), std::end(carrier.bytes), std::begin(path.carrier.bytes));
+    path.state = MRC_PATH_GOOD;
+    path.host_usid_at = static_cast<__u8>(place);
+    path.group = group.leaf;
+    path.plane = plane.value;
+    path.port = plane.value;
+    path.uplink = static_cast<__u16>(uplink);
+    path.ev = mrc_ev_make(plane.value, uplink, first_entropy);
+    return path;
+}
+
+std::vector<mrc_path> fabric::paths_of(const path_group &group) const
+{
+    std::vector<mrc_path> paths;
+    paths.reserve(group.rows());
+    for (std::uint32_t plane = 0; plane < group.planes; plane++)
+        for (std::uint32_t uplink = 0; uplink < group.uplinks; uplink++)
+            paths.push_back(path_of(group, protocol::plane{static_cast<std::uint8_t>(plane)}, uplink));
+    return paths;
+}
+
+std::expected<path_group, path_table::refusal> path_table::group_of(std::uint32_t leaf)
+{
+    if (const auto known = groups_.find(leaf); known != groups_.end())
+        return known->second;
+    if (leaf >= fabric_.leaves())
+        return std::unexpected{refusal::no_such_leaf};
+    const path_group group{
+        .leaf = leaf, .base = next_, .planes = fabric_.planes(), .uplinks = fabric_.uplinks_to(leaf)};
+    if (group.rows() > capacity_ - next_)
+        return std::unexpected{refusal::full};
+    next_ += group.rows();
+    groups_.emplace(leaf, group);
+    return group;
+}
+
+} // namespace mrc::service

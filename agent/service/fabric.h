@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that turn places in the fabric into addresses, uSIDs and paths, and back. Nothing is listed, so a fabric
+// of 131,072 endpoints (512 leaves of 256) costs no more than one of two.
+//
+//   uSID         role (4 bits) | plane (4) | index (8):
+//                spine 0x1PII; leaf 0x2PII, leaves from 256 on 0x3PII … 0x7PII; downlink 0x8PDD of its own leaf
+//   carrier      other leaf: block:T0a:T1:T0b, then the host's downlink; same leaf: block:T0a, then the downlink
+//   address      <prefix>:0::<leaf>:<downlink + 1>, on plane P <prefix>:<P + 1>::<leaf>:<downlink + 1>, where the plane
+//                stands in bits 48…63, the leaf in 96…111 and the downlink in 112…127
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <mrc/maps.h>
+#include <protocol/types.h>
+#include <service/config.h>
+
+namespace mrc::service
+{
+
+// A host by its place: which T0 leaf (the same on all planes), and which downlink of it.
+struct endpoint {
+    std::uint32_t leaf = 0;
+    std::uint32_t downlink = 0;
+    friend constexpr auto operator<=>(const endpoint &, const endpoint &) = default;
+};
+
+// The path rows of one remote leaf: row = base + plane * uplinks + uplink.
+struct path_group {
+    std::uint32_t leaf = 0;
+    std::uint32_t base = 0; // first row, never 0
+    std::uint32_t planes = 0;
+    std::uint32_t uplinks = 0; // rows per plane; 1 for the host's own leaf
+    [[nodiscard]] std::uint32_t rows() const { return planes * uplinks; }
+};
+
+class fabric
+{
+public:
+    explicit fabric(const daemon_config &config);
+
+    [[nodiscard]] endpoint self() const { return self_; }
+    [[nodiscard]] std::uint32_t planes() const { return options_.planes; }
+    [[nodiscard]] std::uint32_t leaves() const { return options_.leaves; }
+
+    // The common address: inner source and destination.
+    [[nodiscard]] mrc_ip address_of(endpoint host) const;
+    // The address of one plane: outer source.
+    [[nodiscard]] mrc_ip address_of(endpoint host, protocol::plane plane) const;
+    // Whose address it is, common or of a plane; nullopt for addresses that this fabric cannot contain.
+    [[nodiscard]] std::optional<endpoint> endpoint_of(const mrc_ip &address) const;
+    // nullopt for a common address and for what endpoint_of refuses.
+    [[nodiscard]] std::optional<protocol::plane> plane_of(const mrc_ip &address) const;
+
+    [[nodiscard]] static std::uint16_t spine_usid(protocol::plane plane, std::uint32_t uplink);
+    [[nodiscard]] static std::uint16_t leaf_usid(protocol::plane plane, std::uint32_t leaf);
+    // The downlink uSID that ends a carrier to this host on a plane; on plane 0 its plane bits are zero.
+    [[nodiscard]] static std::uint16_t host_usid(endpoint host, protocol::plane plane = {});
+    // block:<own downlink>::, the outer destination that is popped on the plane's port.
+    [[nodiscard]] mrc_ip own_usid_address(protocol::plane plane) const;
+
+    // Rows per plane toward a leaf.
+    [[nodiscard]] std::uint32_t uplinks_to(std::uint32_t leaf) const;
+    // The row of one (plane, uplink) toward a group's leaf: configuration set, state GOOD, counters zero.
+    [[nodiscard]] mrc_path path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const;
+    // All rows of a group, in the order of the `paths` map.
+    [[nodiscard]] std::vector<mrc_path> paths_of(const path_group &group) const;
+
+private:
+    fabric_options options_;
+    endpoint self_;
+};
+
+// Gives every remote leaf its rows of the `paths` map, on first use. Row 0 stays free: it is the unknown path.
+class path_table
+{
+public:
+    enum class refusal : std::uint8_t { no_such_leaf, full };
+
+    explicit path_table(const fabric &fabric, std::uint32_t capacity = MRC_MAX_PATHS)
+        : fabric_{fabric}, capacity_{capacity}
+    {
+    }
+
+    [[nodiscard]] std::expected<path_group, refusal> group_of(std::uint32_t leaf);
+    // In order of the leaf.
+    [[nodiscard]] const std::map<std::uint32_t, path_group> &groups() const { return groups_; }
+    [[nodiscard]] std::uint32_t rows_used() const { return next_; }
+
+private:
+    fabric fabric_;
+    std::uint32_t capacity_;
+    std::uint32_t next_ = 1;
+    std::map<std::uint32_t, path_group> groups_;
+};
+
+} // namespace mrc::service
