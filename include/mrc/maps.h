@@ -75,6 +75,7 @@ enum mrc_verdict {
     MRC_SW_IMPAIR_LOSS,
     MRC_SW_IMPAIR_CORRUPT,   /* one bit flipped (also counted as forwarded) */
     MRC_SW_IMPAIR_DUPLICATE, /* a second copy was sent */
+    MRC_SW_DROP_NO_PORT,     /* the route's port has no device any more */
     /* agent, after AF_XDP */
     MRC_AGENT_ACCEPTED,
     MRC_AGENT_DROP_NO_METADATA, /* frame without host_rx's metadata */
@@ -174,8 +175,24 @@ struct mrc_peer {
     __u16 uplinks;    /* rows per plane */
     __u8 planes;
     __u8 plane_mask; /* planes on which the peer can be reached, as it reports them */
-    __u32 reserved;
+    __u16 host_usid; /* the peer's downlink on its T0; the plane is filled in per path */
+    __u16 reserved;
 };
+
+/* Outer destination of a packet on `path` to the host whose downlink is `host_usid`: one table of paths serves all of a
+ * T0.
+ */
+static inline struct mrc_ip mrc_path_destination(const struct mrc_path *path, __u16 host_usid)
+{
+    struct mrc_ip out = path->carrier;
+    const __u32 at = MRC_USID_BLOCK_BYTES + (path->host_usid_at & 3u) * MRC_USID_BYTES;
+    const __u16 usid = (__u16)((host_usid & ~MRC_USID_PLANE_MASK) |
+                               ((__u32)path->plane << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK));
+
+    out.bytes[at] = (__u8)(usid >> 8);
+    out.bytes[at + 1] = (__u8)usid;
+    return out;
+}
 
 /* `qps`: array of MRC_MAX_QPS rows, row = MRC_QPN_ROW(qpn). */
 struct mrc_qp {
@@ -238,6 +255,23 @@ struct mrc_rx_meta {
 #define MRC_RX_META_MAGIC 0x6d726331u
 #define MRC_NO_QP 0xFFFFFFFFu
 
+/* host_rx's configuration, written into its read-only data before load; one object instance per port. */
+#define MRC_RX_ADDRESSES 9 /* the common address and one per plane */
+#define MRC_RX_UDP_PORTS 2
+
+struct mrc_rx_config {
+    __u32 port;         /* row of `ports` */
+    __u8 fabric;        /* 0: neither MRC nor the uSID block is accepted here */
+    __u8 address_count; /* of `addresses` */
+    __u8 dscp_trimmed;
+    __u8 dscp_trimmed_lasthop;
+    __u8 dscp_control;
+    __u8 reserved[3];
+    __u16 udp_ports[MRC_RX_UDP_PORTS];         /* host byte order; 0: none */
+    struct mrc_ip usid;                        /* block:hostusid::, as in struct mrc_port */
+    struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
+};
+
 /*
  * XDP transmit engine: `push_slots`, an mmapable array of MRC_PUSH_SLOTS slots, and `push_ring`, one row. The worker
  * fills slots [producer, …), publishes producer, and runs host_push with repeat = frames queued; host_push sends slot
@@ -293,6 +327,7 @@ MRC_ASSERT_SIZE(struct mrc_signal, 128);
 MRC_ASSERT_SIZE(struct mrc_peer, 16);
 MRC_ASSERT_SIZE(struct mrc_qp, 192);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
+MRC_ASSERT_SIZE(struct mrc_rx_config, 176);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
 MRC_ASSERT_SIZE(struct mrc_event, 32);
