@@ -7,18 +7,16 @@ find_program(MRC_BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libbpf REQUIRED IMPORTED_TARGET libbpf)
 
-# The multiarch folder holds asm/types.h; a BPF target has no default for it.
-execute_process(COMMAND ${CMAKE_C_COMPILER} -print-multiarch OUTPUT_VARIABLE mrc_multiarch OUTPUT_STRIP_TRAILING_WHITESPACE)
-
 # mrc_add_bpf(NAME): compiles NAME.bpf.c to NAME.bpf.o and writes NAME.skel.h; link mrc_bpf_NAME to include it.
 function(mrc_add_bpf name)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${name}.bpf.c)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
   set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${name}.skel.h)
+  # The multiarch folder holds asm/types.h; a BPF target has no default for it.
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${MRC_BPF_CLANG} -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter
-            -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/bpf -isystem /usr/include/${mrc_multiarch}
+            -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/bpf -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -MD -MF ${object}.d -c ${source} -o ${object}
     DEPENDS ${source}
     DEPFILE ${object}.d

@@ -22,13 +22,14 @@ def run(command, cwd):
     ended = threading.Event()
 
     def copy():
-        for line in iter(process.stdout.readline, b""):
-            if ended.is_set():
-                return
-            text = line.decode("utf-8", "replace")
-            chunks.append(text)
-            sys.stdout.write(text)
-            sys.stdout.flush()
+        with process.stdout:
+            for line in iter(process.stdout.readline, b""):
+                if ended.is_set():
+                    return
+                text = line.decode("utf-8", "replace")
+                chunks.append(text)
+                sys.stdout.write(text)
+                sys.stdout.flush()
 
     reader = threading.Thread(target=copy, daemon=True)
     reader.start()

@@ -32,7 +32,8 @@ class tree:
         for step in (configure, build):
             status, output, seconds = command.run(step, ROOT)
             if status:
-                return result(f"build.{self.preset}", FAILED, seconds, f"`{' '.join(step)}` ended with {status}", output)
+                reason = f"`{' '.join(step)}` ended with {status}"
+                return result(f"build.{self.preset}", FAILED, seconds, reason, output)
         return None
 
     def test(self, suite, verbose=False):
@@ -48,7 +49,8 @@ class tree:
         status, output, seconds = command.run(run, ROOT)
         results = junit.read(report, output, self.prefix) if report.exists() else []
         if not results:
-            results = [result(f"{self.prefix}{suite}", FAILED, seconds, f"ctest ran no test (status {status})", output)]
+            reason = f"ctest ran no test (status {status})"
+            results = [result(f"{self.prefix}{suite}", FAILED, seconds, reason, output)]
         elif status and not any(one.outcome == FAILED for one in results):
             results.append(result(f"{self.prefix}{suite}", FAILED, 0, f"ctest ended with status {status}", output))
         return results

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/suites: every way in which a test can end is counted as what it is."""
+
+import contextlib
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "scripts/suites"))
+
+# pylint: disable=wrong-import-position
+import command
+import tree
+from result import FAILED, PASSED, SKIPPED, result, suite_report, summary
+
+
+def outcomes(directory, suite="outcomes"):
+    subprocess.run(["cmake", "-S", str(SOURCE / "tests/check/ctest_outcomes"), "-B", directory], check=True,
+                   capture_output=True)
+    with contextlib.redirect_stdout(io.StringIO()):
+        return tree.tree("release", directory, [], prefix="x.").test(suite)
+
+
+class ctest_report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory(prefix="mrc-suites-") as directory:
+            cls.by_name = {one.name: one for one in outcomes(directory)}
+            cls.empty = outcomes(directory, "no_such_label")
+
+    def test_outcomes(self):
+        expected = {"x.passes": PASSED, "x.passes_in_part": PASSED, "x.fails": FAILED, "x.skips": SKIPPED,
+                    "x.skips_silently": SKIPPED, "x.hangs": FAILED, "x.crashes": FAILED, "x.is_missing": FAILED,
+                    "x.is_disabled": SKIPPED}
+        self.assertEqual({name: one.outcome for name, one in self.by_name.items()}, expected)
+
+    def test_reasons(self):
+        self.assertEqual(self.by_name["x.skips"].reason, "not root")
+        self.assertIn("gave no reason", self.by_name["x.skips_silently"].reason)
+        self.assertEqual(self.by_name["x.hangs"].reason, "Timeout")
+        self.assertEqual(self.by_name["x.crashes"].reason, "Exception: SegFault")
+        self.assertEqual(self.by_name["x.passes_in_part"].parts, [("suite.case", "no zero copy here")])
+
+    def test_a_suite_without_tests_fails(self):
+        self.assertEqual([one.outcome for one in self.empty], [FAILED])
+
+
+class closing_lines(unittest.TestCase):
+    def test_the_last_line_is_the_count(self):
+        reports = [suite_report("unit", 1.0, [result("a", PASSED), result("b", SKIPPED, reason="not root")]),
+                   suite_report("bpf", 2.0, [result("c", FAILED, reason="Timeout"), result("d", PASSED)])]
+        lines = summary(reports)
+        self.assertEqual(lines[-1], "2 passed, 1 failed, 1 skipped")
+        self.assertIn("  b: not root", lines)
+        self.assertIn("  c: Timeout", lines)
+
+
+class running_a_command(unittest.TestCase):
+    def test_output_and_status(self):
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            status, output, _ = command.run(["sh", "-c", "echo out; echo err >&2; exit 5"], ".")
+        self.assertEqual((status, output, shown.getvalue()), (5, "out\nerr\n", "out\nerr\n"))
+
+    def test_a_process_left_behind_is_not_waited_for(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            status, output, seconds = command.run(["sh", "-c", "tail -f /dev/null & echo $!"], ".")
+        subprocess.run(["kill", output.strip()], check=True)
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, 30)
+
+    def test_a_missing_command(self):
+        status, output, _ = command.run(["/no/such/program"], ".")
+        self.assertEqual((status, output), (127, "/no/such/program: No such file or directory\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
