@@ -38,13 +38,12 @@ def set_link(prefix, a, b, is_up, carrier):
     """Cuts a link in the switches, or with `carrier` takes it down; up undoes both."""
     with changing(prefix) as (directory, state, shape):
         link = shape.link(a, b)
-        key = impairments.link_key(link)
-        if is_up or carrier:
-            if _put(state.carrier_down, key, not is_up):
-                _set_carrier(directory, state, shape, link, is_up)
+        key = " ".join(link.names)
+        if (is_up or carrier) and _put(state.carrier_down, key, not is_up):
+            _set_carrier(directory, state, shape, link, is_up)
         if is_up or not carrier:
-            if _put(state.cut_links, key, not is_up):
-                _apply(state, shape, [link])
+            with _cutting(directory, state, shape):
+                _put(state.cut_links, key, not is_up)
 
 
 def _set_carrier(directory, state, shape, link, is_up):
@@ -60,29 +59,46 @@ def _set_carrier(directory, state, shape, link, is_up):
 
 def set_switches(prefix, choose, is_up):
     """Cuts or restores the switches that choose(fabric) returns; a restored switch keeps its cut links cut."""
-    with changing(prefix) as (_, state, shape):
-        changed = {node.name for node in choose(shape) if _put(state.cut_switches, node.name, not is_up)}
-        _apply(state, shape, [link for link in shape.links if changed & set(link.names)])
+    with changing(prefix) as (directory, state, shape):
+        with _cutting(directory, state, shape):
+            for node in choose(shape):
+                _put(state.cut_switches, node.name, not is_up)
+
+
+@contextlib.contextmanager
+def _cutting(directory, state, shape):
+    """Makes the switches follow when the body changes which links are cut."""
+    before = [state.is_cut(*link.names) for link in shape.links]
+    yield
+    changed = [link for link, was_cut in zip(shape.links, before) if state.is_cut(*link.names) != was_cut]
+    if not impairments.is_kernel(shape):
+        impairments.apply_rows(state, shape, changed)
+        return
+    commands = {}
+    for link in changed:
+        for end in (link.lower, link.upper):
+            if end.node in shape.switches:
+                commands.setdefault(end.node, []).extend(kernel_switch.cut_commands(
+                    shape.switch(end.node), end, state.is_cut(*link.names), shape.is_host_facing(end)))
+    namespaces.namespace_runner(directory).scripts(
+        {node: namespaces.ip_lines(lines) for node, lines in commands.items()})
 
 
 def impair(prefix, a, b, values, clear, one_way):
-    """Impairs what switches send on a link: both ways, or only from a toward b."""
+    """Impairs a link, both ways as far as its switches can, or only from a toward b."""
     with changing(prefix) as (directory, state, shape):
         link = shape.link(a, b)
-        ends = [end for end in impairments.switch_ends(shape, link) if not one_way or end.node == a]
-        if not ends:
-            raise lab_error(f"{a} is a host: packets are impaired in the switches, that is from {b} to {a}")
-        for end in ends:
-            kept = {} if clear else state.impairments.get(end.key, {})
-            merged = {**kept, **values}
+        impairments.check_possible(shape, values)
+        senders = impairments.directions(shape, link, b if one_way else None)
+        if not senders:
+            raise lab_error(f"packets from {a} to {b} cannot be impaired by {state.options.switch} switches, "
+                            f"those from {b} to {a} can")
+        for sender in senders:
+            key = impairments.key_of(sender)
+            merged = {**({} if clear else state.impairments.get(key, {})), **values}
+            state.impairments.pop(key, None)
             if merged:
-                state.impairments[end.key] = merged
-            else:
-                state.impairments.pop(end.key, None)
-        _apply(state, shape, [link])
-        impairments.apply_rates(directory, state, shape, ends)
-
-
-def _apply(state, shape, links):
-    impairments.require_switches(state, shape, [end for link in links for end in impairments.switch_ends(shape, link)])
-    impairments.apply(state, shape, links)
+                state.impairments[key] = merged
+        impairments.apply_rows(state, shape, [link])
+        if impairments.is_kernel(shape):
+            impairments.apply_rates(directory, state, shape, [link])

@@ -76,13 +76,13 @@ def _add_changes(commands):
     plane.add_argument("state", choices=("up", "down"))
     plane.set_defaults(run=_plane)
 
-    impair = commands.add_parser("impair", help="impair what switches send on a link, or end that",
+    impair = commands.add_parser("impair", help="impair a link, or end that",
                                  description="Values are kept until changed; --clear starts from none.")
     impair.add_argument("a", metavar="A")
     impair.add_argument("b", metavar="B")
     for name in ("loss", "corrupt", "duplicate"):
         impair.add_argument(f"--{name}", metavar="PERCENT", help=f"share of packets to {name.replace('loss', 'lose')}")
-    impair.add_argument("--rate", metavar="RATE", help="rate of the virtual queue, such as 10Gbit")
+    impair.add_argument("--rate", metavar="RATE", help="rate of the virtual queue, such as 10Gbit; on kernel switches of a real one")
     impair.add_argument("--ecn-threshold", metavar="AMOUNT", help="depth of the virtual queue that is marked CE")
     impair.add_argument("--trim", action="store_true", default=None, help="trim instead of dropping at a full queue")
     impair.add_argument("--clear", action="store_true", help="end every impairment that is not given again")

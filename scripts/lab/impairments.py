@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts and impairments: what the user asked for, and what it comes to on each switch port.
+"""Impairments of links: what the user asked for, and which switch port makes it happen.
 
-A blackhole on a port is the sum of three wishes (the link is cut, this switch is cut, the switch at the other end
-is cut), so each port's setting is always worked out anew from all of them: restoring a link does not revive it
-while its switch is down.
+An XDP switch impairs what leaves by a port, a kernel switch what arrives at one (its own program runs before the
+kernel forwards). So a host's link can be impaired toward the host on XDP switches and from it on kernel switches.
 """
 
 import re
@@ -17,6 +16,7 @@ PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?)%")
 AMOUNT = re.compile(r"\d+(\.\d+)?[A-Za-z%]*")
 PERCENTAGES = ("loss", "corrupt", "duplicate")
 NAMES = (*PERCENTAGES, "rate", "ecn_threshold", "trim")
+KERNEL_NAMES = ("loss", "corrupt", "rate")
 
 
 def parse_impairment(where, values):
@@ -42,59 +42,70 @@ def parse_impairment(where, values):
     return result
 
 
-def switch_ends(fabric, link):
-    """The ends of a link that are switch ports, where packets toward the other end can be impaired."""
-    return [end for end in (link.lower, link.upper) if end.node in fabric.switches]
+def check_possible(fabric, values):
+    """Kernel switches have no virtual queue and send no packet twice."""
+    if is_kernel(fabric):
+        for name in values:
+            if name not in KERNEL_NAMES:
+                raise lab_error(f"kernel switches cannot do {name.replace('_', '-')}; allowed: {any_of(KERNEL_NAMES)}")
 
 
-def link_key(link):
-    return " ".join(link.names)
+def directions(fabric, link, toward=None):
+    """The directions of a link that can be impaired, as the ports that send; only those toward a node if given."""
+    kernel = is_kernel(fabric)
+    return [end for end in (link.lower, link.upper)
+            if (end.peer if kernel else end).node in fabric.switches and toward in (None, end.peer.node)]
 
 
-def is_blackholed(state, link):
-    return link_key(link) in state.cut_links or any(name in state.cut_switches for name in link.names)
+def key_of(sender):
+    return f"{sender.node} {sender.peer.node}"
 
 
-def require_switches(state, fabric, ports):
-    """Every switch whose ports are to change must be running: its maps are where the change goes."""
-    for port in ports:
+def is_kernel(fabric):
+    return fabric.options.switch == "kernel"
+
+
+def apply_rates(directory, state, fabric, links):
+    """On kernel switches a rate is a real queue, where the packets leave."""
+    runner = namespaces.namespace_runner(directory)
+    for port in _switch_ports(fabric, links):
+        rate = state.impairments.get(key_of(port), {}).get("rate")
+        runner.script(port.node, [queues.tc_command(port, fabric.options.mtu, rate)])
+
+
+def apply_rows(state, fabric, links):
+    """Brings the maps of the switches at these links to what the state says."""
+    running = []
+    for port in _switch_ports(fabric, links):
         if not is_alive(state.processes.get(port.node)):
             reason = "was not started" if port.node not in state.processes else "is not running"
-            hint = " (a link can be cut with --carrier)" if fabric.options.switch == "kernel" else ""
-            raise lab_error(f"mrc-switch of {port.node} {reason}, so nothing can be impaired there{hint}")
-
-
-def _arguments(values, blackholed):
-    arguments = ["--clear"]
-    for name, value in values.items():
-        text = value if name != "trim" else ("on" if value else "off")
-        arguments += ["--" + name.replace("_", "-"), str(text)]
-    return [*arguments, "--blackhole", "on" if blackholed else "off"]
-
-
-def apply_rates(directory, state, fabric, ends):
-    """On kernel switches a rate is a real queue as well."""
-    if fabric.options.switch != "kernel":
-        return
-    runner = namespaces.namespace_runner(directory)
-    for end in ends:
-        rate = state.impairments.get(end.key, {}).get("rate")
-        runner.script(end.node, [queues.tc_command(end, fabric.options.mtu, rate)])
-
-
-def apply(state, fabric, links):
-    """Brings the switch ports of these links to what the state says."""
-    commands = []
-    for link in links:
-        for end in switch_ends(fabric, link):
-            argv = [binary("mrc-switch"), "impair", "--pin", str(pin_of(state.prefix, end.node)), "--port", end.device]
-            commands.append((end, argv + _arguments(state.impairments.get(end.key, {}), is_blackholed(state, link))))
-    running = [(end, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True)) for end, argv in commands]
+            raise lab_error(f"mrc-switch of {port.node} {reason}, so nothing can be changed there")
+    for port in _switch_ports(fabric, links):
+        argv = [binary("mrc-switch"), "impair", "--pin", str(pin_of(state.prefix, port.node)), "--port", port.device,
+                *_row_arguments(state, fabric, port)]
+        running.append((port, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                               stderr=subprocess.STDOUT, text=True)))
     failed = []
-    for end, process in running:
+    for port, process in running:
         output, _ = process.communicate()
         if process.returncode != 0:
-            failed.append(f"{end.node} {end.device}: {output.strip()}")
+            failed.append(f"{port.node} {port.device}: {output.strip()}")
     if failed:
         raise lab_error("mrc-switch impair failed: " + "\n".join(failed))
+
+
+def _switch_ports(fabric, links):
+    return [end for link in links for end in (link.lower, link.upper) if end.node in fabric.switches]
+
+
+def _row_arguments(state, fabric, port):
+    """One port's whole row, so that an earlier failure cannot leave it half old."""
+    kernel = is_kernel(fabric)
+    values = dict(state.impairments.get(key_of(port.peer if kernel else port), {}))
+    cut = not kernel and state.is_cut(port.node, port.peer.node)
+    arguments = ["--clear"]
+    for name, value in values.items():
+        if not (kernel and name == "rate"):
+            text = value if name != "trim" else ("on" if value else "off")
+            arguments += ["--" + name.replace("_", "-"), str(text)]
+    return [*arguments, "--blackhole", "on" if cut else "off"]

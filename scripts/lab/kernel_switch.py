@@ -11,6 +11,9 @@ from .topology import switch_node
 # leads nowhere, keeps the switch alive while its ports are taken down (not every kernel has the dummy device).
 ANCHOR = "sid0"
 
+# Before the main table, where the uSIDs are.
+CUT_PRIORITY = 10
+
 
 def route_command(route):
     return f"route replace {usid_prefix(route.usid)} via {route.via.peer.address} dev {route.via.device}"
@@ -32,3 +35,13 @@ def commands(node):
 def port_routes(node, port):
     """The routes that were lost with a port."""
     return [route_command(route) for route in node.routes if route.via is port]
+
+
+def cut_commands(node, port, is_cut, is_host_facing):
+    """Drops what arrives by a port, without a word to the sender; toward a host, where no switch follows that
+    could do the same, also what would leave by it."""
+    commands = [f"rule {'add' if is_cut else 'delete'} priority {CUT_PRIORITY} iif {port.device} blackhole"]
+    for route in node.routes:
+        if is_host_facing and route.via is port:
+            commands.append(f"route replace blackhole {usid_prefix(route.usid)}" if is_cut else route_command(route))
+    return commands

@@ -30,8 +30,9 @@ def up(options, prefix, with_hosts):
     require_root()
     started = time.monotonic()
     shape = fabric(options)
-    for a, b, _ in options.impairments:
+    for a, b, values in options.impairments:
         shape.link(a, b)
+        impairments.check_possible(shape, values)
     nodes = _daemon_nodes(shape, with_hosts)
     # Held back while the prefix is taken: from then on, whatever ends `up` also ends the lab.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
@@ -105,14 +106,21 @@ def _build(directory, state, shape, nodes):
     # Switches before hosts: a host finds its ports usable only once they lead somewhere.
     for group in (shape.switches, shape.hosts):
         processes.start_daemons(directory, state, shape, [node for node in nodes if node in group])
-    links = [shape.link(a, b) for a, b, _ in state.options.impairments]
-    ends = [impairments.switch_ends(shape, link) for link in links]
-    for link_ends, (_, _, values) in zip(ends, state.options.impairments):
-        state.impairments.update({end.key: values for end in link_ends})
-    impairments.apply(state, shape, links)
-    impairments.apply_rates(directory, state, shape, [end for link_ends in ends for end in link_ends])
+    _impair(directory, state, shape)
     state.phase = "up"
     directory.save(state)
+
+
+def _impair(directory, state, shape):
+    """The impairments that the topology file asks for."""
+    links = []
+    for a, b, values in state.options.impairments:
+        links.append(shape.link(a, b))
+        for sender in impairments.directions(shape, links[-1]):
+            state.impairments[impairments.key_of(sender)] = values
+    impairments.apply_rows(state, shape, links)
+    if impairments.is_kernel(shape):
+        impairments.apply_rates(directory, state, shape, links)
 
 
 def _mount_bpffs():

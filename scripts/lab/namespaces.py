@@ -85,7 +85,7 @@ def sysctl_lines(settings):
 
 def ip_lines(commands):
     """A shell line that runs `ip` commands in one process."""
-    return ["ip -batch - <<'END'", *commands, "END"]
+    return ["ip -6 -batch - <<'END'", *commands, "END"]
 
 
 def create_namespaces(runner, fabric):

@@ -2,7 +2,7 @@
 """Real queues behind `impair --rate` on kernel switches.
 
 An XDP switch has only a virtual queue, which signals but does not delay. A kernel switch forwards through qdiscs,
-so there the rate is also a token bucket on the port, and packets wait in it.
+so there the rate is a token bucket on the port, and packets wait in it.
 """
 
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`status`: the lab as one JSON object, and the same for reading."""
 
-from . import addresses, impairments, namespaces, processes
+from . import addresses, namespaces, processes
 from .errors import lab_error
 from .state import lab_directory
 from .topology import fabric
@@ -26,7 +26,7 @@ def describe(prefix):
         "hosts": [_host(directory, state, node) for node in shape.hosts.values()],
         "switches": [_switch(directory, state, shape, node) for node in shape.switches.values()],
         "links": [_link(state, link) for link in shape.links],
-        "impairments": [_impairment(shape, key, values) for key, values in state.impairments.items()],
+        "impairments": [_impairment(key, values) for key, values in state.impairments.items()],
     }
 
 
@@ -77,8 +77,8 @@ def _switch(directory, state, shape, node):
 
 
 def _link(state, link):
-    condition = "down" if impairments.is_blackholed(state, link) else "up"
-    if impairments.link_key(link) in state.carrier_down:
+    condition = "down" if state.is_cut(*link.names) else "up"
+    if " ".join(link.names) in state.carrier_down:
         condition = "carrier-down"
     return {
         "a": link.lower.node,
@@ -89,10 +89,9 @@ def _link(state, link):
     }
 
 
-def _impairment(shape, key, values):
-    node, device = key.split("/")
-    port = next(port for port in shape.switch(node).ports if port.device == device)
-    return {"from": node, "to": port.peer.node, "device": device, **values}
+def _impairment(key, values):
+    source, destination = key.split()
+    return {"from": source, "to": destination, **values}
 
 
 def summary(prefix):
@@ -111,7 +110,7 @@ def summary(prefix):
     lines += [f"  switch {node['name']} is cut" for node in lab["switches"] if node["state"] == "down"]
     lines += [f"  link {link['a']} {link['b']} is {link['state']}" for link in lab["links"] if link["state"] != "up"]
     for entry in lab["impairments"]:
-        values = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("from", "to", "device"))
+        values = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("from", "to"))
         lines.append(f"  from {entry['from']} to {entry['to']}: {values}")
     return lines
 

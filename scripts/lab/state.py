@@ -24,7 +24,7 @@ LOCK_DEADLINE_S = 30
 
 @dataclasses.dataclass
 class lab_state:
-    """What cannot be derived from the options. Links are named "a b", lower end first; ports "switch/device"."""
+    """What cannot be derived from the options. Links are named "a b", lower end first; directions "from to"."""
 
     prefix: str
     options: lab_options
@@ -34,6 +34,11 @@ class lab_state:
     carrier_down: list = dataclasses.field(default_factory=list)
     cut_switches: list = dataclasses.field(default_factory=list)
     impairments: dict = dataclasses.field(default_factory=dict)
+
+    def is_cut(self, a, b):
+        """A link carries nothing when it is cut, or the switch at one of its ends."""
+        return (f"{a} {b}" in self.cut_links or f"{b} {a}" in self.cut_links
+                or a in self.cut_switches or b in self.cut_switches)
 
 
 class lab_directory:

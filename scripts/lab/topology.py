@@ -18,10 +18,6 @@ class port:
     node: str
     peer: "port" = None
 
-    @property
-    def key(self):
-        return f"{self.node}/{self.device}"
-
 
 @dataclasses.dataclass
 class route:
