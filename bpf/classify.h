@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a received packet is: the outer header, the inner address and ports, and for MRC the operation and its sender's
+ * claims. Reads the packet, changes nothing.
+ */
+#ifndef MRC_BPF_CLASSIFY_H
+#define MRC_BPF_CLASSIFY_H
+
+#include <stdbool.h>
+
+#include "ecn.h"
+#include "parse.h"
+#include "verdict.h"
+
+const volatile struct mrc_rx_config config = {
+    .dscp_trimmed = MRC_DSCP_TRIMMED,
+    .dscp_trimmed_lasthop = MRC_DSCP_TRIMMED_LASTHOP,
+    .dscp_control = MRC_DSCP_CONTROL,
+    .udp_ports = {MRC_UDP_PORT_ROCE, MRC_UDP_PORT_SPEC},
+};
+
+/* What SACK and NACK say about an earlier packet of ours. */
+struct rx_echo {
+    __u32 ev;
+    __u16 timestamp; /* reflected, ticks of 128 ns; 0: the packet carried none */
+    __u8 congested;
+    __u8 trimmed;
+};
+
+struct rx_packet {
+    struct mrc_ip source; /* inner */
+    __u64 now;
+    const struct mrc_peer *peer;
+    struct rx_echo echo;
+    __u32 frame_bytes; /* as it arrived */
+    __u32 length;      /* from Ethernet on, without the outer header */
+    __u32 ev;
+    __u32 dqp;
+    __u32 qp_row;
+    __u32 path;
+    __u16 udp_source;
+    __u8 outer_tclass;
+    __u8 inner_tclass;
+    __u8 kind;  /* enum mrc_rx_kind */
+    __u8 flags; /* enum mrc_rx_flags */
+    bool encapsulated;
+    bool ipv4; /* inner */
+    bool mrc;
+};
+
+static __always_inline bool is_endpoint_operation(__u8 kind)
+{
+    return kind == MRC_KIND_ENDPOINT_REQUEST || kind == MRC_KIND_ENDPOINT_RESPONSE;
+}
+
+static __always_inline bool in_usid_block(const struct ipv6hdr *ip6)
+{
+    return ip6->daddr.s6_addr32[0] == *(const volatile __u32 *)config.usid.bytes;
+}
+
+static __always_inline bool is_host_usid(const struct ipv6hdr *ip6)
+{
+    return ip6->daddr.s6_addr16[2] == *(const volatile __u16 *)(config.usid.bytes + MRC_USID_BLOCK_BYTES);
+}
+
+/* Any bit behind the active uSID: the next uSID, or arguments that we never send. */
+static __always_inline bool carrier_left(const struct ipv6hdr *ip6)
+{
+    return (ip6->daddr.s6_addr16[3] | ip6->daddr.s6_addr32[2] | ip6->daddr.s6_addr32[3]) != 0;
+}
+
+/* Leaves the cursor at the IP header that decides: the inner one, or the only one. */
+static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struct rx_packet *packet)
+{
+    const struct ethhdr *eth = take(cursor, sizeof(*eth));
+    const struct cursor at_network = *cursor;
+    const struct ipv6hdr *ip6;
+
+    if (!eth)
+        return MRC_RX_PASS_MALFORMED;
+    packet->length = packet->frame_bytes;
+    packet->ipv4 = eth->h_proto == bpf_htons(ETH_P_IP);
+    if (packet->ipv4)
+        return MRC_GO_ON;
+    if (eth->h_proto != bpf_htons(ETH_P_IPV6))
+        return MRC_RX_PASS_NOT_OURS;
+    ip6 = take(cursor, sizeof(*ip6));
+    if (!ip6 || ip6->version != 6)
+        return MRC_RX_PASS_MALFORMED;
+    if (!in_usid_block(ip6)) {
+        *cursor = at_network;
+        return MRC_GO_ON;
+    }
+    if (!config.fabric)
+        return MRC_RX_DROP_NOT_FABRIC;
+    if (!is_host_usid(ip6))
+        return MRC_RX_PASS_NOT_OURS;
+    if (carrier_left(ip6))
+        return MRC_RX_DROP_CARRIER_LEFT;
+    if (ip6->nexthdr != IPPROTO_IPV6 && ip6->nexthdr != IPPROTO_IPIP)
+        return MRC_RX_DROP_INNER;
+    packet->encapsulated = true;
+    packet->flags |= MRC_RX_ENCAPSULATED;
+    packet->ipv4 = ip6->nexthdr == IPPROTO_IPIP;
+    packet->outer_tclass = ipv6_tclass(ip6);
+    packet->length -= sizeof(*ip6);
+    return MRC_GO_ON;
+}
+
+static __always_inline bool is_our_address(const void *address)
+{
+    for (int i = 0; i < MRC_RX_ADDRESSES; i++) {
+        if (i >= config.address_count)
+            break;
+        if (same_ip(&config.addresses[i], address))
+            return true;
+    }
+    return false;
+}
+
+static __always_inline bool is_mrc_port(__be16 destination)
+{
+    for (int i = 0; i < MRC_RX_UDP_PORTS; i++) {
+        if (config.udp_ports[i] && destination == bpf_htons(config.udp_ports[i]))
+            return true;
+    }
+    return false;
+}
+
+/* MRC is: UDP to its port, an opcode of its service, an address of ours (decision D1). The cursor ends at the BTH. */
+static __always_inline bool is_mrc(struct cursor *cursor, struct rx_packet *packet, const void *destination)
+{
+    const struct udphdr *udp = take(cursor, sizeof(*udp));
+    struct cursor ahead = *cursor;
+    const __u8 *opcode = take(&ahead, sizeof(*opcode));
+
+    if (!udp || !opcode || !is_mrc_port(udp->dest) || (*opcode & MRC_OP_SERVICE_MASK) != MRC_OP_SERVICE)
+        return false;
+    packet->udp_source = bpf_ntohs(udp->source);
+    return is_our_address(destination);
+}
+
+static __always_inline enum mrc_verdict inner_malformed(const struct rx_packet *packet)
+{
+    return packet->encapsulated ? MRC_RX_DROP_INNER : MRC_RX_PASS_MALFORMED;
+}
+
+static __always_inline enum mrc_verdict parse_inner_ipv4(struct cursor *cursor, struct rx_packet *packet)
+{
+    const struct iphdr *ip4 = take(cursor, sizeof(*ip4));
+    struct mrc_ip destination __attribute__((aligned(8)));
+
+    if (!ip4 || ip4->version != 4)
+        return inner_malformed(packet);
+    packet->inner_tclass = ip4->tos;
+    /* MRC carries no IP options and is never fragmented. */
+    if (ip4->protocol != IPPROTO_UDP || ip4->ihl != 5 || (ip4->frag_off & bpf_htons(0x3FFF)))
+        return MRC_GO_ON;
+    map_ipv4(&packet->source, ip4->saddr);
+    map_ipv4(&destination, ip4->daddr);
+    packet->mrc = is_mrc(cursor, packet, &destination);
+    packet->ev = mrc_ev_from_packet(0, packet->udp_source);
+    return MRC_GO_ON;
+}
+
+static __always_inline enum mrc_verdict parse_inner(struct cursor *cursor, struct rx_packet *packet)
+{
+    const struct ipv6hdr *ip6;
+
+    if (packet->ipv4)
+        return parse_inner_ipv4(cursor, packet);
+    ip6 = take(cursor, sizeof(*ip6));
+    if (!ip6 || ip6->version != 6)
+        return inner_malformed(packet);
+    packet->inner_tclass = ipv6_tclass(ip6);
+    if (ip6->nexthdr != IPPROTO_UDP)
+        return MRC_GO_ON;
+    copy_ip(&packet->source, &ip6->saddr);
+    packet->mrc = is_mrc(cursor, packet, &ip6->daddr);
+    packet->ev = mrc_ev_from_packet(ipv6_flow_label(ip6), packet->udp_source);
+    return MRC_GO_ON;
+}
+
+static __always_inline void classify_marks(struct rx_packet *packet)
+{
+    const __u8 outer = packet->outer_tclass >> 2;
+    const __u8 inner = packet->inner_tclass >> 2;
+
+    if ((packet->outer_tclass & MRC_ECN_MASK) == MRC_ECN_CE || (packet->inner_tclass & MRC_ECN_MASK) == MRC_ECN_CE)
+        packet->flags |= MRC_RX_CE;
+    if (outer == config.dscp_trimmed_lasthop || inner == config.dscp_trimmed_lasthop)
+        packet->flags |= MRC_RX_TRIMMED | MRC_RX_LAST_HOP;
+    else if (outer == config.dscp_trimmed || inner == config.dscp_trimmed)
+        packet->flags |= MRC_RX_TRIMMED;
+}
+
+/* Whole headers and the ICRC must be there; a trimmed packet keeps only what a NACK needs. */
+static __always_inline enum mrc_verdict classify_data(struct cursor *cursor, struct rx_packet *packet, __u8 opcode,
+                                                      __u8 control)
+{
+    const __u32 present = (__u32)(cursor->end - cursor->at);
+    __u32 needed = sizeof(struct mrc_meth);
+
+    packet->kind = MRC_KIND_DATA;
+    if (control & MRC_BTH_TS)
+        needed += sizeof(struct mrc_tseth);
+    if (packet->flags & MRC_RX_TRIMMED)
+        return present < needed ? MRC_RX_DROP_BAD_MRC : MRC_GO_ON;
+    needed += sizeof(struct mrc_reth) + MRC_ICRC_LEN;
+    if (opcode == MRC_OP_WRITE_LAST_IMM || opcode == MRC_OP_WRITE_ONLY_IMM)
+        needed += sizeof(struct mrc_immdt);
+    return present < needed ? MRC_RX_DROP_BAD_MRC : MRC_GO_ON;
+}
+
+static __always_inline enum mrc_verdict classify_sack(struct cursor *cursor, struct rx_packet *packet)
+{
+    const struct mrc_seth *seth = take(cursor, sizeof(*seth));
+    const struct mrc_cc_state *cc = take(cursor, sizeof(*cc));
+
+    packet->kind = MRC_KIND_SACK;
+    if (!seth || !cc || !take(cursor, MRC_ICRC_LEN))
+        return MRC_RX_DROP_BAD_MRC;
+    packet->echo.ev = bpf_ntohl(seth->entropy);
+    packet->echo.congested = (bpf_ntohs(seth->flags) & MRC_SETH_M_MASK) >> MRC_SETH_M_SHIFT == MRC_SACK_M_SKIP_ONCE;
+    if (seth->cc >> MRC_CC_TYPE_SHIFT == MRC_CC_TYPE_STATE)
+        packet->echo.timestamp = bpf_ntohs(cc->tx_timestamp);
+    return MRC_GO_ON;
+}
+
+static __always_inline enum mrc_verdict classify_nack(struct cursor *cursor, struct rx_packet *packet)
+{
+    const struct mrc_neth *neth = take(cursor, sizeof(*neth));
+
+    packet->kind = MRC_KIND_NACK;
+    if (!neth || !take(cursor, MRC_ICRC_LEN))
+        return MRC_RX_DROP_BAD_MRC;
+    packet->echo.ev = bpf_ntohl(neth->entropy);
+    packet->echo.timestamp = bpf_ntohs(neth->tx_timestamp);
+    packet->echo.trimmed = neth->reason == MRC_NACK_TRIMMED || neth->reason == MRC_NACK_TRIMMED_LASTHOP;
+    return MRC_GO_ON;
+}
+
+static __always_inline enum mrc_verdict classify_fixed(struct cursor *cursor, struct rx_packet *packet,
+                                                       enum mrc_rx_kind kind, __u32 header_bytes)
+{
+    packet->kind = (__u8)kind;
+    return take(cursor, header_bytes + MRC_ICRC_LEN) ? MRC_GO_ON : MRC_RX_DROP_BAD_MRC;
+}
+
+static __always_inline enum mrc_verdict classify_endpoint(struct cursor *cursor, struct rx_packet *packet,
+                                                          enum mrc_rx_kind kind, __u32 header_bytes)
+{
+    if (packet->dqp != MRC_QPN_ENDPOINT)
+        return MRC_RX_DROP_BAD_MRC;
+    return classify_fixed(cursor, packet, kind, header_bytes);
+}
+
+/* Behind a trimmed control packet stands nothing that may be believed, and it is never answered: it is dropped. */
+static __always_inline enum mrc_verdict classify(struct cursor *cursor, struct rx_packet *packet)
+{
+    const struct mrc_bth *bth = take(cursor, sizeof(*bth));
+
+    classify_marks(packet);
+    if (!bth)
+        return MRC_RX_DROP_BAD_MRC;
+    packet->dqp = mrc_get24(bth->dqp);
+    if (bth->opcode >= MRC_OP_WRITE_FIRST && bth->opcode <= MRC_OP_WRITE_ONLY_IMM)
+        return classify_data(cursor, packet, bth->opcode, bth->control);
+    if (packet->flags & MRC_RX_TRIMMED)
+        return MRC_RX_DROP_BAD_MRC;
+    switch (bth->opcode) {
+    case MRC_OP_ACKNOWLEDGE:
+        return classify_fixed(cursor, packet, MRC_KIND_ACK, sizeof(struct mrc_aeth));
+    case MRC_OP_SACK:
+        return classify_sack(cursor, packet);
+    case MRC_OP_NACK:
+        return classify_nack(cursor, packet);
+    case MRC_OP_PROBE_REQUEST:
+        return classify_fixed(cursor, packet, MRC_KIND_PROBE, sizeof(struct mrc_peth));
+    case MRC_OP_ENDPOINT_REQUEST:
+        return classify_endpoint(cursor, packet, MRC_KIND_ENDPOINT_REQUEST, sizeof(struct mrc_erth));
+    case MRC_OP_ENDPOINT_RESPONSE:
+        return classify_endpoint(cursor, packet, MRC_KIND_ENDPOINT_RESPONSE, sizeof(struct mrc_eeth));
+    default:
+        return MRC_RX_DROP_BAD_MRC;
+    }
+}
+
+/* ECN of a popped packet that goes to the kernel, written into the inner header where it still stands. */
+static __always_inline enum mrc_verdict ecn_inward(struct xdp_md *ctx, const struct rx_packet *packet)
+{
+    const int ecn = ecn_decapsulate(packet->outer_tclass, packet->inner_tclass);
+    struct cursor cursor = packet_cursor(ctx);
+
+    if (ecn == MRC_ECN_DROP)
+        return MRC_RX_DROP_CE_NOT_ECT;
+    if (ecn == (packet->inner_tclass & MRC_ECN_MASK))
+        return MRC_GO_ON;
+    if (!take(&cursor, sizeof(struct ethhdr) + sizeof(struct ipv6hdr)))
+        return MRC_RX_DROP_INNER;
+    if (packet->ipv4) {
+        struct iphdr *ip4 = take(&cursor, sizeof(*ip4));
+
+        if (ip4)
+            ipv4_set_ecn(ip4, (__u8)ecn);
+    } else {
+        struct ipv6hdr *ip6 = take(&cursor, sizeof(*ip6));
+
+        if (ip6)
+            ipv6_set_ecn(ip6, (__u8)ecn);
+    }
+    return MRC_GO_ON;
+}
+
+#endif
