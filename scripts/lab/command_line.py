@@ -8,7 +8,7 @@ import sys
 
 from . import changes, life, namespaces, options, processes, report
 from .errors import any_of, lab_error
-from .impairments import parse_impairment
+from .impairments import NAMES, parse_impairment
 from .state import choose_prefix, lab_directory, running_prefixes
 from .topology import fabric
 
@@ -83,7 +83,9 @@ def _add_changes(commands):
     for name in ("loss", "corrupt", "duplicate"):
         impair.add_argument(f"--{name}", metavar="PERCENT", help=f"share of packets to {name.replace('loss', 'lose')}")
     impair.add_argument("--rate", metavar="RATE", help="rate of the virtual queue, such as 10Gbit; on kernel switches of a real one")
-    impair.add_argument("--ecn-threshold", metavar="AMOUNT", help="depth of the virtual queue that is marked CE")
+    impair.add_argument("--rtt", metavar="TIME", help="round-trip time that makes the rate a BDP, such as 100us")
+    impair.add_argument("--ecn-threshold", metavar="MIN[,MAX]",
+                        help="virtual queue at which CE marks begin and are certain, in bytes or %% of the BDP; off")
     impair.add_argument("--trim", action="store_true", default=None, help="trim instead of dropping at a full queue")
     impair.add_argument("--clear", action="store_true", help="end every impairment that is not given again")
     impair.add_argument("--one-way", action="store_true", help="only packets from A to B; default: both ways")
@@ -185,11 +187,11 @@ def _plane(arguments):
 
 
 def _impair(arguments):
-    given = {name: getattr(arguments, name) for name in ("loss", "corrupt", "duplicate", "ecn_threshold", "rate", "trim")}
+    given = {name: getattr(arguments, name) for name in NAMES}
     values = parse_impairment("impair", given)
     if not values and not arguments.clear:
-        raise lab_error("impair: nothing to do; allowed: --loss, --corrupt, --duplicate, --ecn-threshold, --rate, "
-                        "--trim, --clear")
+        allowed = any_of(["--" + name.replace("_", "-") for name in NAMES] + ["--clear"])
+        raise lab_error(f"impair: nothing to do; allowed: {allowed}")
     changes.impair(arguments.prefix, arguments.a, arguments.b, values, arguments.clear, arguments.one_way)
     return 0
 

@@ -13,9 +13,10 @@ from .errors import any_of, lab_error
 from .processes import binary, is_alive, pin_of
 
 PERCENTAGE = re.compile(r"(\d+(?:\.\d+)?)%")
-AMOUNT = re.compile(r"\d+(\.\d+)?[A-Za-z%]*")
+THRESHOLD = re.compile(r"off|\d+(\.\d+)?(%|[KM]B?)?(,\d+(\.\d+)?(%|[KM]B?)?)?", re.IGNORECASE)
+TIME = re.compile(r"\d+(\.\d+)?(ns|us|ms)")
 PERCENTAGES = ("loss", "corrupt", "duplicate")
-NAMES = (*PERCENTAGES, "rate", "ecn_threshold", "trim")
+NAMES = (*PERCENTAGES, "rate", "rtt", "ecn_threshold", "trim")
 KERNEL_NAMES = ("loss", "corrupt", "rate")
 
 
@@ -34,8 +35,10 @@ def parse_impairment(where, values):
             allowed, good = "a percentage such as 1% or 0.1%, up to 100%", match and float(match.group(1)) <= 100
         elif name == "rate":
             allowed, good = "a number of kbit, Mbit or Gbit, such as 10Gbit", queues.bits_per_second(str(value))
+        elif name == "rtt":
+            allowed, good = "a time such as 100us", TIME.fullmatch(str(value))
         else:
-            allowed, good = "a number with its unit, as mrc-switch takes it", AMOUNT.fullmatch(str(value))
+            allowed, good = "MIN or MIN,MAX in bytes (64K) or % of the BDP (20%,80%), or off", THRESHOLD.fullmatch(str(value))
         if not good:
             raise lab_error(f"{where}: {name} is {value!r}; allowed: {allowed}")
         result[name] = value
