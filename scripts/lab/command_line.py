@@ -82,7 +82,8 @@ def _add_changes(commands):
     impair.add_argument("b", metavar="B")
     for name in ("loss", "corrupt", "duplicate"):
         impair.add_argument(f"--{name}", metavar="PERCENT", help=f"share of packets to {name.replace('loss', 'lose')}")
-    impair.add_argument("--rate", metavar="RATE", help="rate of the virtual queue, such as 10Gbit; on kernel switches of a real one")
+    impair.add_argument("--rate", metavar="RATE",
+                        help="rate of the virtual queue, such as 10Gbit; on kernel switches of a real one")
     impair.add_argument("--rtt", metavar="TIME", help="round-trip time that makes the rate a BDP, such as 100us")
     impair.add_argument("--ecn-threshold", metavar="MIN[,MAX]",
                         help="virtual queue at which CE marks begin and are certain, in bytes or %% of the BDP; off")

@@ -38,7 +38,8 @@ def parse_impairment(where, values):
         elif name == "rtt":
             allowed, good = "a time such as 100us", TIME.fullmatch(str(value))
         else:
-            allowed, good = "MIN or MIN,MAX in bytes (64K) or % of the BDP (20%,80%), or off", THRESHOLD.fullmatch(str(value))
+            allowed = "MIN or MIN,MAX in bytes (64K) or % of the BDP (20%,80%), or off"
+            good = THRESHOLD.fullmatch(str(value))
         if not good:
             raise lab_error(f"{where}: {name} is {value!r}; allowed: {allowed}")
         result[name] = value

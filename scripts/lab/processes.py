@@ -10,6 +10,7 @@ import time
 
 from . import namespaces
 from .errors import lab_error
+from .wait_until import wait_until
 
 READY_DEADLINE_S = 30
 TERMINATE_DEADLINE_S = 5
@@ -80,10 +81,10 @@ def start_daemons(directory, state, fabric, nodes):
     _wait_ready(directory, started)
 
 
-def _wait_ready(directory, waiting):
-    deadline = time.monotonic() + READY_DEADLINE_S
-    waiting = dict(waiting)
-    while waiting:
+def _wait_ready(directory, started):
+    waiting = dict(started)
+
+    def all_ready():
         for node, process in list(waiting.items()):
             ended = process.poll()
             if _is_ready(directory.log(node)):
@@ -91,12 +92,12 @@ def _wait_ready(directory, waiting):
             elif ended is not None:
                 raise lab_error(f"{_command_name(process)} of {node} ended with status {ended} before it was ready"
                                 + _tail(directory.log(node)))
-        if waiting and time.monotonic() > deadline:
-            node, process = next(iter(waiting.items()))
-            raise lab_error(f"{_command_name(process)} of {node} is not ready after {READY_DEADLINE_S} s"
-                            + _tail(directory.log(node)))
-        if waiting:
-            time.sleep(0.01)
+        return not waiting
+
+    if not wait_until(all_ready, READY_DEADLINE_S):
+        node, process = next(iter(waiting.items()))
+        raise lab_error(f"{_command_name(process)} of {node} is not ready after {READY_DEADLINE_S} s"
+                        + _tail(directory.log(node)))
 
 
 def _command_name(process):

@@ -12,10 +12,10 @@ import json
 import os
 import pathlib
 import shutil
-import time
 
 from .errors import any_of, lab_error
 from .options import check_prefix, lab_options
+from .wait_until import wait_until
 
 ROOT = pathlib.Path("/run/mrc-lab")
 FORMAT = 1
@@ -68,19 +68,26 @@ class lab_directory:
 
     def lock(self):
         """Waits for whoever changes this lab at the moment; False when the lab is gone."""
-        deadline = time.monotonic() + LOCK_DEADLINE_S
-        while True:
-            try:
-                fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            except FileNotFoundError:
-                return False
-            if _try_lock(fd) and _same_directory(fd, self.path):
-                self.lock_fd = fd
-                return True
+        if not wait_until(self._try_lock, LOCK_DEADLINE_S):
+            raise lab_error(f"lab {self.prefix} has been busy for {LOCK_DEADLINE_S} s: is an `up` still running?")
+        return self.lock_fd is not None
+
+    def _try_lock(self):
+        """False while another holds the lock; lock_fd stays None when there is no lab to lock."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             os.close(fd)
-            if time.monotonic() > deadline:
-                raise lab_error(f"lab {self.prefix} has been busy for {LOCK_DEADLINE_S} s: is an `up` still running?")
-            time.sleep(0.02)
+            return False
+        if not _same_directory(fd, self.path):
+            os.close(fd)
+            return False
+        self.lock_fd = fd
+        return True
 
     def save(self, state):
         text = json.dumps({"format": FORMAT, **dataclasses.asdict(state)}, indent=1)
@@ -111,14 +118,6 @@ class lab_directory:
             ROOT.rmdir()
         except OSError:
             pass  # other labs are there
-
-
-def _try_lock(fd):
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _same_directory(fd, path):
