@@ -3,10 +3,10 @@
 #include <service/config.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -248,7 +248,10 @@ config_result<daemon_config> parse_config(std::string_view text, const std::stri
 config_result<daemon_config> load_config(const std::string &path)
 {
     std::ifstream stream{path, std::ios::binary};
-    std::string text{std::istreambuf_iterator<char>{stream}, {}};
+    std::string text;
+    std::array<char, 4096> chunk{};
+    while (stream.read(chunk.data(), chunk.size()) || stream.gcount() > 0)
+        text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
     if (!stream.is_open() || stream.bad())
         return std::unexpected{config_error{
             .file = path, .at = {}, .key = {}, .problem = fmt::format("cannot read: {}", std::strerror(errno))}};
