@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/frame_parser.h"
+
+#include <cstring>
+#include <optional>
+
+#include "datapath/byte_order.h"
+#include "datapath/icrc.h"
+#include "datapath/ip_layout.h"
+#include "datapath/transport_layout.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+using namespace protocol;
+using bytes_view = std::span<const std::byte>;
+
+struct ip_header {
+    mrc_ip source{};
+    mrc_ip destination{};
+    std::uint8_t traffic_class = 0;
+    std::uint32_t flow_label = 0;
+    std::uint8_t protocol = 0;
+    std::size_t bytes = 0;
+    std::size_t packet_bytes = 0; // as the header claims
+};
+
+struct transport_header {
+    std::size_t udp_at = 0; // from the start of the packet
+    std::size_t bth_at = 0;
+    std::size_t udp_bytes = 0; // as UDP claims
+    std::uint16_t source_port = 0;
+    mrc_bth bth{};
+    opcode_layout layout{};
+
+    [[nodiscard]] bool has_timestamp() const { return layout.data && (bth.control & MRC_BTH_TS) != 0; }
+    [[nodiscard]] std::size_t payload_at() const
+    {
+        return bth_at + sizeof bth + layout.extension_bytes + (has_timestamp() ? sizeof(mrc_tseth) : 0);
+    }
+    [[nodiscard]] std::size_t pad() const { return (bth.flags & MRC_BTH_PAD_MASK) >> MRC_BTH_PAD_SHIFT; }
+};
+
+template <typename T>
+using parsed = std::expected<T, parse_error>;
+
+mrc_ip ipv4_mapped(const std::byte *address)
+{
+    mrc_ip ip{};
+    ip.bytes[10] = ip.bytes[11] = 0xFF;
+    std::memcpy(ip.bytes + ipv4_mapped_prefix_bytes, address, 4);
+    return ip;
+}
+
+parsed<ip_header> read_ipv6(bytes_view packet)
+{
+    if (packet.size() < ipv6_header_bytes)
+        return std::unexpected{parse_error::ip_truncated};
+    const auto flow = load_be<std::uint32_t>(packet.data() + ipv6_at::flow);
+    return ip_header{.source = load<mrc_ip>(packet.data() + ipv6_at::source),
+                     .destination = load<mrc_ip>(packet.data() + ipv6_at::destination),
+                     .traffic_class = static_cast<std::uint8_t>(flow >> 20),
+                     .flow_label = flow & 0xFFFFF,
+                     .protocol = static_cast<std::uint8_t>(packet[ipv6_at::next_header]),
+                     .bytes = ipv6_header_bytes,
+                     .packet_bytes =
+                         ipv6_header_bytes + load_be<std::uint16_t>(packet.data() + ipv6_at::payload_length)};
+}
+
+parsed<ip_header> read_ipv4(bytes_view packet)
+{
+    if (packet.size() < ipv4_header_bytes)
+        return std::unexpected{parse_error::ip_truncated};
+    const auto words = static_cast<std::size_t>(packet[ipv4_at::version] & std::byte{0x0F});
+    if (words * 4 < ipv4_header_bytes)
+        return std::unexpected{parse_error::ip_header_length};
+    if ((load_be<std::uint16_t>(packet.data() + ipv4_at::fragment) & ipv4_fragment_mask) != 0)
+        return std::unexpected{parse_error::ip_fragment};
+    if (words * 4 > ipv4_header_bytes)
+        return std::unexpected{parse_error::ip_options};
+    return ip_header{.source = ipv4_mapped(packet.data() + ipv4_at::source),
+                     .destination = ipv4_mapped(packet.data() + ipv4_at::destination),
+                     .traffic_class = static_cast<std::uint8_t>(packet[ipv4_at::tos]),
+                     .protocol = static_cast<std::uint8_t>(packet[ipv4_at::protocol]),
+                     .bytes = ipv4_header_bytes,
+                     .packet_bytes = load_be<std::uint16_t>(packet.data() + ipv4_at::total_length)};
+}
+
+parsed<ip_header> read_ip(bytes_view packet)
+{
+    if (packet.empty())
+        return std::unexpected{parse_error::ip_truncated};
+    const auto version = static_cast<unsigned int>(packet[0] >> 4);
+    if (version != 4 && version != 6)
+        return std::unexpected{parse_error::ip_version};
+    auto ip = version == 6 ? read_ipv6(packet) : read_ipv4(packet);
+    if (ip && ip->protocol != protocol_udp)
+        return std::unexpected{parse_error::not_udp};
+    return ip;
+}
+
+// What tells an MRC packet from any other (D1): UDP, its port, and the service in the opcode.
+parsed<transport_header> read_udp(bytes_view packet, const ip_header &ip)
+{
+    transport_header transport{.udp_at = ip.bytes, .bth_at = ip.bytes + udp_header_bytes};
+
+    if (packet.size() < transport.bth_at)
+        return std::unexpected{parse_error::udp_truncated};
+    const std::byte *udp = packet.data() + transport.udp_at;
+    const auto port = load_be<std::uint16_t>(udp + udp_at::destination_port);
+    if (port != MRC_UDP_PORT_ROCE && port != MRC_UDP_PORT_SPEC)
+        return std::unexpected{parse_error::udp_port};
+    if (packet.size() == transport.bth_at)
+        return std::unexpected{parse_error::bth_truncated};
+    if ((static_cast<unsigned int>(packet[transport.bth_at]) & MRC_OP_SERVICE_MASK) != MRC_OP_SERVICE)
+        return std::unexpected{parse_error::foreign_opcode};
+    transport.source_port = load_be<std::uint16_t>(udp + udp_at::source_port);
+    transport.udp_bytes = load_be<std::uint16_t>(udp + udp_at::length);
+    return transport;
+}
+
+std::optional<parse_error> read_bth(bytes_view packet, transport_header &transport)
+{
+    if (packet.size() < transport.bth_at + sizeof(mrc_bth))
+        return parse_error::bth_truncated;
+    transport.bth = load<mrc_bth>(packet.data() + transport.bth_at);
+    if ((transport.bth.flags & MRC_BTH_TVER_MASK) != 0)
+        return parse_error::transport_version;
+    const auto layout = layout_of(transport.bth.opcode);
+    if (!layout)
+        return parse_error::unknown_opcode;
+    transport.layout = *layout;
+    return std::nullopt;
+}
+
+// IP and UDP agree with each other and with the bytes present.
+std::optional<parse_error> check_lengths(bytes_view packet, const ip_header &ip, const transport_header &transport)
+{
+    if (ip.packet_bytes > packet.size())
+        return parse_error::packet_truncated;
+    if (ip.packet_bytes < transport.bth_at + sizeof(mrc_bth) + MRC_ICRC_LEN ||
+        transport.udp_bytes != ip.packet_bytes - transport.udp_at)
+        return parse_error::udp_length;
+    return std::nullopt;
+}
+
+// The opcode's headers and the pad fit in front of the ICRC.
+std::optional<parse_error> check_layout(const transport_header &transport, std::size_t icrc_at)
+{
+    if (transport.payload_at() > icrc_at)
+        return parse_error::headers_truncated;
+    const std::size_t padded = icrc_at - transport.payload_at();
+    if (!transport.layout.data)
+        return padded != 0 || transport.pad() != 0 ? std::optional{parse_error::control_payload} : std::nullopt;
+    if (transport.pad() > padded)
+        return parse_error::pad_count;
+    if (padded % 4 != 0)
+        return parse_error::payload_alignment;
+    return std::nullopt;
+}
+
+bool icrc_is_right(bytes_view packet)
+{
+    const std::size_t icrc_at = packet.size() - MRC_ICRC_LEN;
+    return little_endian(load<std::uint32_t>(packet.data() + icrc_at)) == icrc(packet.first(icrc_at));
+}
+
+// Takes headers off the front; one that was cut away reads as zero, and so does everything behind it.
+class header_reader
+{
+public:
+    explicit header_reader(bytes_view rest) : rest_{rest} {}
+
+    template <typename T>
+    std::optional<T> try_take()
+    {
+        if (rest_.size() < sizeof(T)) {
+            rest_ = {};
+            return std::nullopt;
+        }
+        const T header = load<T>(rest_.data());
+        rest_ = rest_.subspan(sizeof(T));
+        return header;
+    }
+    template <typename T>
+    T take()
+    {
+        return try_take<T>().value_or(T{});
+    }
+
+private:
+    bytes_view rest_;
+};
+
+qpn destination_of(const mrc_bth &bth)
+{
+    return qpn{mrc_get24(bth.dqp)};
+}
+
+data_packet read_data(const transport_header &transport, header_reader in)
+{
+    const mrc_bth &bth = transport.bth;
+    data_packet p{.opcode = bth.opcode,
+                  .destination = destination_of(bth),
+                  .sequence = psn{mrc_get24(bth.psn)},
+                  .ack_request = (bth.control & MRC_BTH_ACK_REQUEST) != 0,
+                  .retransmission = (bth.control & MRC_BTH_RTX) != 0,
+                  .tx_timestamp = std::nullopt,
+                  .immediate = std::nullopt};
+    const auto meth = in.take<mrc_meth>();
+    p.rqmsn = big_endian(meth.rqmsn);
+    p.msn = big_endian(meth.msn);
+    if (transport.has_timestamp()) {
+        if (const auto ts = in.try_take<mrc_tseth>())
+            p.tx_timestamp = big_endian(ts->tx_timestamp);
+    }
+    const auto reth = in.take<mrc_reth>();
+    p.va = big_endian(reth.va);
+    p.rkey = big_endian(reth.rkey);
+    p.message_bytes = big_endian(reth.dmalen);
+    if (transport.layout.immediate) {
+        if (const auto immediate = in.try_take<mrc_immdt>())
+            p.immediate = big_endian(immediate->immediate);
+    }
+    return p;
+}
+
+sack_packet read_sack(const mrc_bth &bth, header_reader in)
+{
+    const auto seth = in.take<mrc_seth>();
+    const auto cc = in.take<mrc_cc_state>();
+    const std::uint16_t flags = big_endian(seth.flags);
+    const std::uint16_t trigger = big_endian(seth.ack_psn_offset);
+    const std::uint32_t window = big_endian(cc.window);
+    const bool probe_response = (flags & MRC_SETH_PR) != 0;
+
+    return {.destination = destination_of(bth),
+            .retransmission = (bth.control & MRC_BTH_RTX) != 0,
+            .m = static_cast<std::uint8_t>((flags & MRC_SETH_M_MASK) >> MRC_SETH_M_SHIFT),
+            .probe_response = probe_response,
+            .probe_id = probe_response ? trigger : std::uint16_t{0},
+            .ack_psn_offset = probe_response ? std::int16_t{0} : static_cast<std::int16_t>(trigger),
+            .entropy = ev{big_endian(seth.entropy)},
+            .spdcid = big_endian(seth.spdcid),
+            .dpdcid = big_endian(seth.dpdcid),
+            .cack = psn{mrc_get24(seth.cack_psn)},
+            .mpr = seth.mpr,
+            .sack_offset = static_cast<std::int16_t>(big_endian(seth.sack_offset)),
+            .bitmap = big_endian(seth.sack_bitmap),
+            .tx_timestamp = big_endian(cc.tx_timestamp),
+            .ooo_count = static_cast<std::uint16_t>(big_endian(cc.ooo_count) & MRC_CC_OOO_MASK),
+            .restore_cwnd = (window & MRC_CC_RESTORE) != 0,
+            .rcv_cwnd_penalty = static_cast<std::uint8_t>(window >> MRC_CC_PENALTY_SHIFT & MRC_CC_PENALTY_MASK),
+            .rcvd_units = window & MRC_CC_RCVD_MASK};
+}
+
+nack_packet read_nack(const mrc_bth &bth, header_reader in)
+{
+    const auto neth = in.take<mrc_neth>();
+    return {.destination = destination_of(bth),
+            .reason = neth.reason,
+            .vendor = neth.vendor,
+            .entropy = ev{big_endian(neth.entropy)},
+            .spdcid = big_endian(neth.spdcid),
+            .dpdcid = big_endian(neth.dpdcid),
+            .sequence = psn{mrc_get24(neth.nack_psn)},
+            .tx_timestamp = big_endian(neth.tx_timestamp)};
+}
+
+probe_packet read_probe(const mrc_bth &bth, header_reader in)
+{
+    const auto peth = in.take<mrc_peth>();
+    return {.destination = destination_of(bth),
+            .probe_id = big_endian(peth.probe_id),
+            .spdcid = big_endian(peth.spdcid),
+            .dpdcid = big_endian(peth.dpdcid),
+            .tx_timestamp = big_endian(peth.ts.tx_timestamp)};
+}
+
+transport_ack_packet read_transport_ack(const mrc_bth &bth, header_reader in)
+{
+    const auto aeth = in.take<mrc_aeth>();
+    return {.destination = destination_of(bth),
+            .sequence = psn{mrc_get24(bth.psn)},
+            .syndrome = aeth.syndrome,
+            .msn = mrc_get24(aeth.msn)};
+}
+
+endpoint_request_packet read_endpoint_request(const mrc_bth &bth, header_reader in)
+{
+    const auto erth = in.take<mrc_erth>();
+    return {.request_id = static_cast<std::uint16_t>(mrc_get24(bth.psn)),
+            .operation = static_cast<std::uint8_t>(big_endian(erth.flags) & MRC_ERTH_OP_MASK),
+            .port_status_mask = big_endian(erth.port_status_mask),
+            .tx_timestamp = big_endian(erth.ts.tx_timestamp)};
+}
+
+endpoint_response_packet read_endpoint_response(const mrc_bth &bth, header_reader in)
+{
+    const auto eeth = in.take<mrc_eeth>();
+    return {.request_id = static_cast<std::uint16_t>(mrc_get24(bth.psn)),
+            .operation = static_cast<std::uint8_t>((big_endian(eeth.flags) & MRC_EETH_OP_MASK) >> MRC_EETH_OP_SHIFT),
+            .tx_timestamp = big_endian(eeth.tx_timestamp)};
+}
+
+packet read_content(const transport_header &transport, header_reader in)
+{
+    switch (transport.bth.opcode) {
+    case MRC_OP_SACK:
+        return read_sack(transport.bth, in);
+    case MRC_OP_NACK:
+        return read_nack(transport.bth, in);
+    case MRC_OP_PROBE_REQUEST:
+        return read_probe(transport.bth, in);
+    case MRC_OP_ACKNOWLEDGE:
+        return read_transport_ack(transport.bth, in);
+    case MRC_OP_ENDPOINT_REQUEST:
+        return read_endpoint_request(transport.bth, in);
+    case MRC_OP_ENDPOINT_RESPONSE:
+        return read_endpoint_response(transport.bth, in);
+    default: // layout_of() let nothing else through
+        return read_data(transport, in);
+    }
+}
+
+decoded describe(const ip_header &ip, const transport_header &transport, packet content)
+{
+    return {.content = content,
+            .entropy = ev{mrc_ev_from_packet(ip.flow_label, transport.source_port)},
+            .payload = {},
+            .ip_bytes = static_cast<std::uint32_t>(transport.udp_bytes + ipv6_header_bytes),
+            .source = ip.source,
+            .destination = ip.destination,
+            .dscp = static_cast<std::uint8_t>(ip.traffic_class >> 2),
+            .ecn = static_cast<std::uint8_t>(ip.traffic_class & MRC_ECN_MASK)};
+}
+
+parsed<decoded> decode_trimmed(bytes_view packet, const ip_header &ip, const transport_header &transport)
+{
+    if (!transport.layout.data)
+        return std::unexpected{parse_error::trimmed_control};
+    const header_reader in{packet.subspan(transport.bth_at + sizeof(mrc_bth))};
+    return describe(ip, transport, read_content(transport, in));
+}
+
+// `packet` ends with the ICRC: no link padding.
+parsed<decoded> decode_whole(bytes_view packet, const ip_header &ip, const transport_header &transport)
+{
+    const std::size_t icrc_at = packet.size() - MRC_ICRC_LEN;
+    if (const auto error = check_layout(transport, icrc_at))
+        return std::unexpected{*error};
+    if (!icrc_is_right(packet))
+        return std::unexpected{parse_error::icrc};
+
+    const header_reader in{packet.first(icrc_at).subspan(transport.bth_at + sizeof(mrc_bth))};
+    decoded result = describe(ip, transport, read_content(transport, in));
+    result.icrc_checked = true;
+    if (auto *data = std::get_if<data_packet>(&result.content)) {
+        const std::size_t payload_end = icrc_at - transport.pad();
+        result.payload = packet.first(payload_end).subspan(transport.payload_at());
+        data->payload_bytes = static_cast<std::uint32_t>(result.payload.size());
+        if (data->payload_bytes > data->message_bytes ||
+            (transport.layout.only && data->payload_bytes != data->message_bytes))
+            return std::unexpected{parse_error::message_length};
+    }
+    return result;
+}
+
+} // namespace
+
+std::expected<decoded, parse_error> decode(std::span<const std::byte> ip_packet, bool trimmed)
+{
+    const auto ip = read_ip(ip_packet);
+    if (!ip)
+        return std::unexpected{ip.error()};
+    auto transport = read_udp(ip_packet, *ip);
+    if (!transport)
+        return std::unexpected{transport.error()};
+    if (!trimmed) {
+        if (const auto error = check_lengths(ip_packet, *ip, *transport))
+            return std::unexpected{*error};
+    }
+    if (const auto error = read_bth(ip_packet, *transport))
+        return std::unexpected{*error};
+    return trimmed ? decode_trimmed(ip_packet, *ip, *transport)
+                   : decode_whole(ip_packet.first(ip->packet_bytes), *ip, *transport);
+}
+
+} // namespace mrc::datapath
