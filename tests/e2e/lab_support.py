@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 
-LAB = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "mrc-lab")
+ROOT = str(pathlib.Path(__file__).resolve().parents[2])
+LAB = os.path.join(ROOT, "scripts/mrc-lab")
 SKIPPED = 77
 
 
@@ -22,6 +23,20 @@ def skip(reason):
 def need_root():
     if os.geteuid() != 0:
         skip("namespaces need root")
+
+
+def binary(name):
+    return os.path.join(os.environ.get("MRC_BIN") or os.path.join(ROOT, "build/bin"), name)
+
+
+def has_binary(name):
+    return os.access(binary(name), os.X_OK)
+
+
+def need_binaries(*names):
+    for name in names:
+        if not has_binary(name):
+            skip(f"{binary(name)} is not built")
 
 
 def check(condition, what):
