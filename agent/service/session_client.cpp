@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/session_client.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -185,18 +186,24 @@ std::optional<datapath::completion_entry> session::poll(session_qp &qp)
     return qp.completions_.pop(entry) ? std::optional{entry} : std::nullopt;
 }
 
-bool session::wait(session_qp &qp, std::chrono::milliseconds limit)
+bool session::wait(std::span<session_qp> qps, std::span<const int> others, std::chrono::milliseconds limit)
 {
-    qp.completions_.set_waiting(true);
-    if (qp.completions_.empty()) {
-        std::array<pollfd, 2> fds{{{.fd = qp.completion_event_.get(), .events = POLLIN, .revents = 0},
-                                   {.fd = socket_.get(), .events = POLLIN, .revents = 0}}};
-        ::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
+    const auto pollable = [&] { return std::ranges::any_of(qps, [](auto &qp) { return !qp.completions_.empty(); }); };
+    std::vector<pollfd> fds{{.fd = socket_.get(), .events = POLLIN, .revents = 0}};
+    for (const int fd : others)
+        fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    for (session_qp &qp : qps) {
+        qp.completions_.set_waiting(true);
+        fds.push_back({.fd = qp.completion_event_.get(), .events = POLLIN, .revents = 0});
     }
-    qp.completions_.set_waiting(false);
-    std::uint64_t signals = 0;
-    [[maybe_unused]] const ssize_t cleared = ::read(qp.completion_event_.get(), &signals, sizeof(signals));
-    return !qp.completions_.empty();
+    if (!pollable())
+        ::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
+    for (session_qp &qp : qps) {
+        qp.completions_.set_waiting(false);
+        std::uint64_t signals = 0;
+        [[maybe_unused]] const ssize_t cleared = ::read(qp.completion_event_.get(), &signals, sizeof(signals));
+    }
+    return pollable();
 }
 
 bool session::daemon_gone() const

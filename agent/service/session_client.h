@@ -76,7 +76,9 @@ public:
     bool post(session_qp &qp, const datapath::send_entry &request);
     [[nodiscard]] std::optional<datapath::completion_entry> poll(session_qp &qp);
     // Waits until a completion can be polled, the daemon goes, or `limit` passes. False: nothing there.
-    bool wait(session_qp &qp, std::chrono::milliseconds limit);
+    bool wait(session_qp &qp, std::chrono::milliseconds limit) { return wait({&qp, 1}, {}, limit); }
+    // The same for several queue pairs; readable `others` (sockets, signals) end it as well.
+    bool wait(std::span<session_qp> qps, std::span<const int> others, std::chrono::milliseconds limit);
     [[nodiscard]] bool daemon_gone() const;
 
     [[nodiscard]] session_result<qp_report> query(const session_qp &qp);
