@@ -57,9 +57,9 @@ static __always_inline int same_ip(const volatile void *a, const volatile void *
     return left[0] == right[0] && left[1] == right[1];
 }
 
-static __always_inline void copy_ip(struct mrc_ip *to, const void *from)
+static __always_inline void copy_ip(void *to, const void *from)
 {
-    __u64 *out = (__u64 *)to->bytes;
+    __u64 *out = to;
     const __u64 *in = from;
 
     out[0] = in[0];

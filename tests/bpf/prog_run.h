@@ -114,31 +114,57 @@ inline std::uint32_t ns_per_packet(int prog_fd, std::span<const std::uint8_t> pa
     return samples[static_cast<std::size_t>(runs) / 2];
 }
 
-// For programs that change the packet's shape, which `repeat` would feed back: mean of many single runs by the kernel's
-// run-time statistics. Includes reading the clock twice, about 20 ns.
-inline std::uint32_t timed_ns_per_run(int prog_fd, std::span<const std::uint8_t> packet, int runs = 20000)
+// Mean time of a program's runs while this object lives, by the kernel's run-time statistics. Includes reading the
+// clock twice, about 20 ns.
+class run_time
 {
-    const int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
-    const auto counters = [prog_fd] {
+public:
+    explicit run_time(int prog_fd) : prog_fd_(prog_fd), statistics_(bpf_enable_stats(BPF_STATS_RUN_TIME)), start_(now())
+    {
+    }
+    run_time(const run_time &) = delete;
+    run_time &operator=(const run_time &) = delete;
+    ~run_time()
+    {
+        if (statistics_ >= 0)
+            close(statistics_);
+    }
+
+    [[nodiscard]] std::uint32_t ns_per_run() const
+    {
+        const bpf_prog_info end = now();
+        const std::uint64_t runs = end.run_cnt - start_.run_cnt;
+
+        return runs > 0 ? static_cast<std::uint32_t>((end.run_time_ns - start_.run_time_ns) / runs) : 0;
+    }
+
+private:
+    [[nodiscard]] bpf_prog_info now() const
+    {
         bpf_prog_info info{};
         __u32 size = sizeof(info);
 
-        bpf_obj_get_info_by_fd(prog_fd, &info, &size);
-        return std::pair(info.run_time_ns, info.run_cnt);
-    };
+        bpf_obj_get_info_by_fd(prog_fd_, &info, &size);
+        return info;
+    }
 
-    const auto [ns_before, count_before] = counters();
+    int prog_fd_;
+    int statistics_;
+    bpf_prog_info start_;
+};
+
+// For programs that change the packet's shape, which `repeat` would feed back: the mean of many single runs. Each comes
+// from a system call, so caches are colder than under load.
+inline std::uint32_t timed_ns_per_run(int prog_fd, std::span<const std::uint8_t> packet, int runs = 20000)
+{
+    const run_time time(prog_fd);
     LIBBPF_OPTS(bpf_test_run_opts, opts);
     opts.data_in = packet.data();
     opts.data_size_in = static_cast<__u32>(packet.size());
+
     for (int i = 0; i < runs; i++)
         bpf_prog_test_run_opts(prog_fd, &opts);
-    const auto [ns_after, count_after] = counters();
-    if (statistics >= 0)
-        close(statistics);
-    return count_after > count_before
-               ? static_cast<std::uint32_t>((ns_after - ns_before) / (count_after - count_before))
-               : 0;
+    return time.ns_per_run();
 }
 
 inline std::string hex(std::span<const std::uint8_t> bytes)

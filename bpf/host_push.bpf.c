@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * host_push: the XDP transmit engine. Each live frame of BPF_PROG_TEST_RUN becomes the packet of the next slot.
+ *
+ * hook     XDP, run by BPF_PROG_TEST_RUN with BPF_F_TEST_XDP_LIVE_FRAMES only; attached to a scratch device, because
+ *          the kernel rebuilds its XDP dispatcher on every call for a program that is attached nowhere (25 ms)
+ * inputs   a blank frame at least as long as the packet; push_slots[push_ring.consumer]
+ * outputs  Ethernet | outer IPv6 | inner packet, redirected to the path's port. Each run consumes one slot or, when
+ *          none is left, drops the blank frame.
+ * maps     reads push_slots, paths, ports, tx_ports; writes push_ring (consumer, sent, refused, last_send_ns), paths
+ *          and ports (transmit counters), verdicts
+ * kernel   6.1
+ * cost     230 ns for a 182-byte frame, 330 ns for 3,218 bytes, of it about 20 ns the measuring
+ *          (tests/bpf/host_push_test.cpp prints it, with the whole call's cost per frame)
+ */
+#include "outer.h"
+#include "parse.h"
+#include "rows.h"
+#include "verdict.h"
+
+MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
+MRC_ROWS(push_ring, struct mrc_push_ring, 1);
+MRC_ROWS(paths, struct mrc_path, MRC_MAX_PATHS);
+MRC_ROWS(ports, struct mrc_port, MRC_MAX_PORTS);
+
+struct {
+    __uint(type, BPF_MAP_TYPE_DEVMAP);
+    __uint(max_entries, MRC_MAX_PORTS);
+    __type(key, __u32);
+    __type(value, __u32);
+} tx_ports SEC(".maps");
+
+/* Everything that one departure needs, each pointer checked once. */
+struct departure {
+    struct mrc_push_slot *slot;
+    struct mrc_path *path;
+    struct mrc_port *port;
+    __u32 port_row;
+    __u32 length; /* of the inner packet */
+};
+
+/* The kernel drops a redirected frame above the device's MTU without telling anybody, so it is refused here. */
+static __always_inline enum mrc_verdict look_up(struct departure *departure)
+{
+    const __u32 path_row = departure->slot->path;
+
+    departure->length = *(volatile __u32 *)&departure->slot->length; /* once: the worker can write it */
+    if (departure->length < sizeof(struct iphdr) || departure->length > sizeof(departure->slot->inner))
+        return MRC_PUSH_BAD_SLOT;
+    departure->path = bpf_map_lookup_elem(&paths, &path_row);
+    if (!departure->path || departure->path->state == MRC_PATH_UNUSED)
+        return MRC_PUSH_BAD_SLOT;
+    departure->port_row = departure->path->port;
+    departure->port = bpf_map_lookup_elem(&ports, &departure->port_row);
+    if (!departure->port || !port_usable(departure->port))
+        return MRC_PUSH_NO_PORT;
+    if (departure->length + sizeof(struct ipv6hdr) > departure->port->mtu)
+        return MRC_PUSH_BAD_SLOT;
+    return MRC_GO_ON;
+}
+
+/* The frame starts every run at full length: the kernel resets what the last run cut off. */
+static __always_inline enum mrc_verdict fit_frame(struct xdp_md *ctx, __u32 length)
+{
+    const int excess = (int)(__u32)bpf_xdp_get_buff_len(ctx) - (int)(MRC_OUTER_BYTES + length);
+
+    if (excess < 0 || bpf_xdp_adjust_tail(ctx, -excess))
+        return MRC_PUSH_STORE;
+    return MRC_GO_ON;
+}
+
+static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const struct departure *departure)
+{
+    const struct mrc_push_slot *slot = departure->slot;
+    __u32 length = departure->length;
+    const struct outer_fields fields = {
+        .flow_label = slot->flow_label,
+        .payload_length = (__u16)departure->length,
+        .host_usid = slot->host_usid,
+        .tclass = slot->tclass,
+        .hop_limit = slot->hop_limit,
+        .next_header = slot->next_header,
+    };
+    struct cursor cursor = packet_cursor(ctx);
+    struct ethhdr *eth = take(&cursor, sizeof(*eth));
+    struct ipv6hdr *ip6 = take(&cursor, sizeof(*ip6));
+
+    if (!eth || !ip6)
+        return MRC_PUSH_STORE;
+    write_outer(eth, ip6, departure->port, departure->path, &fields);
+    /* look_up() has checked this; the verifier lost it on the stack, and the compiler must not drop the repetition. */
+    asm volatile("" : "+r"(length));
+    if (length < sizeof(struct iphdr) || length > sizeof(slot->inner))
+        return MRC_PUSH_BAD_SLOT;
+    if (bpf_xdp_store_bytes(ctx, MRC_OUTER_BYTES, (void *)slot->inner, length))
+        return MRC_PUSH_STORE;
+    return MRC_GO_ON;
+}
+
+static __always_inline enum mrc_verdict send_slot(struct xdp_md *ctx, struct mrc_push_ring *ring,
+                                                  struct mrc_push_slot *slot)
+{
+    struct departure departure = {.slot = slot};
+    enum mrc_verdict verdict = look_up(&departure);
+
+    if (verdict != MRC_GO_ON)
+        return verdict;
+    verdict = fit_frame(ctx, departure.length);
+    if (verdict != MRC_GO_ON)
+        return verdict;
+    verdict = write_frame(ctx, &departure);
+    if (verdict != MRC_GO_ON)
+        return verdict;
+    if (bpf_redirect_map(&tx_ports, departure.port_row, XDP_DROP) != XDP_REDIRECT)
+        return MRC_PUSH_NO_PORT;
+    ring->last_send_ns = bpf_ktime_get_ns();
+    count_sent(departure.port, departure.path, 1, MRC_OUTER_BYTES + departure.length, ring->last_send_ns);
+    return MRC_PUSH_SENT;
+}
+
+/* One slot is consumed whatever becomes of it, so that a bad slot cannot stop the ring. */
+static __always_inline enum mrc_verdict push(struct xdp_md *ctx)
+{
+    const __u32 only = 0;
+    struct mrc_push_ring *ring = bpf_map_lookup_elem(&push_ring, &only);
+    struct mrc_push_slot *slot;
+    enum mrc_verdict verdict;
+    __u32 row;
+
+    if (!ring || ring->consumer == *(volatile __u32 *)&ring->producer)
+        return MRC_PUSH_EMPTY;
+    row = ring->consumer & (MRC_PUSH_SLOTS - 1);
+    slot = bpf_map_lookup_elem(&push_slots, &row);
+    if (!slot)
+        return MRC_PUSH_EMPTY;
+    verdict = send_slot(ctx, ring, slot);
+    *(volatile __u32 *)&ring->consumer = ring->consumer + 1;
+    if (verdict == MRC_PUSH_SENT)
+        ring->sent++;
+    else
+        ring->refused++;
+    return verdict;
+}
+
+SEC("xdp")
+int host_push(struct xdp_md *ctx)
+{
+    const enum mrc_verdict verdict = push(ctx);
+
+    count_verdict(verdict);
+    return verdict == MRC_PUSH_SENT ? XDP_REDIRECT : XDP_DROP;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
