@@ -11,11 +11,10 @@ import subprocess
 import tempfile
 import time
 
-from lab_support import LAB, check, lab, left_behind, mrc_lab, need_root
+from lab_support import DEADLINE_S, check, lab, left_behind, mrc_lab, need_root, start_until
 
 KERNEL = ("--switch", "kernel", "--no-daemons")
 WIDE = ("--planes", "8", "--leaves", "4", "--spines", "4", "--hosts", "8")  # slow enough to be caught half-made
-DEADLINE_S = 20
 
 
 def namespaces(prefix):
@@ -84,16 +83,6 @@ def test_topology_file():
             check(all(name in error for name in names), f"refused: {error.strip()}")
 
 
-def start_and_wait(prefix, reached, *arguments):
-    """Starts `up` and returns it once reached(prefix) holds."""
-    process = subprocess.Popen([LAB, "up", "--prefix", prefix, *KERNEL, *arguments], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + DEADLINE_S
-    while not reached(prefix) and process.poll() is None and time.monotonic() < deadline:
-        pass
-    return process
-
-
 STAGES = {
     "its directory is there": lambda prefix: os.path.isdir(f"/run/mrc-lab/{prefix}"),
     "some namespaces are there": lambda prefix: len(namespaces(prefix)) >= 3,
@@ -108,7 +97,7 @@ def test_killed_and_interrupted():
     for number, (stage, reached) in enumerate(STAGES.items()):
         for name, sent in (("killed", signal.SIGKILL), ("interrupted", signal.SIGINT)):
             prefix = f"dead{number}-{os.getpid()}"
-            process = start_and_wait(prefix, reached, *WIDE)
+            process = start_until(lambda: reached(prefix), "up", "--prefix", prefix, *KERNEL, *WIDE)
             caught = process.poll() is None
             process.send_signal(sent)
             _, error = process.communicate(timeout=DEADLINE_S)

@@ -9,10 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 LAB = os.path.join(ROOT, "scripts/mrc-lab")
 SKIPPED = 77
+DEADLINE_S = 20
 
 
 def skip(reason):
@@ -53,6 +55,15 @@ def mrc_lab(*arguments, status=0, env=None):
         sys.exit(f"FAIL: mrc-lab {' '.join(arguments)}: status {done.returncode}, expected {status}\n"
                  f"{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
+
+
+def start_until(reached, *arguments):
+    """Starts mrc-lab and returns its process once the condition holds, or it has ended, or the time is over."""
+    process = subprocess.Popen([LAB, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + DEADLINE_S
+    while not reached() and process.poll() is None and time.monotonic() < deadline:
+        pass
+    return process
 
 
 class running_lab:
