@@ -58,15 +58,19 @@ parsed<ip_header> read_ipv6(bytes_view packet)
 {
     if (packet.size() < ipv6_header_bytes)
         return std::unexpected{parse_error::ip_truncated};
+    const auto source = load<mrc_ip>(packet.data() + ipv6_at::source);
+    const auto destination = load<mrc_ip>(packet.data() + ipv6_at::destination);
+    if (is_ipv4_mapped(source) || is_ipv4_mapped(destination))
+        return std::unexpected{parse_error::mapped_address};
     const auto flow = load_be<std::uint32_t>(packet.data() + ipv6_at::flow);
-    return ip_header{.source = load<mrc_ip>(packet.data() + ipv6_at::source),
-                     .destination = load<mrc_ip>(packet.data() + ipv6_at::destination),
+    const auto payload_length = load_be<std::uint16_t>(packet.data() + ipv6_at::payload_length);
+    return ip_header{.source = source,
+                     .destination = destination,
                      .traffic_class = static_cast<std::uint8_t>(flow >> 20),
                      .flow_label = flow & 0xFFFFF,
                      .protocol = static_cast<std::uint8_t>(packet[ipv6_at::next_header]),
                      .bytes = ipv6_header_bytes,
-                     .packet_bytes =
-                         ipv6_header_bytes + load_be<std::uint16_t>(packet.data() + ipv6_at::payload_length)};
+                     .packet_bytes = ipv6_header_bytes + payload_length};
 }
 
 parsed<ip_header> read_ipv4(bytes_view packet)
@@ -92,7 +96,7 @@ parsed<ip_header> read_ip(bytes_view packet)
 {
     if (packet.empty())
         return std::unexpected{parse_error::ip_truncated};
-    const auto version = static_cast<unsigned int>(packet[0] >> 4);
+    const unsigned int version = ip_version(packet[0]);
     if (version != 4 && version != 6)
         return std::unexpected{parse_error::ip_version};
     auto ip = version == 6 ? read_ipv6(packet) : read_ipv4(packet);

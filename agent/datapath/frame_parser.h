@@ -23,6 +23,7 @@ enum class parse_error : std::uint8_t {
     ip_header_length,  // IPv4 header shorter than 20 bytes
     ip_fragment,       // MRC is never fragmented
     ip_options,        // IPv4 options: unknown to the ICRC
+    mapped_address,    // IPv6 header with an address of ::ffff:0:0/96, which stands for an inner IPv4 header
     not_udp,           // another protocol, or an IPv6 extension header
     udp_truncated,     // bytes end inside the UDP header
     udp_port,          // neither MRC port (D1)

@@ -44,7 +44,7 @@ std::uint32_t icrc(std::span<const std::byte> ip_packet_without_icrc)
     if (ip_packet_without_icrc.empty())
         return ~MRC_ICRC_SEED;
 
-    const bool ipv4 = ip_packet_without_icrc[0] >> 4 == std::byte{4};
+    const bool ipv4 = ip_version(ip_packet_without_icrc[0]) == 4;
     const std::size_t ip_bytes = ip_header_bytes(ipv4);
     const std::size_t masked_bytes =
         std::min(ip_packet_without_icrc.size(), ip_bytes + udp_header_bytes + sizeof(mrc_bth));

@@ -61,6 +61,12 @@ inline constexpr std::size_t ipv4_mapped_prefix_bytes = 12; // ::ffff:0:0/96
            address.bytes[10] == 0xFF && address.bytes[11] == 0xFF;
 }
 
+// Of a packet's first byte.
+[[nodiscard]] constexpr unsigned int ip_version(std::byte first)
+{
+    return std::to_integer<unsigned int>(first) >> 4;
+}
+
 [[nodiscard]] constexpr std::size_t ip_header_bytes(bool ipv4)
 {
     return ipv4 ? ipv4_header_bytes : ipv6_header_bytes;

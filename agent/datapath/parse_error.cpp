@@ -17,6 +17,8 @@ std::string_view text(parse_error error)
         return "IPv4 fragment";
     case parse_error::ip_options:
         return "IPv4 options";
+    case parse_error::mapped_address:
+        return "IPv4-mapped address in an IPv6 header";
     case parse_error::not_udp:
         return "next protocol is not UDP";
     case parse_error::udp_truncated:
@@ -72,6 +74,8 @@ mrc_verdict verdict(parse_error error)
         return MRC_AGENT_DROP_BAD_LENGTH;
     case parse_error::icrc:
         return MRC_AGENT_DROP_BAD_ICRC;
+    case parse_error::mapped_address:
+        return MRC_AGENT_DROP_WRONG_PEER; // it would pass for an IPv4 peer
     case parse_error::ip_version:
     case parse_error::ip_fragment:
     case parse_error::ip_options:

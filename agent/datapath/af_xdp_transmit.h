@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// AF_XDP transmit: the frame codec writes the outer header in user space and the port's AF_XDP socket sends the frame.
+// Chosen where the driver has zero copy, for packets longer than a live frame, and where redirects are refused.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "datapath/mapped_array.h"
+#include "datapath/transmit_engine.h"
+#include "datapath/xsk_socket_pair.h"
+#include "mrc/maps.h"
+
+namespace mrc::datapath
+{
+
+class af_xdp_transmit final : public transmit_engine
+{
+public:
+    // `sockets[port]` sends for the port of that row, null where the host has none. All is borrowed and outlives the
+    // engine.
+    af_xdp_transmit(umem &memory, std::vector<xsk_socket_pair *> sockets, mapped_array<mrc_path> &paths,
+                    mapped_array<mrc_port> &ports);
+
+    [[nodiscard]] std::string_view name() const override { return "af_xdp"; }
+    [[nodiscard]] bool ready() override;
+    [[nodiscard]] std::span<std::byte> reserve() override;
+    void commit(const departure &packet) override;
+    void flush() override;
+    [[nodiscard]] std::size_t queued() const override { return 0; }
+    [[nodiscard]] transmit_counters counters() const override { return counters_; }
+
+private:
+    void reap();
+
+    umem &memory_;
+    std::vector<xsk_socket_pair *> sockets_;
+    mapped_array<mrc_path> &paths_;
+    mapped_array<mrc_port> &ports_;
+    frame current_;
+    transmit_counters counters_;
+};
+
+} // namespace mrc::datapath

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/host_programs.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <filesystem>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+
+#include "host_push.skel.h"
+#include "host_rx.skel.h"
+#include "host_tx.skel.h"
+
+#include "datapath/startup_error.h"
+
+namespace mrc::datapath
+{
+
+namespace
+{
+
+std::string last_libbpf_warning;
+
+// libbpf explains failures only through its logger: keep the last warning for the one line that the user gets to see.
+int remember_warning(libbpf_print_level level, const char *format, va_list arguments)
+{
+    if (level != LIBBPF_WARN)
+        return 0;
+    char line[512];
+    std::vsnprintf(line, sizeof(line), format, arguments);
+    last_libbpf_warning = line;
+    while (!last_libbpf_warning.empty() && last_libbpf_warning.back() == '\n')
+        last_libbpf_warning.pop_back();
+    return 0;
+}
+
+bool is_internal(const std::string &map)
+{
+    return map.find('.') != std::string::npos; // .rodata, .bss belong to their own object
+}
+
+unique_fd attach_xdp(int program_fd, int ifindex, unsigned int flags)
+{
+    LIBBPF_OPTS(bpf_link_create_opts, options);
+    options.flags = flags;
+    return unique_fd{bpf_link_create(program_fd, ifindex, BPF_XDP, &options)};
+}
+
+} // namespace
+
+host_programs::host_programs(host_programs_options options) : options_{std::move(options)}
+{
+    libbpf_set_print(remember_warning);
+    try {
+        for (const port_attachment &port : options_.ports)
+            load_receive(port);
+        load_transmit();
+        host_ = {map_fd("host"), 1, "host"};
+        ports_ = {map_fd("ports"), MRC_MAX_PORTS, "ports"};
+        paths_ = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
+        signals_ = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
+        qps_ = {map_fd("qps"), MRC_MAX_QPS, "qps"};
+        pin_maps();
+    } catch (...) {
+        release();
+        throw;
+    }
+}
+
+host_programs::~host_programs()
+{
+    release();
+}
+
+void host_programs::release()
+{
+    links_.clear();
+    push_link_.reset();
+    for (host_rx_bpf *object : receive_)
+        host_rx_bpf__destroy(object);
+    receive_.clear();
+    host_push_bpf__destroy(push_);
+    push_ = nullptr;
+    host_tx_bpf__destroy(overlay_);
+    overlay_ = nullptr;
+    std::error_code ignored;
+    std::filesystem::remove_all(options_.pin_dir, ignored);
+}
+
+void host_programs::share_maps(bpf_object *object)
+{
+    bpf_map *map = nullptr;
+    bpf_object__for_each_map(map, object)
+    {
+        const auto known = maps_.find(bpf_map__name(map));
+        if (known == maps_.end())
+            continue;
+        if (const int result = bpf_map__reuse_fd(map, known->second); result != 0)
+            fail_startup("cannot share BPF map '" + known->first + "' between programs", -result);
+    }
+}
+
+void host_programs::adopt_maps(bpf_object *object)
+{
+    bpf_map *map = nullptr;
+    bpf_object__for_each_map(map, object)
+    {
+        if (!is_internal(bpf_map__name(map)))
+            maps_.emplace(bpf_map__name(map), bpf_map__fd(map));
+    }
+}
+
+void host_programs::load(bpf_object *object, const std::string &what)
+{
+    share_maps(object);
+    last_libbpf_warning.clear();
+    if (const int result = bpf_object__load(object); result != 0)
+        throw startup_error{"cannot load BPF program " + what + ": " + std::strerror(-result) +
+                            (result == -EPERM ? " (CAP_BPF and CAP_NET_ADMIN are needed)" : "") +
+                            (last_libbpf_warning.empty() ? "" : "; libbpf: " + last_libbpf_warning)};
+    adopt_maps(object);
+}
+
+void host_programs::load_receive(const port_attachment &port)
+{
+    host_rx_bpf *object = host_rx_bpf__open();
+    if (object == nullptr)
+        fail_startup("cannot open BPF program host_rx");
+    receive_.push_back(object);
+    static_assert(sizeof(object->rodata->config) == sizeof(port.config));
+    std::memcpy(&object->rodata->config, &port.config, sizeof(port.config));
+    load(object->obj, "host_rx");
+}
+
+void host_programs::load_transmit()
+{
+    push_ = host_push_bpf__open();
+    overlay_ = host_tx_bpf__open();
+    if (push_ == nullptr || overlay_ == nullptr)
+        fail_startup("cannot open BPF programs host_push and host_tx");
+    load(push_->obj, "host_push");
+    load(overlay_->obj, "host_tx");
+    scratch_ = std::make_unique<tap_device>(tap_options{.name = options_.scratch_device});
+    push_link_ = attach_xdp(push_program_fd(), scratch_->ifindex(), XDP_FLAGS_DRV_MODE);
+    if (!push_link_)
+        fail_startup("cannot attach host_push to its scratch device '" + scratch_->name() + "'");
+}
+
+void host_programs::pin_maps()
+{
+    std::error_code error;
+    std::filesystem::remove_all(options_.pin_dir, error); // left by a daemon that was killed
+    std::filesystem::create_directories(options_.pin_dir, error);
+    if (error)
+        throw startup_error{"cannot create '" + options_.pin_dir + "': " + error.message() +
+                            " (is bpffs mounted on /sys/fs/bpf?)"};
+    for (const auto &[name, fd] : maps_) {
+        const std::string path = options_.pin_dir + "/" + name;
+        if (bpf_obj_pin(fd, path.c_str()) != 0)
+            fail_startup("cannot pin BPF map '" + path + "' (is bpffs mounted on /sys/fs/bpf?)");
+    }
+}
+
+std::vector<std::string> host_programs::attach_ports()
+{
+    std::vector<std::string> modes;
+    for (std::size_t i = 0; i < options_.ports.size(); ++i) {
+        const port_attachment &port = options_.ports[i];
+        const int fd = bpf_program__fd(receive_[i]->progs.host_rx);
+        unique_fd link;
+        if (port.mode != xdp_mode::generic)
+            link = attach_xdp(fd, port.ifindex, XDP_FLAGS_DRV_MODE);
+        const bool native = static_cast<bool>(link);
+        if (!link && port.mode != xdp_mode::native)
+            link = attach_xdp(fd, port.ifindex, XDP_FLAGS_SKB_MODE);
+        if (!link)
+            fail_startup("cannot attach XDP program host_rx to '" + port.device + "'" +
+                         (errno == EBUSY ? " (another XDP program is attached)" : ""));
+        links_.push_back(std::move(link));
+        modes.emplace_back(native ? "native" : "generic");
+    }
+    return modes;
+}
+
+void host_programs::attach_overlay(int ifindex)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook);
+    hook.ifindex = ifindex;
+    hook.attach_point = BPF_TC_EGRESS;
+    if (const int result = bpf_tc_hook_create(&hook); result != 0 && result != -EEXIST)
+        fail_startup("cannot create the clsact qdisc on the overlay", -result);
+    LIBBPF_OPTS(bpf_tc_opts, filter);
+    filter.prog_fd = bpf_program__fd(overlay_->progs.host_tx);
+    if (const int result = bpf_tc_attach(&hook, &filter); result != 0)
+        fail_startup("cannot attach host_tx to the overlay", -result);
+}
+
+int host_programs::map_fd(const std::string &name) const
+{
+    const auto map = maps_.find(name);
+    if (map == maps_.end())
+        throw startup_error{"BPF objects have no map '" + name + "'"};
+    return map->second;
+}
+
+int host_programs::push_program_fd() const
+{
+    return bpf_program__fd(push_->progs.host_push);
+}
+
+void host_programs::set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd)
+{
+    const std::uint32_t key = port * MRC_MAX_QUEUES + queue;
+    if (bpf_map_update_elem(map_fd("xsks"), &key, &socket_fd, BPF_ANY) != 0)
+        fail_startup("cannot register the AF_XDP socket of port " + std::to_string(port));
+}
+
+void host_programs::set_peer(const mrc_ip &address, const mrc_peer &peer)
+{
+    if (bpf_map_update_elem(map_fd("peers"), &address, &peer, BPF_ANY) != 0)
+        fail_startup("cannot add a peer (at most " + std::to_string(MRC_MAX_PEERS) + ")");
+}
+
+void host_programs::set_transmit_port(std::uint32_t port, int ifindex)
+{
+    if (bpf_map_update_elem(map_fd("tx_ports"), &port, &ifindex, BPF_ANY) != 0)
+        fail_startup("cannot register port " + std::to_string(port) + " for redirects");
+}
+
+std::array<std::uint64_t, MRC_VERDICT_COUNT> host_programs::verdicts() const
+{
+    std::array<std::uint64_t, MRC_VERDICT_COUNT> sums{};
+    std::vector<std::uint64_t> per_cpu(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    for (std::uint32_t row = 0; row < MRC_VERDICT_COUNT; ++row) {
+        if (bpf_map_lookup_elem(map_fd("verdicts"), &row, per_cpu.data()) != 0)
+            continue;
+        for (const std::uint64_t count : per_cpu)
+            sums[row] += count;
+    }
+    return sums;
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's BPF programs: loaded, connected through shared maps, attached by unpinned links that vanish with the
+// process, maps pinned for bpftool and mrcctl.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datapath/mapped_array.h"
+#include "datapath/tap_device.h"
+#include "datapath/unique_fd.h"
+#include "mrc/maps.h"
+
+struct bpf_object;
+struct host_rx_bpf;
+struct host_push_bpf;
+struct host_tx_bpf;
+
+namespace mrc::datapath
+{
+
+enum class xdp_mode : std::uint8_t { automatic, native, generic };
+
+struct port_attachment {
+    std::string device;
+    int ifindex = 0;
+    xdp_mode mode = xdp_mode::automatic;
+    mrc_rx_config config{};
+};
+
+struct host_programs_options {
+    std::string pin_dir;        // created; removed at the end
+    std::string scratch_device; // name of the TAP that host_push sits on
+    std::vector<port_attachment> ports;
+};
+
+class host_programs
+{
+public:
+    // Loads and pins; attach_port and attach_overlay switch things on. Throws startup_error.
+    explicit host_programs(host_programs_options options);
+    host_programs(const host_programs &) = delete;
+    host_programs &operator=(const host_programs &) = delete;
+    ~host_programs();
+
+    // Attaches host_rx to all ports, after the sockets stand in `xsks`. Returns "native" or "generic" per port.
+    std::vector<std::string> attach_ports();
+    // Puts host_tx on the overlay's egress; the device's end removes it.
+    void attach_overlay(int ifindex);
+
+    [[nodiscard]] int map_fd(const std::string &name) const; // throws startup_error on an unknown name
+    [[nodiscard]] int push_program_fd() const;
+
+    mapped_array<mrc_host> &host() { return host_; }
+    mapped_array<mrc_port> &ports() { return ports_; }
+    mapped_array<mrc_path> &paths() { return paths_; }
+    mapped_array<mrc_signal> &signals() { return signals_; }
+    mapped_array<mrc_qp> &qps() { return qps_; }
+
+    void set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd);
+    void set_peer(const mrc_ip &address, const mrc_peer &peer);
+    // Lets the transmit engine redirect to the port.
+    void set_transmit_port(std::uint32_t port, int ifindex);
+    // Sum over CPUs of one verdict.
+    [[nodiscard]] std::array<std::uint64_t, MRC_VERDICT_COUNT> verdicts() const;
+
+private:
+    void share_maps(bpf_object *object);
+    void adopt_maps(bpf_object *object);
+    void load(bpf_object *object, const std::string &what);
+    void pin_maps();
+    void load_receive(const port_attachment &port);
+    void load_transmit();
+    void release();
+
+    host_programs_options options_;
+    std::map<std::string, int> maps_; // borrowed from the object that created them
+    std::vector<host_rx_bpf *> receive_;
+    host_push_bpf *push_ = nullptr;
+    host_tx_bpf *overlay_ = nullptr;
+    std::vector<unique_fd> links_;
+    std::unique_ptr<tap_device> scratch_;
+    unique_fd push_link_;
+
+    mapped_array<mrc_host> host_;
+    mapped_array<mrc_port> ports_;
+    mapped_array<mrc_path> paths_;
+    mapped_array<mrc_signal> signals_;
+    mapped_array<mrc_qp> qps_;
+};
+
+} // namespace mrc::datapath

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/worker.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+#include "datapath/frame_codec.h"
+#include "datapath/startup_error.h"
+
+namespace mrc::datapath
+{
+
+using namespace std::chrono_literals;
+using protocol::instant;
+
+namespace
+{
+
+constexpr std::size_t ethernet_bytes = 14;
+constexpr auto report_interval = 10ms;
+constexpr std::uint32_t receive_batch = 64;
+
+void signal_event(int fd)
+{
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(fd, &one, sizeof(one)); // EAGAIN: already signalled
+}
+
+bool same_address(const mrc_ip &a, const mrc_ip &b)
+{
+    return std::memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
+}
+
+bool before(const worker_peer &a, const worker_peer &b)
+{
+    return std::memcmp(a.address.bytes, b.address.bytes, sizeof(a.address.bytes)) < 0;
+}
+
+} // namespace
+
+instant monotonic_now()
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return instant{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+}
+
+worker::worker(const worker_options &options, resources borrowed)
+    : options_{options}, io_{std::move(borrowed)}, qp_by_row_(MRC_MAX_QPS),
+      doorbell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+      status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
+{
+    if (!doorbell_ || !status_fd_ || ::ftruncate(status_fd_.get(), sizeof(worker_status)) != 0)
+        fail_startup("cannot create the worker's doorbell");
+    void *page = ::mmap(nullptr, sizeof(worker_status), PROT_READ | PROT_WRITE, MAP_SHARED, status_fd_.get(), 0);
+    if (page == MAP_FAILED)
+        fail_startup("cannot map the worker's status page");
+    status_ = mapping{page, sizeof(worker_status)};
+    ::fcntl(status_fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+    qps_.reserve(MRC_MAX_QPS);
+    for (transmit_engine *engine : io_.engines)
+        if (engine != nullptr && std::ranges::find(distinct_engines_, engine) == distinct_engines_.end())
+            distinct_engines_.push_back(engine);
+}
+
+worker::~worker()
+{
+    stop();
+}
+
+void worker::start()
+{
+    thread_ = std::thread{[this] { run(); }};
+}
+
+void worker::stop()
+{
+    stopping_ = true;
+    if (thread_.joinable()) {
+        signal_event(doorbell_.get());
+        thread_.join();
+    }
+}
+
+void worker::submit(call_base &request)
+{
+    if (!thread_.joinable()) { // not started yet, or stopped: the caller is alone
+        request.run();
+        return;
+    }
+    calls_.push(&request);
+    signal_event(doorbell_.get());
+    request.done.acquire();
+}
+
+void worker::add_qp(std::unique_ptr<worker_qp> qp)
+{
+    qp_by_row_[MRC_QPN_ROW(qp->number.value)] = qp.get();
+    qps_.push_back(std::move(qp));
+}
+
+worker_qp *worker::find_qp(protocol::qpn number)
+{
+    worker_qp *qp = qp_by_row_[MRC_QPN_ROW(number.value)];
+    return qp != nullptr && qp->number == number ? qp : nullptr;
+}
+
+std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
+{
+    const auto at = std::ranges::find_if(qps_, [&](const auto &qp) { return qp->number == number; });
+    if (at == qps_.end())
+        return nullptr;
+    std::unique_ptr<worker_qp> qp = std::move(*at);
+    qps_.erase(at);
+    qp_by_row_[MRC_QPN_ROW(number.value)] = nullptr;
+    return qp;
+}
+
+void worker::run()
+{
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr); // a signal would end a transmit call early
+    ::pthread_setname_np(::pthread_self(), "mrc-worker");
+    ::prctl(PR_SET_TIMERSLACK, 1);
+
+    instant idle_since = monotonic_now();
+    while (!stopping_.load(std::memory_order_relaxed)) {
+        ++counters_.loops;
+        std::size_t work = run_calls();
+        instant now = monotonic_now();
+        work += receive(now);
+        work += take_requests(now);
+        run_timers(now);
+        work += transmit(now);
+        for (const auto &qp : qps_)
+            deliver_completions(*qp);
+        if (now >= next_report_) {
+            report();
+            next_report_ = now + report_interval;
+        }
+        if (work != 0)
+            idle_since = now;
+        else if (now - idle_since >= options_.spin)
+            sleep_until(next_deadline());
+    }
+    run_calls();
+}
+
+std::size_t worker::run_calls()
+{
+    return calls_.consume_all([](call_base *request) {
+        request->run();
+        request->done.release();
+    });
+}
+
+std::size_t worker::receive(instant now)
+{
+    std::size_t count = 0;
+    for (const auto &socket : *io_.sockets)
+        count +=
+            socket->receive(receive_batch, [&](std::byte *data, std::uint32_t length) { on_frame(data, length, now); });
+    counters_.received += count;
+    return count;
+}
+
+void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
+{
+    mrc_rx_meta meta;
+    std::memcpy(&meta, data - sizeof(meta), sizeof(meta));
+    if (meta.magic != MRC_RX_META_MAGIC || length < ethernet_bytes) {
+        ++counters_.drops[MRC_AGENT_DROP_NO_METADATA];
+        return;
+    }
+    const bool trimmed = (meta.flags & MRC_RX_TRIMMED) != 0;
+    const auto parsed = decode({data + ethernet_bytes, length - ethernet_bytes}, trimmed);
+    if (!parsed) {
+        ++counters_.drops[verdict(parsed.error())];
+        return;
+    }
+    const protocol::arrival arrived{.entropy = protocol::ev{meta.ev},
+                                    .path = protocol::path_index{meta.path},
+                                    .at = instant{std::chrono::nanoseconds{meta.arrival_ns}},
+                                    .congestion_experienced = (meta.flags & MRC_RX_CE) != 0,
+                                    .trimmed = trimmed,
+                                    .trimmed_last_hop = (meta.flags & MRC_RX_LAST_HOP) != 0,
+                                    .wire_bytes = parsed->ip_bytes};
+    if (meta.qp_row == MRC_NO_QP) {
+        on_endpoint_packet(*parsed, arrived);
+        return;
+    }
+    worker_qp *qp = meta.qp_row < MRC_MAX_QPS ? qp_by_row_[meta.qp_row] : nullptr;
+    if (qp == nullptr) {
+        ++counters_.drops[MRC_AGENT_DROP_UNKNOWN_QP];
+        return;
+    }
+    if (!same_address(parsed->source, qp->peer.address)) {
+        ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
+        return;
+    }
+    ++counters_.drops[MRC_AGENT_ACCEPTED];
+    qp->protocol->on_packet(parsed->content, parsed->payload, arrived, now);
+}
+
+std::size_t worker::take_requests(instant now)
+{
+    std::size_t count = 0;
+    send_entry entry;
+    for (const auto &qp : qps_) {
+        while (!qp->sends.empty()) {
+            const bool room = qp->protocol->outstanding() < qp->sends.capacity() && !qp->completions.full();
+            if (!room || !qp->sends.pop(entry))
+                break;
+            const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length, UINT32_MAX));
+            const protocol::write_request request{
+                .id = entry.id,
+                .source = {.lkey = entry.lkey, .address = entry.local_address, .bytes = bytes},
+                .remote_va = entry.remote_address,
+                .rkey = entry.rkey,
+                .signaled = (entry.flags & send_signaled) != 0};
+            ++count;
+            if (qp->protocol->post_write(request, now))
+                continue;
+            qp->completions.push({.id = entry.id,
+                                  .status = static_cast<std::uint32_t>(protocol::completion_status::flushed),
+                                  .qpn = qp->number.value});
+            qp->completion_pending = true;
+        }
+    }
+    return count;
+}
+
+void worker::run_timers(instant now)
+{
+    for (const auto &qp : qps_)
+        if (qp->protocol->next_deadline() <= now)
+            qp->protocol->on_timer(now);
+}
+
+bool worker::engines_ready()
+{
+    return std::ranges::all_of(distinct_engines_, [](transmit_engine *engine) { return engine->ready(); });
+}
+
+std::size_t worker::transmit(instant now)
+{
+    const std::size_t limit = 4 * std::size_t{options_.burst};
+    std::size_t sent = transmit_endpoint_operations(now);
+    bool progress = true;
+    while (progress && sent < limit && engines_ready()) {
+        progress = false;
+        for (std::size_t i = 0; i < qps_.size(); ++i) {
+            worker_qp &qp = *qps_[(first_qp_ + i) % qps_.size()];
+            for (std::uint32_t n = 0; n < options_.burst && engines_ready() && transmit_one(qp, now); ++n) {
+                ++sent;
+                progress = true;
+            }
+        }
+        first_qp_ = qps_.empty() ? 0 : (first_qp_ + 1) % qps_.size();
+    }
+    for (transmit_engine *engine : distinct_engines_)
+        engine->flush();
+    return sent;
+}
+
+std::size_t worker::transmit_endpoint_operations(instant now)
+{
+    std::size_t sent = 0;
+    while (!answers_.empty() && engines_ready()) {
+        emit(answers_.back().to, answers_.back().packet);
+        answers_.pop_back();
+        ++sent;
+    }
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+        while (engines_ready()) {
+            const auto probe = groups_[i]->next_packet(now);
+            if (!probe)
+                break;
+            emit(group_probe_peers_[i], *probe);
+            ++sent;
+        }
+    }
+    return sent;
+}
+
+bool worker::transmit_one(worker_qp &qp, instant now)
+{
+    const std::optional<protocol::outgoing> packet = qp.protocol->next_packet(now);
+    if (packet && !emit(qp.peer, *packet))
+        qp.protocol->fail(protocol::completion_status::local_protection_error);
+    return packet.has_value();
+}
+
+bool worker::emit(const worker_peer &to, const protocol::outgoing &packet)
+{
+    const mrc_path &path = (*io_.paths)[packet.path.value];
+    transmit_engine *engine = path.port < io_.engines.size() ? io_.engines[path.port] : nullptr;
+    if (engine == nullptr)
+        return true; // a plane without a port here: lost like any packet, and inferred as such
+    const std::span<std::byte> out = engine->reserve();
+    const bool ipv4 = is_ipv4_mapped(to.address);
+    if (packet.payload.bytes != 0) {
+        const auto bytes = regions_.read(packet.payload.lkey, packet.payload.address, packet.payload.bytes);
+        if (!bytes)
+            return false;
+        std::memcpy(out.data() + payload_offset(packet.content, ipv4), bytes->data(), bytes->size());
+    }
+    const auto size = encode(packet.content,
+                             {.ip = {.source = options_.address, .destination = to.address},
+                              .udp_port = options_.udp_port,
+                              .dscp = packet.dscp,
+                              .ecn = packet.ecn,
+                              .entropy = packet.entropy},
+                             out);
+    if (!size)
+        return false;
+    engine->commit({.path = packet.path.value,
+                    .host_usid = to.host_usid,
+                    .flow_label = packet.entropy.value & 0xFFFFFu,
+                    .tclass = MRC_TCLASS(packet.dscp, packet.ecn),
+                    .next_header = ipv4 ? protocol_ipv4 : protocol_ipv6,
+                    .bytes = static_cast<std::uint16_t>(*size)});
+    return true;
+}
+
+void worker::add_peer(const worker_peer &peer)
+{
+    peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
+    if (std::ranges::find(groups_, peer.paths) == groups_.end()) {
+        groups_.push_back(peer.paths);
+        group_probe_peers_.push_back(peer);
+    }
+}
+
+const worker_peer *worker::find_peer(const mrc_ip &address) const
+{
+    const auto at = std::ranges::lower_bound(peers_, worker_peer{.address = address}, before);
+    return at != peers_.end() && same_address(at->address, address) ? &*at : nullptr;
+}
+
+// An EV probe goes back on the path whose EV it came with; host_rx answers most of them before they get here.
+void worker::on_endpoint_packet(const decoded &packet, const protocol::arrival &how)
+{
+    const worker_peer *peer = find_peer(packet.source);
+    if (peer == nullptr) {
+        ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
+        return;
+    }
+    ++counters_.drops[MRC_AGENT_ACCEPTED];
+    if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content)) {
+        peer->paths->on_packet(*response, how);
+        return;
+    }
+    const auto *request = std::get_if<protocol::endpoint_request_packet>(&packet.content);
+    if (request == nullptr || request->operation != MRC_EP_EV_PROBE || answers_.size() == answers_.capacity())
+        return;
+    answers_.push_back({.to = *peer,
+                        .packet = {.content = protocol::endpoint_response_packet{.request_id = request->request_id,
+                                                                                 .operation = MRC_EP_EV_PROBE,
+                                                                                 .tx_timestamp = request->tx_timestamp},
+                                   .payload = {},
+                                   .entropy = how.entropy,
+                                   .path = how.path,
+                                   .dscp = MRC_DSCP_CONTROL,
+                                   .ecn = MRC_ECN_NOT_ECT}});
+}
+
+void worker::deliver_completions(worker_qp &qp)
+{
+    while (!qp.completions.full()) { // a client that does not poll keeps its requests outstanding, and loses nothing
+        const auto done = qp.protocol->next_completion();
+        if (!done)
+            break;
+        qp.completions.push({.id = done->id,
+                             .bytes = done->bytes,
+                             .status = static_cast<std::uint32_t>(done->status),
+                             .qpn = qp.number.value});
+        qp.completion_pending = true;
+    }
+    if (qp.completion_pending && qp.completions.consumer_waits())
+        signal_event(qp.completion_event.get());
+    qp.completion_pending = false;
+}
+
+instant worker::next_deadline() const
+{
+    instant first = protocol::never;
+    for (const auto &qp : qps_)
+        first = std::min(first, qp->protocol->next_deadline());
+    for (const protocol::path_group *group : groups_)
+        first = std::min(first, group->next_deadline());
+    return first;
+}
+
+// Copies what operators see into the mmaped rows. Every 10 ms, never per packet.
+void worker::report()
+{
+    for (const auto &qp : qps_)
+        report_qp(*qp);
+    for (protocol::path_group *group : groups_)
+        report_paths(*group);
+}
+
+void worker::report_qp(const worker_qp &qp)
+{
+    const protocol::qp_counters &counters = qp.protocol->counters();
+    mrc_qp &row = (*io_.qps)[MRC_QPN_ROW(qp.number.value)];
+    row.state = static_cast<__u32>(qp.protocol->state());
+    row.rx_packets = counters.rx_packets;
+    row.rx_bytes = counters.rx_bytes;
+    row.rx_duplicates = counters.rx_duplicates;
+    row.rx_out_of_window = counters.rx_out_of_window;
+    row.rx_refused = counters.rx_refused;
+    row.tx_packets = counters.tx_packets;
+    row.tx_bytes = counters.tx_bytes;
+    row.retransmits = counters.retransmits;
+    row.timeouts = counters.timeouts;
+    row.nacks = counters.nacks;
+    row.sacks_sent = counters.sacks_sent;
+    row.sacks_received = counters.sacks_received;
+    row.cwnd_bytes = static_cast<__u32>(qp.congestion->cwnd());
+    row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
+}
+
+void worker::report_paths(protocol::path_group &group)
+{
+    static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_SKIP, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
+    while (group.next_transition())
+        continue; // the rows below carry the states; transitions are for subscribers
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        mrc_path &row = (*io_.paths)[group.path(slot).index.value];
+        row.state = states[static_cast<std::size_t>(group.state(slot))];
+        row.retransmits = group.counters(slot).retransmits;
+        row.losses = group.counters(slot).losses;
+    }
+}
+
+bool worker::anything_waiting() const
+{
+    return calls_.read_available() != 0 || std::ranges::any_of(qps_, [](const auto &qp) { return !qp->sends.empty(); });
+}
+
+void worker::sleep_until(instant deadline)
+{
+    auto &sleeping = static_cast<worker_status *>(status_.get())->sleeping;
+    std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!anything_waiting()) {
+        std::vector<pollfd> &fds = poll_set_;
+        fds.clear();
+        fds.push_back({.fd = doorbell_.get(), .events = POLLIN, .revents = 0});
+        for (const auto &socket : *io_.sockets)
+            fds.push_back({.fd = socket->fd(), .events = POLLIN, .revents = 0});
+        const auto wait = std::clamp<std::chrono::nanoseconds>(deadline - monotonic_now(), 0ns, 100ms);
+        const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
+        ++counters_.sleeps;
+        ::ppoll(fds.data(), fds.size(), &limit, nullptr);
+    }
+    std::atomic_ref{sleeping}.store(0, std::memory_order_relaxed);
+    std::uint64_t rings = 0;
+    [[maybe_unused]] const ssize_t cleared = ::read(doorbell_.get(), &rings, sizeof(rings)); // EAGAIN: nobody rang
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/xsk_socket_pair.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "datapath/startup_error.h"
+
+namespace mrc::datapath
+{
+
+int xsk_socket_pair::bind_once()
+{
+    xsk_socket_config config{};
+    config.rx_size = options_.ring_size;
+    config.tx_size = options_.ring_size;
+    config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
+    config.bind_flags =
+        XDP_USE_NEED_WAKEUP; // neither copy nor zero copy forced: the kernel takes the better one it has
+    return xsk_socket__create_shared(&handle_, options_.device.c_str(), options_.queue, memory_.handle(), &receive_,
+                                     &transmit_, fill_, completion_, &config);
+}
+
+xsk_socket_pair::xsk_socket_pair(umem &memory, const xsk_options &options, int busy_limit_ms)
+    : memory_{memory}, options_{options}
+{
+    using clock = std::chrono::steady_clock;
+    if (!memory_.rings_taken_) {
+        fill_ = &memory_.fill_;
+        completion_ = &memory_.completion_;
+    }
+    const auto deadline = clock::now() + std::chrono::milliseconds{busy_limit_ms};
+    int result = bind_once();
+    while (result == -EBUSY && clock::now() < deadline) {
+        ::poll(nullptr, 0, 20); // the kernel frees the old socket's queue asynchronously and tells nobody when
+        result = bind_once();
+    }
+    if (result != 0)
+        fail_startup("cannot bind an AF_XDP socket to queue " + std::to_string(options_.queue) + " of '" +
+                         options_.device + "'",
+                     -result);
+    memory_.rings_taken_ = true;
+
+    xdp_options mode{};
+    socklen_t length = sizeof(mode);
+    zero_copy_ =
+        ::getsockopt(fd(), SOL_XDP, XDP_OPTIONS, &mode, &length) == 0 && (mode.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+    refill();
+}
+
+xsk_socket_pair::~xsk_socket_pair()
+{
+    xsk_socket__delete(handle_);
+}
+
+void xsk_socket_pair::refill()
+{
+    const std::uint32_t room = xsk_prod_nb_free(fill_, options_.ring_size);
+    const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(room, memory_.free_frames()));
+    std::uint32_t index = 0;
+    if (want == 0 || xsk_ring_prod__reserve(fill_, want, &index) != want)
+        return;
+    for (std::uint32_t i = 0; i < want; ++i)
+        *xsk_ring_prod__fill_addr(fill_, index + i) = memory_.allocate().release();
+    xsk_ring_prod__submit(fill_, want);
+    if (xsk_ring_prod__needs_wakeup(fill_))
+        ::recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+}
+
+bool xsk_socket_pair::transmit(frame &packet, std::uint32_t offset, std::uint32_t length)
+{
+    std::uint32_t index = 0;
+    if (xsk_ring_prod__reserve(&transmit_, 1, &index) != 1)
+        return false;
+    xdp_desc *descriptor = xsk_ring_prod__tx_desc(&transmit_, index);
+    descriptor->addr = packet.release() + offset;
+    descriptor->len = length;
+    descriptor->options = 0;
+    ++queued_;
+    return true;
+}
+
+void xsk_socket_pair::flush()
+{
+    if (queued_ != 0) {
+        xsk_ring_prod__submit(&transmit_, queued_);
+        outstanding_ += queued_;
+        queued_ = 0;
+    }
+    // In copy mode one call sends at most 32 frames (kernel: TX_BATCH_SIZE) and the rest waits for the next kick.
+    if (outstanding_ != 0 && xsk_ring_prod__needs_wakeup(&transmit_))
+        ::sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
+}
+
+std::uint32_t xsk_socket_pair::reap()
+{
+    if (outstanding_ == 0)
+        return 0;
+    std::uint32_t index = 0;
+    const std::uint32_t count = xsk_ring_cons__peek(completion_, options_.ring_size, &index);
+    for (std::uint32_t i = 0; i < count; ++i)
+        memory_.give_back(*xsk_ring_cons__comp_addr(completion_, index + i));
+    if (count != 0)
+        xsk_ring_cons__release(completion_, count);
+    outstanding_ -= count;
+    return count;
+}
+
+xsk_socket_pair::drop_counters xsk_socket_pair::drops() const
+{
+    xdp_statistics statistics{};
+    socklen_t length = sizeof(statistics);
+    if (::getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0)
+        return {};
+    return {.receive_dropped = statistics.rx_dropped,
+            .receive_ring_full = statistics.rx_ring_full,
+            .fill_ring_empty = statistics.rx_fill_ring_empty_descs,
+            .transmit_invalid = statistics.tx_invalid_descs};
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// One AF_XDP socket: the receive and transmit rings of one queue of one port.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "datapath/umem.h"
+
+namespace mrc::datapath
+{
+
+struct xsk_options {
+    std::string device;
+    std::uint32_t queue = 0;
+    std::uint32_t ring_size = 2048; // descriptors per ring, a power of two
+};
+
+class xsk_socket_pair
+{
+public:
+    // Binds; zero copy when the driver has it, else copy mode. A queue whose previous owner has just gone can answer
+    // EBUSY for up to a second: binding waits for it, at most `busy_limit_ms`. Throws startup_error.
+    xsk_socket_pair(umem &memory, const xsk_options &options, int busy_limit_ms = 2000);
+    xsk_socket_pair(const xsk_socket_pair &) = delete;
+    xsk_socket_pair &operator=(const xsk_socket_pair &) = delete;
+    ~xsk_socket_pair();
+
+    [[nodiscard]] int fd() const { return xsk_socket__fd(handle_); }
+    [[nodiscard]] bool zero_copy() const { return zero_copy_; }
+    [[nodiscard]] const xsk_options &options() const { return options_; }
+
+    // Calls on_frame(std::byte *frame, std::uint32_t length) for up to `limit` received frames, then gives their memory
+    // back to the fill ring. Returns how many there were.
+    template <typename Callback>
+    std::uint32_t receive(std::uint32_t limit, Callback &&on_frame)
+    {
+        std::uint32_t index = 0;
+        const std::uint32_t count = xsk_ring_cons__peek(&receive_, limit, &index);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const xdp_desc *descriptor = xsk_ring_cons__rx_desc(&receive_, index + i);
+            on_frame(memory_.data(descriptor->addr), descriptor->len);
+            memory_.give_back(descriptor->addr);
+        }
+        if (count != 0)
+            xsk_ring_cons__release(&receive_, count);
+        refill();
+        return count;
+    }
+
+    // Transmit: `length` bytes at `offset` in the frame. False when the ring is full; the frame then stays with the
+    // caller.
+    bool transmit(frame &packet, std::uint32_t offset, std::uint32_t length);
+    [[nodiscard]] std::uint32_t transmit_room() { return xsk_prod_nb_free(&transmit_, 1); }
+    // Submits what transmit() queued and wakes the kernel once.
+    void flush();
+    // Takes back frames the kernel has sent. Returns how many.
+    std::uint32_t reap();
+
+    struct drop_counters {
+        std::uint64_t receive_dropped = 0; // no room or no memory at this socket
+        std::uint64_t receive_ring_full = 0;
+        std::uint64_t fill_ring_empty = 0;
+        std::uint64_t transmit_invalid = 0;
+    };
+    [[nodiscard]] drop_counters drops() const;
+
+private:
+    void refill();
+    int bind_once();
+
+    umem &memory_;
+    xsk_options options_;
+    xsk_socket *handle_ = nullptr;
+    xsk_ring_cons receive_{};
+    xsk_ring_prod transmit_{};
+    xsk_ring_prod own_fill_{};
+    xsk_ring_cons own_completion_{};
+    xsk_ring_prod *fill_ = &own_fill_;
+    xsk_ring_cons *completion_ = &own_completion_;
+    std::uint32_t queued_ = 0;
+    std::uint32_t outstanding_ = 0;
+    bool zero_copy_ = false;
+};
+
+} // namespace mrc::datapath

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/daemon.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "datapath/startup_error.h"
+#include "service/address.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr unsigned int common_prefix = 128;
+constexpr unsigned int outer_header = 40;
+
+datapath::host_programs_options programs_for(const daemon_config &config, const fabric &rules,
+                                             const link_monitor &links)
+{
+    return {
+        .pin_dir = config.daemon.pin_dir, .scratch_device = "mrcpush%d", .ports = attachments(config, rules, links)};
+}
+
+std::uint32_t payload_within(const daemon_config &config, link_monitor &links)
+{
+    require_ports(config, links);
+    return payload_for(config, smallest_mtu(links));
+}
+
+datapath::worker_options worker_options_for(const daemon_config &config, const fabric &rules)
+{
+    const bool few_cores = std::thread::hardware_concurrency() < 4;
+    return {.address = rules.address_of(rules.self()),
+            .udp_port = config.wire.udp_port,
+            .burst = config.transmit.burst,
+            .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(few_cores ? 0 : 20)}};
+}
+
+} // namespace
+
+daemon::connection::connection(boost::asio::io_context &context, const session_resources &shared,
+                               datapath::unique_fd socket)
+    : readable{context, socket.get()}, session{shared, std::move(socket)}
+{
+}
+
+daemon::daemon(const daemon_config &config)
+    : config_{config}, rules_{config_}, links_{config_.ports}, payload_bytes_{payload_within(config_, links_)},
+      programs_{programs_for(config_, rules_, links_)}, ports_{config_, rules_, programs_},
+      worker_{worker_options_for(config_, rules_),
+              {.sockets = &ports_.sockets(),
+               .engines = ports_.engines(),
+               .paths = &programs_.paths(),
+               .qps = &programs_.qps()}},
+      peers_{config_, rules_, programs_, worker_, usable_}, signals_{context_, SIGTERM, SIGINT},
+      links_readable_{context_, links_.fd()}, acceptor_{context_}
+{
+    create_overlay();
+    peers_.add_all_if_small();
+    worker_.start();
+    apply_links();
+    log_ports(programs_.attach_ports());
+    listen();
+}
+
+daemon::~daemon()
+{
+    links_readable_.release(); // owned by links_
+    for (const auto &entry : connections_)
+        entry->readable.release(); // owned by the session
+    connections_.clear();
+    worker_.stop();
+    std::error_code ignored;
+    std::filesystem::remove(config_.daemon.socket, ignored);
+    std::filesystem::remove(std::filesystem::path{config_.daemon.socket}.parent_path(), ignored); // only when empty
+}
+
+session_resources daemon::shared()
+{
+    return {.config = config_,
+            .rules = rules_,
+            .programs = programs_,
+            .worker = worker_,
+            .ports = ports_,
+            .peers = peers_,
+            .payload_bytes = payload_bytes_};
+}
+
+void daemon::log_ports(const std::vector<std::string> &modes) const
+{
+    for (std::size_t i = 0; i < config_.ports.size(); ++i)
+        spdlog::info("port {} (plane {}): XDP {}, {}", config_.ports[i].device, config_.ports[i].plane.value, modes[i],
+                     ports_.describe(config_.ports[i]));
+    spdlog::info("payload {} bytes a packet, overlay {}", payload_bytes_, overlay_->name());
+}
+
+// Ordinary sockets reach the fabric through this device: host_tx on its egress picks a path and redirects to the port.
+void daemon::create_overlay()
+{
+    overlay_ = std::make_unique<datapath::tap_device>(
+        datapath::tap_options{.name = "mrcnet%d", .segmentation_offload = true, .up = false});
+    overlay_->set_no_arp();
+    overlay_->set_mtu(smallest_mtu(links_) - outer_header);
+    overlay_->bring_up();
+    overlay_->add_address(rules_.address_of(rules_.self()), common_prefix);
+    for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
+        overlay_->add_address(rules_.address_of(rules_.self(), protocol::plane{plane}), common_prefix);
+    overlay_->add_route(config_.fabric.address_prefix.address, config_.fabric.address_prefix.length);
+    programs_.attach_overlay(overlay_->ifindex());
+}
+
+void daemon::listen()
+{
+    const std::filesystem::path path{config_.daemon.socket};
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.string().size() >= sizeof(address.sun_path))
+        datapath::fail_startup("socket path '" + path.string() + "'", ENAMETOOLONG);
+    std::memcpy(address.sun_path, path.c_str(), path.string().size());
+
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    datapath::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (socket && ::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) == 0)
+        throw datapath::startup_error{"instance '" + config_.daemon.instance + "' is running already on '" +
+                                      path.string() + "'"};
+    std::filesystem::remove(path, error); // left by a daemon that was killed
+    socket.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0 ||
+        ::chmod(path.c_str(), 0660) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+        datapath::fail_startup("cannot listen on '" + path.string() + "'");
+    acceptor_.assign(socket.release());
+}
+
+void daemon::run()
+{
+    signals_.async_wait([this](const boost::system::error_code &error, int signal) {
+        if (error)
+            return;
+        spdlog::info("signal {}: stopping", signal);
+        context_.stop();
+    });
+    accept_next();
+    watch_links();
+    context_.run();
+}
+
+void daemon::accept_next()
+{
+    acceptor_.async_wait(
+        boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code &error) {
+            if (error)
+                return;
+            datapath::unique_fd client{
+                ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+            if (client) {
+                connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(client)));
+                serve_next(std::prev(connections_.end()));
+            }
+            accept_next();
+        });
+}
+
+void daemon::serve_next(std::list<std::unique_ptr<connection>>::iterator at)
+{
+    (*at)->readable.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                               [this, at](const boost::system::error_code &error) {
+                                   if (!error && (*at)->session.serve()) {
+                                       serve_next(at);
+                                       return;
+                                   }
+                                   (*at)->readable.release(); // the session closes it
+                                   connections_.erase(at);
+                               });
+}
+
+void daemon::watch_links()
+{
+    links_readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                               [this](const boost::system::error_code &error) {
+                                   if (error)
+                                       return;
+                                   if (links_.on_readable())
+                                       apply_links();
+                                   watch_links();
+                               });
+}
+
+void daemon::apply_links()
+{
+    const protocol::plane_mask before = usable_;
+    const protocol::plane_mask now = ports_.update(links_);
+    worker_.call([&] { usable_ = now; });
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const protocol::plane plane = config_.ports[i].plane;
+        if (before.has(plane) != now.has(plane))
+            spdlog::info("port {} (plane {}): {}", config_.ports[i].device, plane.value,
+                         now.has(plane) ? "usable" : "out of use, " + std::string{links_.ports()[i].reason});
+    }
+}
+
+} // namespace mrc::service

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/host_ports.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "datapath/startup_error.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr std::uint32_t ring_size = 2048;
+constexpr std::uint32_t transmit_frames = 512; // per socket, beyond what its receive side can hold
+constexpr std::uint32_t smallest_payload = 256;
+constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
+constexpr std::uint32_t payload_step = 64;
+constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
+
+// Receive queues of a device, from sysfs: rx-0, rx-1, …
+std::uint32_t receive_queues(const std::string &device)
+{
+    std::uint32_t queues = 0;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator{"/sys/class/net/" + device + "/queues", error})
+        queues += entry.path().filename().string().starts_with("rx-") ? 1 : 0;
+    return std::clamp<std::uint32_t>(queues, 1, MRC_MAX_QUEUES);
+}
+
+datapath::xdp_mode mode_of(attach_mode mode)
+{
+    switch (mode) {
+    case attach_mode::automatic:
+        return datapath::xdp_mode::automatic;
+    case attach_mode::native:
+        return datapath::xdp_mode::native;
+    case attach_mode::generic:
+        return datapath::xdp_mode::generic;
+    }
+    return datapath::xdp_mode::automatic;
+}
+
+} // namespace
+
+std::uint32_t payload_for(const daemon_config &config, std::uint32_t mtu)
+{
+    const std::uint32_t room = mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
+    if (config.transmit.payload && *config.transmit.payload > room)
+        throw datapath::startup_error{"transmit.payload is " + std::to_string(*config.transmit.payload) +
+                                      ", but the ports' smallest MTU " + std::to_string(mtu) + " carries at most " +
+                                      std::to_string(room) + " bytes a packet (MTU - " +
+                                      std::to_string(packet_overhead) + ", multiple of 64)"};
+    if (room < smallest_payload)
+        throw datapath::startup_error{"the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
+                                      std::to_string(smallest_payload + packet_overhead) + " is needed"};
+    return config.transmit.payload.value_or(std::min(room, live_frame_payload));
+}
+
+void require_ports(const daemon_config &config, link_monitor &links)
+{
+    if (const auto read = links.refresh(); !read)
+        throw datapath::startup_error{"cannot read the state of the ports: " + read.error().message()};
+    for (std::size_t i = 0; i < config.ports.size(); ++i)
+        if (links.ports()[i].ifindex == 0)
+            throw datapath::startup_error{"port device '" + config.ports[i].device + "' (plane " +
+                                          std::to_string(config.ports[i].plane.value) + ") does not exist"};
+}
+
+std::uint32_t smallest_mtu(const link_monitor &links)
+{
+    std::uint32_t mtu = UINT32_MAX;
+    for (const port_status &port : links.ports())
+        mtu = std::min<std::uint32_t>(mtu, port.mtu);
+    return mtu;
+}
+
+std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+                                                   const link_monitor &links)
+{
+    std::vector<datapath::port_attachment> all;
+    for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        const port_options &port = config.ports[i];
+        const port_status &status = links.ports()[i];
+        datapath::port_attachment entry{
+            .device = port.device, .ifindex = static_cast<int>(status.ifindex), .mode = mode_of(port.mode)};
+        mrc_rx_config &receive = entry.config;
+        receive.port = port.plane.value;
+        receive.fabric = 1;
+        receive.dscp_trimmed = config.wire.dscp.trimmed;
+        receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
+        receive.dscp_control = config.wire.dscp.control;
+        receive.udp_ports[0] = MRC_UDP_PORT_ROCE;
+        receive.udp_ports[1] = MRC_UDP_PORT_SPEC;
+        receive.usid = rules.own_usid_address(port.plane);
+        receive.addresses[receive.address_count++] = rules.address_of(rules.self());
+        for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
+            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane{plane});
+        all.push_back(entry);
+    }
+    return all;
+}
+
+host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs)
+    : config_{config}, rules_{rules}, programs_{programs}, first_socket_(MRC_MAX_PORTS), engines_(MRC_MAX_PORTS)
+{
+    bind_sockets();
+    build_engines();
+}
+
+void host_ports::bind_sockets()
+{
+    struct queue {
+        const port_options *port;
+        std::uint32_t number;
+    };
+    std::vector<queue> queues;
+    for (const port_options &port : config_.ports)
+        for (std::uint32_t number = 0; number < port.queues.value_or(receive_queues(port.device)); ++number)
+            queues.push_back({&port, number});
+
+    const auto frames = static_cast<std::uint32_t>(queues.size()) * (2 * ring_size + transmit_frames);
+    memory_ = std::make_unique<datapath::umem>(frames, ring_size);
+    for (const queue &entry : queues) {
+        const std::uint32_t row = entry.port->plane.value;
+        sockets_.push_back(std::make_unique<datapath::xsk_socket_pair>(
+            *memory_,
+            datapath::xsk_options{.device = entry.port->device, .queue = entry.number, .ring_size = ring_size}));
+        programs_.set_socket(row, entry.number, sockets_.back()->fd());
+        if (entry.number == 0)
+            first_socket_[row] = sockets_.back().get();
+    }
+}
+
+void host_ports::build_engines()
+{
+    using enum transmit_engine;
+    if (config_.transmit.engine != af_xdp)
+        xdp_ = std::make_unique<datapath::xdp_transmit>(
+            datapath::xdp_transmit_options{.program_fd = programs_.push_program_fd(),
+                                           .slots_fd = programs_.map_fd("push_slots"),
+                                           .ring_fd = programs_.map_fd("push_ring"),
+                                           .burst = config_.transmit.burst});
+    af_xdp_ =
+        std::make_unique<datapath::af_xdp_transmit>(*memory_, first_socket_, programs_.paths(), programs_.ports());
+    for (const port_options &port : config_.ports) {
+        const std::uint32_t row = port.plane.value;
+        const bool use_af_xdp = config_.transmit.engine == af_xdp ||
+                                (config_.transmit.engine == automatic && first_socket_[row]->zero_copy());
+        engines_[row] = use_af_xdp ? static_cast<datapath::transmit_engine *>(af_xdp_.get()) : xdp_.get();
+    }
+}
+
+std::string host_ports::describe(const port_options &port) const
+{
+    const std::uint32_t row = port.plane.value;
+    return "transmit " + std::string{engines_[row]->name()} + ", AF_XDP " +
+           (first_socket_[row]->zero_copy() ? "zero copy" : "copy") +
+           (memory_->uses_huge_pages() ? ", huge pages" : "");
+}
+
+datapath::transmit_counters host_ports::transmitted() const
+{
+    datapath::transmit_counters sum = af_xdp_->counters();
+    if (xdp_) {
+        sum.sent += xdp_->counters().sent;
+        sum.refused += xdp_->counters().refused;
+    }
+    return sum;
+}
+
+std::uint64_t host_ports::socket_drops() const
+{
+    std::uint64_t sum = 0;
+    for (const auto &socket : sockets_) {
+        const auto drops = socket->drops();
+        sum += drops.receive_dropped + drops.receive_ring_full;
+    }
+    return sum;
+}
+
+protocol::plane_mask host_ports::update(const link_monitor &links)
+{
+    protocol::plane_mask usable;
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const port_status &status = links.ports()[i];
+        const protocol::plane plane = config_.ports[i].plane;
+        mrc_port &row = programs_.ports()[plane.value];
+        const bool ready = (status.flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
+        if (!ready)
+            row.flags = status.flags; // out of use before its addresses change
+        row.ifindex = status.ifindex;
+        std::copy(status.mac.begin(), status.mac.end(), std::begin(row.mac));
+        std::copy(status.gateway_mac.begin(), status.gateway_mac.end(), std::begin(row.gateway_mac));
+        row.mtu = static_cast<__u16>(std::min<std::uint32_t>(status.mtu, UINT16_MAX));
+        row.outer_source = rules_.address_of(rules_.self(), plane);
+        row.usid = rules_.own_usid_address(plane);
+        if (status.ifindex != 0)
+            programs_.set_transmit_port(plane.value, static_cast<int>(status.ifindex));
+        row.flags = status.flags;
+        usable.set(plane, ready);
+    }
+    programs_.host()[0].planes = rules_.planes();
+    programs_.host()[0].plane_mask = usable.bits();
+    return usable;
+}
+
+} // namespace mrc::service

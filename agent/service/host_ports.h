@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's ports from configuration to running: what the kernel says of them, AF_XDP sockets on every queue, transmit
+// engines, the `ports` rows and the one plane mask.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datapath/af_xdp_transmit.h"
+#include "datapath/host_programs.h"
+#include "datapath/umem.h"
+#include "datapath/xdp_transmit.h"
+#include "datapath/xsk_socket_pair.h"
+#include "service/config.h"
+#include "service/fabric.h"
+#include "service/link_monitor.h"
+
+namespace mrc::service
+{
+
+// Payload of one packet: as configured, else the largest that fits the ports and one live frame (design: 3,072). Throws
+// startup_error when the MTU is too small for it.
+[[nodiscard]] std::uint32_t payload_for(const daemon_config &config, std::uint32_t smallest_mtu);
+
+// Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.
+void require_ports(const daemon_config &config, link_monitor &links);
+
+// What host_rx of each port is told.
+[[nodiscard]] std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+                                                                 const link_monitor &links);
+
+[[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
+
+class host_ports
+{
+public:
+    // Binds the sockets and builds the engines. Throws startup_error.
+    host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs);
+
+    [[nodiscard]] std::vector<std::unique_ptr<datapath::xsk_socket_pair>> &sockets() { return sockets_; }
+    [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
+    // One line per port for the log: mode, engine, copies.
+    [[nodiscard]] std::string describe(const port_options &port) const;
+    [[nodiscard]] datapath::transmit_counters transmitted() const;
+    [[nodiscard]] std::uint64_t socket_drops() const;
+
+    // Writes what the kernel says of the ports into their rows; returns the planes that are usable now.
+    protocol::plane_mask update(const link_monitor &links);
+
+private:
+    void bind_sockets();
+    void build_engines();
+
+    const daemon_config &config_;
+    const fabric &rules_;
+    datapath::host_programs &programs_;
+    std::unique_ptr<datapath::umem> memory_;
+    std::vector<std::unique_ptr<datapath::xsk_socket_pair>> sockets_;
+    std::vector<datapath::xsk_socket_pair *> first_socket_; // by port row
+    std::unique_ptr<datapath::xdp_transmit> xdp_;
+    std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
+    std::vector<datapath::transmit_engine *> engines_; // by port row
+};
+
+} // namespace mrc::service
