@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration file of mrc-switch: one switch, its ports and its static routes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mrc::lab_switch
+{
+
+using mac_address = std::array<std::uint8_t, 6>;
+
+enum class forwarding {
+    xdp,    // this switch's own program forwards
+    kernel, // the kernel's seg6local forwards; the program only impairs
+};
+
+enum class xdp_mode {
+    native,
+    generic,
+};
+
+struct port_config {
+    std::string device;
+    bool host_facing = false;
+};
+
+struct route_config {
+    std::uint16_t usid = 0;
+    std::size_t port = 0; // index in switch_config::ports
+    mac_address mac{};
+};
+
+struct switch_config {
+    std::string name;
+    std::array<std::uint8_t, 4> block{};
+    std::uint16_t usid = 0;
+    forwarding forward = forwarding::xdp;
+    xdp_mode mode = xdp_mode::native;
+    std::string pin;
+    std::vector<port_config> ports;
+    std::vector<route_config> routes;
+};
+
+// One line: file, line, key, what was found, what is allowed.
+struct config_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Throws config_error.
+[[nodiscard]] switch_config read_config(const std::string &path);
+[[nodiscard]] switch_config parse_config(const std::string &text, const std::string &path);
+
+} // namespace mrc::lab_switch
