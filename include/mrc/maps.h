@@ -272,6 +272,14 @@ struct mrc_rx_config {
     struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
 };
 
+/* host_tx's configuration, in its read-only data; the initial values are the defaults. */
+struct mrc_tx_config {
+    __u16 udp_ports[MRC_RX_UDP_PORTS]; /* MRC by destination port: sprayed packet by packet; host byte order, 0: none */
+    __u8 dscp;                         /* of the outer header: a class that is never trimmed */
+    __u8 hop_limit;
+    __u8 reserved[2];
+};
+
 /*
  * XDP transmit engine: `push_slots`, an mmapable array of MRC_PUSH_SLOTS slots, and `push_ring`, one row. The worker
  * fills slots [producer, …), publishes producer, and runs host_push with repeat = frames queued; host_push sends slot
@@ -328,6 +336,7 @@ MRC_ASSERT_SIZE(struct mrc_peer, 16);
 MRC_ASSERT_SIZE(struct mrc_qp, 192);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 176);
+MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
 MRC_ASSERT_SIZE(struct mrc_event, 32);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An unnamed network namespace for one test: devices, programs on them, captures. It ends with the object (or with the
+// process, if that dies), so nothing is left to clean up.
+#ifndef MRC_TESTS_BPF_XDP_NETWORK_H
+#define MRC_TESTS_BPF_XDP_NETWORK_H
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "packet_builder.h"
+
+namespace mrc::test
+{
+
+class xdp_network
+{
+public:
+    xdp_network() : before_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC))
+    {
+        if (before_ < 0 || unshare(CLONE_NEWNET) != 0)
+            throw std::system_error(errno, std::generic_category(), "new network namespace");
+    }
+    xdp_network(const xdp_network &) = delete;
+    xdp_network &operator=(const xdp_network &) = delete;
+    ~xdp_network()
+    {
+        for (const int fd : open_)
+            close(fd);
+        if (setns(before_, CLONE_NEWNET) != 0)
+            std::abort(); // later tests would run in the wrong namespace
+        close(before_);
+    }
+
+    // One `ip` command, for instance "link add a type veth peer name b".
+    static void ip(const std::string &arguments)
+    {
+        if (std::system(("ip " + arguments).c_str()) != 0) // NOLINT(concurrency-mt-unsafe): tests have one thread
+            throw std::runtime_error("ip " + arguments);
+    }
+
+    // Two connected devices, both up, without the kernel's own IPv6 chatter.
+    static void veth(const std::string &name, const std::string &peer, int mtu)
+    {
+        ip("link add " + name + " mtu " + std::to_string(mtu) + " type veth peer name " + peer + " mtu " +
+           std::to_string(mtu));
+        for (const std::string &device : {name, peer}) {
+            ip("link set " + device + " addrgenmode none");
+            ip("link set " + device + " up");
+        }
+    }
+
+    static std::uint32_t ifindex(const std::string &name) { return if_nametoindex(name.c_str()); }
+
+    // Native XDP; ends with the namespace.
+    void attach_xdp(int program_fd, const std::string &device)
+    {
+        LIBBPF_OPTS(bpf_link_create_opts, options);
+        options.flags = XDP_FLAGS_DRV_MODE;
+        keep(bpf_link_create(program_fd, static_cast<int>(ifindex(device)), BPF_XDP, &options), "attach to " + device);
+    }
+
+    // A veth takes redirected frames only when its peer runs a native XDP program: one that does the same to all.
+    void attach_action(xdp_action action, const std::string &device)
+    {
+        const bpf_insn program[] = {
+            {.code = BPF_ALU64 | BPF_MOV | BPF_K,
+             .dst_reg = 0,
+             .src_reg = 0,
+             .off = 0,
+             .imm = static_cast<int>(action)},
+            {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0},
+        };
+        attach_xdp(keep(bpf_prog_load(BPF_PROG_TYPE_XDP, "action", "GPL", program, std::size(program), nullptr),
+                        "constant XDP program"),
+                   device);
+    }
+
+private:
+    int keep(int fd, const std::string &what)
+    {
+        if (fd < 0)
+            throw std::system_error(-fd, std::generic_category(), what);
+        open_.push_back(fd);
+        return fd;
+    }
+
+    int before_;
+    std::vector<int> open_;
+};
+
+// Every frame that arrives on a device, in order.
+class capture
+{
+public:
+    explicit capture(const std::string &device) : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)))
+    {
+        sockaddr_ll address{};
+        address.sll_family = AF_PACKET;
+        address.sll_protocol = htons(ETH_P_ALL);
+        address.sll_ifindex = static_cast<int>(if_nametoindex(device.c_str()));
+        const int bytes = 64 << 20;
+        if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0 ||
+            setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) != 0)
+            throw std::system_error(errno, std::generic_category(), "capture on " + device);
+    }
+    capture(const capture &) = delete;
+    capture &operator=(const capture &) = delete;
+    ~capture() { close(fd_); }
+
+    // The next frame, or an empty one when none comes within the deadline.
+    [[nodiscard]] frame next(std::chrono::milliseconds deadline = std::chrono::seconds(2)) const
+    {
+        pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
+        frame bytes(65536);
+
+        if (poll(&ready, 1, static_cast<int>(deadline.count())) != 1)
+            return {};
+        const ssize_t length = recv(fd_, bytes.data(), bytes.size(), 0);
+        bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+        return bytes;
+    }
+
+    [[nodiscard]] bool empty() const { return next(std::chrono::milliseconds(0)).empty(); }
+
+private:
+    int fd_;
+};
+
+} // namespace mrc::test
+
+#endif
