@@ -79,12 +79,12 @@ public:
     path_group &operator=(const path_group &) = delete;
 
     // Planes on which the peer says it can be reached; all at first.
-    void set_peer_mask(plane_mask mask) { peer_ = mask; }
+    void set_peer_mask(plane_mask mask) { peer_ = mask & plane_mask{(1u << config_.planes) - 1}; }
     [[nodiscard]] plane_mask peer_mask() const { return peer_; }
     // Planes that both ends can use now.
     [[nodiscard]] plane_mask usable() const { return *local_ & peer_; }
     // Of these, the planes with at least one GOOD active path.
-    [[nodiscard]] plane_mask healthy() const;
+    [[nodiscard]] plane_mask healthy() const { return usable() & good_planes_; }
 
     [[nodiscard]] unsigned planes() const { return config_.planes; }
     [[nodiscard]] unsigned uplinks() const { return config_.uplinks; }
@@ -154,10 +154,13 @@ private:
     [[nodiscard]] plane plane_at(unsigned slot) const;
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
+    [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
+    void count_good(plane lane, int by);
     void move(unsigned slot, path_state to);
+    void leave(unsigned slot, path_state to);
+    void take_place(unsigned newcomer, unsigned leaver);
     void retire(unsigned slot, bool by_silence, instant now);
-    void replace_from_backups(unsigned slot);
-    void readmit(unsigned slot);
+    void readmit(unsigned slot, std::optional<instant> now);
 
     path_group_config config_;
     const plane_mask *local_;
@@ -165,6 +168,7 @@ private:
     std::vector<path_record> paths_;
     std::vector<std::uint16_t> active_slots_; // planes * active_per_plane
     std::array<std::uint16_t, max_planes> good_active_{};
+    plane_mask good_planes_; // with at least one GOOD active path
     path_evidence evidence_;
     path_prober prober_;
     std::array<std::uint64_t, max_planes> last_arrival_{};

@@ -64,19 +64,32 @@ private:
         duration interval{0};
     };
 
-    [[nodiscard]] bool is_candidate(unsigned slot, plane_mask usable, plane_mask dark) const;
-    [[nodiscard]] bool sentinel(unsigned slot) const;
-    void find_next_due();
+    // Of a dark plane without an answer, the paths take turns at two probes per interval.
+    struct plane_record {
+        unsigned answering = 0; // probed paths with a streak
+        unsigned turn = 0;      // uplink to try next
+        instant due = instant::min();
+    };
+
+    [[nodiscard]] plane plane_of(unsigned slot) const { return {static_cast<std::uint8_t>(slot / uplinks_)}; }
+    [[nodiscard]] bool takes_turns(plane lane) const;
+    [[nodiscard]] std::optional<std::uint16_t> find_due(instant now);
+    [[nodiscard]] std::optional<std::uint16_t> whose_turn(unsigned lane) const;
+    void set_streak(unsigned slot, std::uint8_t streak);
+    void find_next_due(instant now);
 
     static constexpr std::size_t pending_capacity = 256; // answers older than so many probes are not believed
 
     probe_config config_;
     unsigned uplinks_;
     std::vector<record> paths_;
+    std::vector<plane_record> planes_;
     std::array<std::uint16_t, pending_capacity> pending_{}; // request id modulo capacity -> slot
     std::uint16_t next_id_ = 1;
     unsigned probed_ = 0;
-    unsigned cursor_ = 0;
+    unsigned cursor_ = 0; // slot where the search for due paths begins
+    plane_mask usable_;
+    plane_mask dark_;
     instant next_allowed_ = instant::min();
     instant next_due_ = never;
 };

@@ -11,15 +11,16 @@
 
 #include "protocol/congestion_control.h"
 #include "protocol/memory_sink.h"
+#include "protocol/mrc_selector.h"
 #include "protocol/packet.h"
 #include "protocol/path_group.h"
 #include "protocol/qp_config.h"
+#include "protocol/requester.h"
+#include "protocol/responder.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
 {
-
-class path_selector;
 
 class queue_pair
 {
@@ -29,7 +30,6 @@ public:
                path_selector *selector = nullptr);
     queue_pair(const queue_pair &) = delete;
     queue_pair &operator=(const queue_pair &) = delete;
-    ~queue_pair();
 
     [[nodiscard]] std::expected<void, post_error> post_write(const write_request &request, instant now);
 
@@ -49,15 +49,31 @@ public:
     // Completes the oldest request with `status` and all others as flushed.
     void fail(completion_status status);
 
-    [[nodiscard]] const qp_counters &counters() const;
-    [[nodiscard]] qp_state state() const;
-    [[nodiscard]] std::size_t outstanding() const; // requests posted and not yet taken by next_completion
-    [[nodiscard]] std::uint32_t inflight_packets() const;
-    [[nodiscard]] duration smoothed_rtt() const; // zero before the first sample
+    [[nodiscard]] const qp_counters &counters() const { return counters_; }
+    [[nodiscard]] qp_state state() const { return state_; }
+    [[nodiscard]] std::size_t outstanding() const
+    {
+        return requester_.outstanding();
+    } // posted, not yet taken by next_completion
+    [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.inflight_packets(); }
+    [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt().smoothed(); } // zero before the first sample
 
     // Arrival of new payload at this end, by the arrival's own time stamps (*stall* in the reports).
-    [[nodiscard]] const receive_progress &progress() const;
-    void reset_progress();
+    [[nodiscard]] const receive_progress &progress() const { return responder_.progress(); }
+    void reset_progress() { responder_.reset_progress(); }
+
+private:
+    [[nodiscard]] std::optional<outgoing> next_answer();
+    void follow(std::optional<completion_status> failure);
+
+    qpn local_;
+    path_group &paths_;
+    mrc_selector own_selector_;
+    mrc_selector reverse_selector_; // answers rotate by themselves: they lose no turn to congestion
+    qp_counters counters_;
+    requester requester_;
+    responder responder_;
+    qp_state state_ = qp_state::ready_to_send;
 };
 
 } // namespace mrc::protocol

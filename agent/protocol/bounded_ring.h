@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue of fixed capacity without allocation: what does not fit is refused, and the caller counts it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace mrc::protocol
+{
+
+template <typename value, std::size_t capacity>
+class bounded_ring
+{
+public:
+    [[nodiscard]] bool empty() const { return head_ == tail_; }
+    [[nodiscard]] bool push(const value &item)
+    {
+        if (tail_ - head_ == capacity)
+            return false;
+        items_[tail_++ % capacity] = item;
+        return true;
+    }
+    // Precondition: not empty.
+    value pop() { return items_[head_++ % capacity]; }
+    void clear() { head_ = tail_; }
+
+private:
+    std::array<value, capacity> items_{};
+    std::size_t head_ = 0;
+    std::size_t tail_ = 0;
+};
+
+} // namespace mrc::protocol

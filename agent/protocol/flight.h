@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the requester remembers of each packet in its window.
+//
+// state     event                                           next
+// unsent    transmit                                        inflight
+// inflight  SACK, cack, Transport ACK                       delivered
+// inflight  same-EV rule, time-out, NACK TRIMMED            lost
+// inflight  NACK without fault of the path (resources, OOR) refused
+// refused   its timer                                       lost
+// refused   SACK …                                          delivered
+// lost      transmit (rtx = 1, fresh EV)                    inflight
+// lost      SACK …: it had not been lost                    delivered
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "protocol/loss_detector.h"
+#include "protocol/packet_number.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+enum class packet_fate : std::uint8_t {
+    unsent,
+    inflight,
+    refused,
+    lost,
+    delivered,
+};
+
+struct transmission {
+    instant sent_at;         // latest transmission
+    std::uint64_t order = 0; // counts all transmissions of the QP, probes included, from 1 on
+    std::uint32_t request = 0;
+    std::uint16_t slot = 0; // path
+    packet_fate fate = packet_fate::unsent;
+    std::uint8_t failures = 0;
+    std::uint8_t transmissions = 0;
+    bool certain = false;  // delivered, and it was the latest transmission that arrived
+    bool spurious = false; // counted as needless retransmission
+
+    [[nodiscard]] traffic_class in() const
+    {
+        return transmissions > 1 ? traffic_class::retransmission : traffic_class::first_transmission;
+    }
+};
+
+// A ring of the last packets, at least a window of them.
+class flight
+{
+public:
+    explicit flight(std::uint32_t window) : mask_{std::bit_ceil(std::size_t{window}) - 1}, packets_(mask_ + 1) {}
+
+    [[nodiscard]] std::size_t capacity() const { return packets_.size(); }
+    [[nodiscard]] std::size_t index(packet_number number) const { return static_cast<std::size_t>(number) & mask_; }
+    [[nodiscard]] transmission &operator[](packet_number number) { return packets_[index(number)]; }
+    [[nodiscard]] const transmission &operator[](packet_number number) const { return packets_[index(number)]; }
+    // The packet at ring position `index`, given the lowest that may be stored there.
+    [[nodiscard]] packet_number number_at(std::size_t index, packet_number lowest) const
+    {
+        return lowest + static_cast<packet_number>((index - static_cast<std::size_t>(lowest)) & mask_);
+    }
+
+private:
+    std::size_t mask_;
+    std::vector<transmission> packets_;
+};
+
+} // namespace mrc::protocol

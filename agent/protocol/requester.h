@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sending half of a QP: cuts WRITEs into packets, sprays them over the paths, repairs losses selectively, completes
+// requests in order. The life of one packet is the table in flight.h; silence of the peer, in peer_silence.h.
+//
+// A time-out is judged by relative evidence (path_evidence.h):
+// since the packet was sent …                               the packet  its path
+// its own path delivered a later one                        lost        one loss
+// another path delivered a later one, its own nothing       lost        silent: ASSUMED_BAD, see path_group.h
+// nothing was delivered on any path                         waits       not to blame: the peer is silent
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+
+#include "protocol/congestion_control.h"
+#include "protocol/flight.h"
+#include "protocol/loss_detector.h"
+#include "protocol/packet.h"
+#include "protocol/packet_number.h"
+#include "protocol/packet_timers.h"
+#include "protocol/path_group.h"
+#include "protocol/path_selector.h"
+#include "protocol/peer_silence.h"
+#include "protocol/qp_config.h"
+#include "protocol/retransmit_set.h"
+#include "protocol/retry_policy.h"
+#include "protocol/rtt_estimator.h"
+#include "protocol/sack_bitmap.h"
+#include "protocol/send_queue.h"
+#include "protocol/tail_probe.h"
+
+namespace mrc::protocol
+{
+
+class requester
+{
+public:
+    requester(const qp_config &config, path_group &paths, path_selector &selector, congestion_control &control,
+              qp_counters &counters);
+
+    [[nodiscard]] std::expected<void, post_error> post(const write_request &work, instant now);
+    [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+
+    void on_sack(const sack_packet &sack, const arrival &how, instant now);
+    void on_nack(const nack_packet &nack, const arrival &how, instant now);
+    void on_transport_ack(const transport_ack_packet &ack, instant now);
+    void on_timer(instant now);
+    [[nodiscard]] instant next_deadline() const;
+
+    // Why the QP has to fail, once something made it so.
+    [[nodiscard]] std::optional<completion_status> failure() const { return failure_; }
+    void fail(completion_status status);
+    [[nodiscard]] std::optional<completion> next_completion() { return queue_.next_completion(); }
+    [[nodiscard]] std::size_t outstanding() const { return queue_.outstanding(); }
+
+    [[nodiscard]] std::uint32_t inflight_packets() const { return inflight_; }
+    [[nodiscard]] const rtt_estimator &rtt() const { return rtt_; }
+
+private:
+    // What one SACK has done so far.
+    struct sack_scan {
+        packet_number cack = -1;
+        packet_number base = 0;
+        std::uint64_t bitmap = 0;
+        std::uint64_t newly_bytes = 0;
+        std::optional<duration> rtt;
+        bool proves_retransmission = false; // holes may lie above everything confirmed
+    };
+
+    // requester.cpp: sending
+    [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
+    [[nodiscard]] duration rto() const { return rtt_.timeout(retry_.shortest()); }
+    [[nodiscard]] bool waiting() const;
+    [[nodiscard]] bool window_open() const;
+    [[nodiscard]] std::uint32_t payload_of(packet_number number) const;
+    [[nodiscard]] std::optional<outgoing> send_probe(instant now);
+    [[nodiscard]] std::optional<outgoing> send_retransmission(instant now);
+    [[nodiscard]] std::optional<outgoing> send_last_again(instant now);
+    [[nodiscard]] std::optional<outgoing> send_new(instant now);
+    [[nodiscard]] outgoing transmit(packet_number number, const path_choice &where, instant now);
+    [[nodiscard]] outgoing make_data(const send_request &request, packet_number number, const path_choice &where,
+                                     bool retransmission, instant now) const;
+
+    // requester_feedback.cpp: what the peer says
+    void heard(instant now);
+    [[nodiscard]] bool plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const;
+    void on_path_feedback(const sack_packet &sack, std::optional<std::uint16_t> slot, instant now);
+    void on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan);
+    void on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how, sack_scan &scan);
+    void merge(sack_scan &scan);
+    void deliver(packet_number number, sack_scan &scan);
+    void advance(instant now);
+    void infer_losses(const sack_scan &scan, instant now);
+    void prove_arrivals(const sack_scan &scan);
+    void infer_loss(packet_number number, bool sack_at_edge, instant now);
+    [[nodiscard]] std::optional<duration> match(const transmission &sent, std::optional<std::uint16_t> slot,
+                                                std::uint16_t tx_timestamp, instant arrived) const;
+
+    // requester_timers.cpp: what nobody says
+    void follow_paths(instant now);
+    void forgive(instant now);
+    void on_timeout(packet_number number, instant now);
+    void lose(packet_number number, instant now);
+    void blame_loss(const transmission &sent, instant now);
+    void fall_silent(packet_number number, instant now);
+    void stay_silent(instant now);
+    void resend_oldest(instant now);
+    [[nodiscard]] instant gives_up_at() const;
+
+    qp_config config_;
+    path_group &paths_;
+    path_selector &selector_;
+    congestion_control &control_;
+    qp_counters &counters_;
+
+    psn_space space_;
+    send_queue queue_;
+    flight flight_;
+    sack_bitmap delivered_;
+    retransmit_set lost_;
+    packet_timers timers_;
+    loss_detector detector_;
+    rtt_estimator rtt_;
+    retry_policy retry_;
+    peer_silence silence_;
+    tail_probe tail_;
+
+    packet_number next_ = 0; // next new packet
+    std::uint64_t order_ = 0;
+    std::uint32_t inflight_ = 0;
+    bool probe_due_ = false;
+    bool last_again_due_ = false;
+
+    instant progress_at_;           // cack or a Transport ACK advanced, or the flight began
+    instant heard_at_;              // anything from the peer's QP, or the flight began
+    instant timer_floor_;           // waits count from here at the earliest
+    std::uint64_t blame_floor_ = 0; // transmissions up to this order say nothing about their paths
+
+    // The packet that broke the silence and the path that it had failed on.
+    packet_number suspect_ = -1;
+    std::uint16_t suspect_slot_ = 0;
+
+    std::uint32_t silence_generation_ = 0;
+    plane_mask usable_planes_;
+    std::optional<completion_status> failure_;
+};
+
+} // namespace mrc::protocol

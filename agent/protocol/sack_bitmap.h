@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which packets of a sliding window have arrived: the responder's reliability bitmap, and the requester's merged view
+// of it. The edge is the lowest packet that has not arrived; nothing below it is stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "protocol/packet_number.h"
+
+namespace mrc::protocol
+{
+
+class sack_bitmap
+{
+public:
+    // Holds packets from the edge to edge + window - 1.
+    explicit sack_bitmap(std::uint32_t window);
+
+    [[nodiscard]] packet_number edge() const { return edge_; }
+    [[nodiscard]] std::uint32_t window() const { return window_; }
+    [[nodiscard]] std::uint32_t above_edge() const { return above_edge_; } // ooo_count
+    [[nodiscard]] bool test(packet_number number) const;
+    // Marks a packet of the window; false when it was marked before. The edge stays until advance().
+    bool mark(packet_number number);
+    // Moves the edge over everything marked and returns it.
+    packet_number advance();
+    // Bit i = packet from + i. Below the edge all are 1, beyond the window all 0.
+    [[nodiscard]] std::uint64_t extract(packet_number from) const;
+
+private:
+    [[nodiscard]] std::uint64_t &word(packet_number number);
+    [[nodiscard]] std::uint64_t word(packet_number number) const;
+
+    std::uint32_t window_;
+    std::size_t mask_; // words - 1
+    std::vector<std::uint64_t> words_;
+    packet_number edge_ = 0;
+    std::uint32_t above_edge_ = 0;
+};
+
+} // namespace mrc::protocol

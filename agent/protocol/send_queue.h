@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work requests from posting to completion, in order. A request becomes packets [first, first + packets); it completes
+// when a Transport ACK covers its last packet, whatever SACKs said before (SACK is not "written").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <vector>
+
+#include "protocol/packet_number.h"
+#include "protocol/qp_config.h"
+
+namespace mrc::protocol
+{
+
+struct send_request {
+    write_request work;
+    packet_number first = 0;
+    std::uint32_t packets = 0;
+    std::uint16_t msn = 0;
+
+    [[nodiscard]] packet_number end() const { return first + packets; }
+};
+
+class send_queue
+{
+public:
+    send_queue(std::uint32_t depth, std::uint32_t payload_bytes);
+
+    [[nodiscard]] std::expected<void, post_error> post(const write_request &work);
+    // Of all requests posted, one past the last packet.
+    [[nodiscard]] packet_number end() const { return end_; }
+    [[nodiscard]] std::size_t outstanding() const { return posted_ - reported_; }
+
+    // The request that packet `number` belongs to; calls with rising numbers are O(1).
+    [[nodiscard]] std::size_t index_for_new(packet_number number);
+    [[nodiscard]] const send_request &at(std::size_t index) const { return requests_[index]; }
+    // The oldest request without Transport ACK; nothing when all have one.
+    [[nodiscard]] const send_request *oldest_unacked() const;
+
+    // Transport ACK of everything up to and including `number`; true when a request completed.
+    bool acknowledge(packet_number number);
+    // The oldest request without Transport ACK gets `status`, the others are flushed.
+    void fail(completion_status status);
+    [[nodiscard]] std::optional<completion> next_completion();
+
+private:
+    [[nodiscard]] std::size_t slot(std::uint64_t count) const { return count % requests_.size(); }
+
+    std::vector<send_request> requests_;
+    std::uint32_t payload_bytes_;
+    packet_number end_ = 0;
+    std::uint64_t posted_ = 0;
+    std::uint64_t sending_ = 0;  // request of the next new packet
+    std::uint64_t acked_ = 0;    // below: Transport ACK received
+    std::uint64_t reported_ = 0; // below: handed to the application
+    std::optional<completion_status> failure_;
+};
+
+} // namespace mrc::protocol
