@@ -258,6 +258,8 @@ struct mrc_rx_meta {
 /* host_rx's configuration, written into its read-only data before load; one object instance per port. */
 #define MRC_RX_ADDRESSES 9 /* the common address and one per plane */
 #define MRC_RX_UDP_PORTS 2
+#define MRC_RX_PROBES_PER_SECOND 50000 /* a peer probes each bad EV every 5 ms */
+#define MRC_RX_PROBE_BURST_NS 10000000 /* how far arrivals may run ahead of that rate */
 
 struct mrc_rx_config {
     __u32 port;         /* row of `ports` */
@@ -267,7 +269,9 @@ struct mrc_rx_config {
     __u8 dscp_trimmed_lasthop;
     __u8 dscp_control;
     __u8 reserved[3];
-    __u16 udp_ports[MRC_RX_UDP_PORTS];         /* host byte order; 0: none */
+    __u16 udp_ports[MRC_RX_UDP_PORTS]; /* host byte order; 0: none */
+    __u32 probes_per_second;           /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
+    __u32 reserved2[3];
     struct mrc_ip usid;                        /* block:hostusid::, as in struct mrc_port */
     struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
 };
@@ -335,7 +339,7 @@ MRC_ASSERT_SIZE(struct mrc_signal, 128);
 MRC_ASSERT_SIZE(struct mrc_peer, 16);
 MRC_ASSERT_SIZE(struct mrc_qp, 192);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
-MRC_ASSERT_SIZE(struct mrc_rx_config, 176);
+MRC_ASSERT_SIZE(struct mrc_rx_config, 192);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * EV probes are answered in place, so that a probe measures the path and not our scheduler. Only requests that are
+ * whole, encapsulated, IPv6, from a known peer (authorise() has checked that), with a right ICRC and within the rate;
+ * every other one goes on to the agent untouched.
+ */
+#ifndef MRC_BPF_REFLECT_H
+#define MRC_BPF_REFLECT_H
+
+#include "classify.h"
+#include "icrc.h"
+#include "outer.h"
+#include "rows.h"
+
+MRC_ROWS(paths, struct mrc_path, MRC_MAX_PATHS);
+
+/* When the next probe would be due at the configured rate: a token bucket in one number (GCRA). */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64);
+} probe_due SEC(".maps");
+
+#define MRC_PROBE_MESSAGE (sizeof(struct icrc_message) - sizeof(struct mrc_eeth) + sizeof(struct mrc_erth))
+#define MRC_PROBE_FRAME (MRC_OUTER_BYTES + MRC_PROBE_MESSAGE + MRC_ICRC_LEN)
+#define MRC_PROBE_GROWTH (sizeof(struct mrc_eeth) - sizeof(struct mrc_erth))
+#define MRC_NS_PER_SECOND 1000000000u
+
+static __always_inline bool within_probe_rate(__u64 now)
+{
+    const __u32 only = 0;
+    const __u32 rate = config.probes_per_second ? config.probes_per_second : MRC_RX_PROBES_PER_SECOND;
+    __u64 *due = bpf_map_lookup_elem(&probe_due, &only);
+
+    if (!due)
+        return false;
+    if (*due < now)
+        *due = now;
+    if (*due - now > MRC_RX_PROBE_BURST_NS)
+        return false;
+    *due += MRC_NS_PER_SECOND / rate;
+    return true;
+}
+
+/* The request behind the outer header, copied out when it is a whole EV probe with a right ICRC. */
+static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packet *packet, struct icrc_message *request)
+{
+    struct cursor cursor = packet_cursor(ctx);
+    const struct mrc_erth *erth = (const void *)request->extension;
+    struct icrc_message masked;
+    const __u32 *icrc;
+    const void *bytes;
+
+    if (packet->frame_bytes != MRC_PROBE_FRAME || !packet->encapsulated || packet->ipv4)
+        return false;
+    if (!take(&cursor, MRC_OUTER_BYTES))
+        return false;
+    bytes = take(&cursor, MRC_PROBE_MESSAGE);
+    icrc = take(&cursor, MRC_ICRC_LEN);
+    if (!bytes || !icrc)
+        return false;
+    __builtin_memset(request, 0, sizeof(*request));
+    __builtin_memcpy(request, bytes, MRC_PROBE_MESSAGE);
+    if ((bpf_ntohs(erth->flags) & MRC_ERTH_OP_MASK) != MRC_EP_EV_PROBE)
+        return false;
+    masked = *request;
+    return icrc_of(&masked, MRC_PROBE_MESSAGE) == *icrc;
+}
+
+/* In place: a header at a time, what the answer repeats stays. */
+static __always_inline void turn_into_response(struct icrc_message *message)
+{
+    const struct in6_addr asked = message->ip6.daddr;
+    const __u16 timestamp = ((struct mrc_erth *)message->extension)->ts.tx_timestamp;
+    struct mrc_eeth *eeth = (void *)message->extension;
+    const __u32 tclass = MRC_TCLASS(config.dscp_control, MRC_ECN_NOT_ECT);
+
+    *(__be32 *)&message->ip6 = bpf_htonl(6u << 28 | tclass << 20 | (ipv6_flow_label(&message->ip6) & 0xFFFF));
+    message->ip6.payload_len = bpf_htons(sizeof(*message) - sizeof(message->ip6) + MRC_ICRC_LEN);
+    message->ip6.hop_limit = 64;
+    message->ip6.daddr = message->ip6.saddr;
+    message->ip6.saddr = asked;
+    message->udp.len = message->ip6.payload_len;
+    message->udp.check = 0;
+    message->bth.opcode = MRC_OP_ENDPOINT_RESPONSE;
+    message->bth.flags = 0;
+    message->bth.pkey = bpf_htons(MRC_PKEY_DEFAULT);
+    message->bth.var_res = 0;
+    message->bth.control = 0;
+    message->bth.psn[0] = 0; /* the id is 16 bits wide */
+    __builtin_memset(eeth, 0, sizeof(*eeth));
+    eeth->flags = bpf_htons(MRC_EP_EV_PROBE << MRC_EETH_OP_SHIFT);
+    eeth->tx_timestamp = timestamp;
+}
+
+static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_message *response, struct mrc_port *port,
+                                           const struct mrc_path *path, __u16 host_usid)
+{
+    const struct outer_fields fields = {
+        .flow_label = ipv6_flow_label(&response->ip6),
+        .payload_length = sizeof(*response) + MRC_ICRC_LEN,
+        .host_usid = host_usid,
+        .tclass = MRC_TCLASS(config.dscp_control, MRC_ECN_NOT_ECT),
+        .hop_limit = 64,
+        .next_header = IPPROTO_IPV6,
+    };
+    struct cursor cursor = packet_cursor(ctx);
+    struct ethhdr *eth = take(&cursor, sizeof(*eth));
+    struct ipv6hdr *ip6 = take(&cursor, sizeof(*ip6));
+    struct icrc_message *message = take(&cursor, sizeof(*message));
+    __u32 *icrc = take(&cursor, MRC_ICRC_LEN);
+
+    if (!eth || !ip6 || !message || !icrc)
+        return false;
+    write_outer(eth, ip6, port, path, &fields);
+    __builtin_memcpy(message, response, sizeof(*message));
+    *icrc = icrc_of(response, sizeof(*response));
+    return true;
+}
+
+/*
+ * True when the answer stands in the frame, ready for XDP_TX. It goes back by the request's own EV: same plane, same
+ * uplink. False with the frame untouched, unless the kernel refuses to write what it has just grown.
+ */
+static __always_inline bool reflect(struct xdp_md *ctx, const struct rx_packet *packet, struct mrc_port *port)
+{
+    struct icrc_message message;
+    const __u32 row = packet->path;
+    struct mrc_path *path;
+
+    if (!row || !port || !port_usable(port) || !read_probe(ctx, packet, &message))
+        return false;
+    path = bpf_map_lookup_elem(&paths, &row);
+    if (!path || path->state == MRC_PATH_UNUSED || path->port != config.port)
+        return false;
+    if (!within_probe_rate(packet->now) || bpf_xdp_adjust_tail(ctx, MRC_PROBE_GROWTH))
+        return false;
+    turn_into_response(&message);
+    if (!write_response(ctx, &message, port, path, packet->peer->host_usid))
+        return false;
+    count_sent(port, path, 1, MRC_PROBE_FRAME + MRC_PROBE_GROWTH, packet->now);
+    return true;
+}
+
+#endif
