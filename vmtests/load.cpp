@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads BPF objects and attaches each of their programs to a device in every mode that the program's hook has.
+// One line per program and mode; what the verifier says about a refused program follows its line.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/core.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace
+{
+
+constexpr std::size_t log_bytes = 1U << 20U;
+constexpr unsigned verifier_stats = 4; // BPF_LOG_STATS of the kernel's bpf_verifier.h
+
+using object_ptr = std::unique_ptr<bpf_object, decltype(&bpf_object__close)>;
+
+std::string reason(int error)
+{
+    return std::system_category().message(error < 0 ? -error : error);
+}
+
+struct report {
+    int passed = 0;
+    int failed = 0;
+
+    void line(std::string_view object, std::string_view program, std::string_view mode, int error,
+              std::string_view detail = {})
+    {
+        ++(error == 0 ? passed : failed);
+        fmt::print("{} {:<10} {:<16} {:<12} {}\n", error == 0 ? "PASS" : "FAIL", object, program, mode,
+                   error == 0 ? std::string(detail) : reason(error));
+    }
+};
+
+std::string object_name(std::string_view path)
+{
+    const auto slash = path.rfind('/');
+    const auto file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    return std::string(file.substr(0, file.find('.')));
+}
+
+// The line of the verifier's log with its statistics, e.g. "processed 812 insns (limit 1000000) …".
+std::string verifier_figures(std::string_view log)
+{
+    const auto begin = log.find("processed ");
+    if (begin == std::string_view::npos) {
+        return "no verifier statistics";
+    }
+    return std::string(log.substr(begin, log.find('\n', begin) - begin));
+}
+
+int attach_xdp(int program, unsigned device, unsigned mode)
+{
+    LIBBPF_OPTS(bpf_link_create_opts, options, .flags = mode);
+    const int link = bpf_link_create(program, static_cast<int>(device), BPF_XDP, &options);
+    if (link < 0) {
+        return link;
+    }
+    return close(link) == 0 ? 0 : -errno;
+}
+
+int attach_tc(int program, unsigned device, bpf_tc_attach_point where)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = static_cast<int>(device), .attach_point = where);
+    LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program);
+    if (const int error = bpf_tc_hook_create(&hook); error != 0) {
+        return error;
+    }
+    int error = bpf_tc_attach(&hook, &options);
+    if (error == 0) {
+        options.flags = options.prog_fd = options.prog_id = 0;
+        error = bpf_tc_detach(&hook, &options);
+    }
+    hook.attach_point = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS); // both: the whole clsact
+    const int left = bpf_tc_hook_destroy(&hook);
+    return error != 0 ? error : left;
+}
+
+void attach_program(const bpf_program *program, std::string_view object, unsigned device, report &out)
+{
+    const std::string_view name = bpf_program__name(program);
+    const int fd = bpf_program__fd(program);
+    switch (bpf_program__type(program)) {
+    case BPF_PROG_TYPE_XDP:
+        out.line(object, name, "xdp native", attach_xdp(fd, device, XDP_FLAGS_DRV_MODE));
+        out.line(object, name, "xdp generic", attach_xdp(fd, device, XDP_FLAGS_SKB_MODE));
+        break;
+    case BPF_PROG_TYPE_SCHED_CLS:
+        out.line(object, name, "tc egress", attach_tc(fd, device, BPF_TC_EGRESS));
+        break;
+    default:
+        out.line(object, name, "unknown hook", ENOTSUP);
+    }
+}
+
+struct verifier_log {
+    bpf_program *program;
+    std::vector<char> text = std::vector<char>(log_bytes);
+};
+
+std::vector<verifier_log> ask_for_statistics(bpf_object *object)
+{
+    std::vector<verifier_log> logs;
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, object)
+    {
+        auto &log = logs.emplace_back(program);
+        bpf_program__set_log_level(program, verifier_stats);
+        bpf_program__set_log_buf(program, log.text.data(), log.text.size());
+    }
+    return logs;
+}
+
+void try_object(const char *path, unsigned device, report &out)
+{
+    const std::string name = object_name(path);
+    const object_ptr object(bpf_object__open_file(path, nullptr), &bpf_object__close);
+    if (!object) {
+        out.line(name, "-", "open", errno);
+        return;
+    }
+    const auto logs = ask_for_statistics(object.get());
+    const int error = bpf_object__load(object.get());
+    for (const auto &log : logs) {
+        out.line(name, bpf_program__name(log.program), "load", error, verifier_figures(log.text.data()));
+        if (error != 0) {
+            fmt::print("{}\n", log.text.data());
+        }
+    }
+    for (const auto &log : logs) {
+        if (error == 0) {
+            attach_program(log.program, name, device, out);
+        }
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const std::span arguments(argv, static_cast<std::size_t>(argc));
+    if (arguments.size() < 3) {
+        fmt::print(stderr, "usage: mrc-bpf-load DEVICE OBJECT…\n");
+        return 2;
+    }
+    const unsigned device = if_nametoindex(arguments[1]);
+    if (device == 0) {
+        fmt::print(stderr, "mrc-bpf-load: {}: {}\n", arguments[1], reason(errno));
+        return 2;
+    }
+    setvbuf(stdout, nullptr, _IOLBF, 0); // libbpf's messages stand beside the line they belong to
+    report out;
+    for (const char *path : arguments.subspan(2)) {
+        try_object(path, device, out);
+    }
+    fmt::print("{} passed, {} failed\n", out.passed, out.failed);
+    return out.failed == 0 && out.passed > 0 ? 0 : 1;
+}
