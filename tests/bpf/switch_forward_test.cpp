@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mrc-switch end to end: a switch of two ports in a namespace of its own, frames sent into one veth and captured at the
+// far end of the other, in native and in generic mode.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <mrc/maps.h>
+
+#include "packet_builder.h"
+#include "prog_run.h"
+#include "switch_process.h"
+#include "xdp_network.h"
+
+namespace mrc::test
+{
+namespace
+{
+
+constexpr int mtu = 3400;
+const mac_address spine_mac{0x02, 0, 0, 0, 0, 0x0B};
+
+frame packet(const std::string &destination, const ethernet_layer &ethernet, std::uint8_t hop_limit, std::size_t bytes,
+             std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
+{
+    return packet_builder()
+        .ethernet(ethernet)
+        .ipv6({.source = ip6("fd6d:7263:0:1::0:1"),
+               .destination = ip6(destination),
+               .hop_limit = hop_limit,
+               .dscp = dscp,
+               .ecn = MRC_ECN_ECT0})
+        .ipv6({.destination = ip6("fd6d:7263::1:1"), .next_header = IPPROTO_UDP})
+        .udp({.source = 0xC0DE})
+        .fill_to(bytes)
+        .build();
+}
+
+class switch_forward_test : public testing::TestWithParam<const char *>
+{
+protected:
+    void SetUp() override
+    {
+        if (!may_load_bpf())
+            GTEST_SKIP() << "needs root: namespaces and BPF programs";
+        network_ = std::make_unique<xdp_network>();
+        for (const char *number : {"0", "1"}) {
+            xdp_network::veth("d" + std::string(number), "p" + std::string(number), mtu);
+            network_->attach_action(XDP_PASS, "p" + std::string(number));
+        }
+        xdp_network::ip("link set d1 address 02:00:00:00:01:01");
+        write_config(GetParam());
+    }
+    void TearDown() override
+    {
+        switch_.reset();
+        std::error_code ignored;
+        std::filesystem::remove(config_, ignored);
+        std::filesystem::remove(directory_, ignored);
+    }
+
+    void write_config(const std::string &mode)
+    {
+        std::ofstream{config_}
+            << "name = \"leaf\"\nusid = \"fcbb:bb00:2000::/48\"\nforward = \"xdp\"\nmode = \"" << mode << "\"\npin = \""
+            << pin_ << "\"\n"
+            << "[[port]]\ndevice = \"d0\"\nhost_facing = true\n[[port]]\ndevice = \"d1\"\n"
+            << "[[route]]\nusid = \"fcbb:bb00:8000::/48\"\nport = \"d0\"\nmac = \"02:00:00:00:00:0a\"\n"
+            << "[[route]]\nusid = \"fcbb:bb00:1000::/48\"\nport = \"d1\"\nmac = \"02:00:00:00:00:0b\"\n";
+    }
+
+    void start()
+    {
+        switch_ = std::make_unique<switch_process>(config_);
+        ASSERT_EQ(switch_->first_line(), "READY leaf");
+    }
+
+    void impair(const std::string &arguments) const
+    {
+        const auto result = run_command(switch_binary + " impair --pin " + pin_ + " " + arguments);
+        ASSERT_EQ(result.status, 0) << result.output;
+    }
+
+    static void send(const std::string &device, const frame &bytes)
+    {
+        const int socket = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+        sockaddr_ll address{};
+
+        address.sll_family = AF_PACKET;
+        address.sll_ifindex = static_cast<int>(xdp_network::ifindex(device));
+        const ssize_t sent = sendto(socket, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr *>(&address),
+                                    sizeof(address));
+        close(socket);
+        ASSERT_EQ(sent, static_cast<ssize_t>(bytes.size()));
+    }
+
+    static frame to_spine(std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
+    {
+        return packet("fcbb:bb00:2000:1000:2001:8000::", {}, 64, bytes, dscp);
+    }
+    static frame at_spine(std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
+    {
+        return packet("fcbb:bb00:1000:2001:8000::", {.destination = spine_mac, .source = {0x02, 0, 0, 0, 1, 0x01}}, 63,
+                      bytes, dscp);
+    }
+
+    std::string directory_ = "/sys/fs/bpf/mrc/switch-test-" + std::to_string(getpid());
+    std::string pin_ = directory_ + "/leaf";
+    std::string config_ = "/tmp/switch-test-" + std::to_string(getpid()) + ".toml";
+    std::unique_ptr<xdp_network> network_;
+    std::unique_ptr<switch_process> switch_;
+};
+
+TEST_P(switch_forward_test, frames_cross_byte_for_byte)
+{
+    start();
+    const capture spine{"p1"};
+    for (const std::size_t bytes : {200U, 1514U, 3414U}) {
+        send("p0", to_spine(bytes));
+        EXPECT_TRUE(same_bytes(at_spine(bytes), spine.next()));
+    }
+    EXPECT_TRUE(spine.empty());
+}
+
+TEST_P(switch_forward_test, a_duplicated_frame_arrives_twice)
+{
+    start();
+    const capture spine{"p1"};
+    impair("--port d1 --duplicate 100%");
+    for (const std::size_t bytes : {200U, 3414U}) {
+        send("p0", to_spine(bytes));
+        EXPECT_TRUE(same_bytes(at_spine(bytes), spine.next()));
+        EXPECT_TRUE(same_bytes(at_spine(bytes), spine.next()));
+    }
+    EXPECT_TRUE(spine.empty());
+}
+
+TEST_P(switch_forward_test, a_blackhole_swallows_until_it_is_cleared)
+{
+    start();
+    const capture spine{"p1"};
+    impair("--port d1 --blackhole on");
+    send("p0", to_spine(300));
+    impair("--port d1 --clear");
+    send("p0", to_spine(400));
+    EXPECT_TRUE(same_bytes(at_spine(400), spine.next()));
+    EXPECT_TRUE(spine.empty());
+}
+
+TEST_P(switch_forward_test, an_overfull_queue_trims_to_the_headers)
+{
+    constexpr int packets = 20; // 68 KB into a queue whose BDP is 32 KB and whose rate drains 125 bytes a ms
+    start();
+    const capture spine{"p1"};
+    impair("--port d1 --rate 1Mbit --trim on --ecn-threshold off");
+    for (int i = 0; i < packets; i++)
+        send("p0", to_spine(3414));
+    frame last;
+    for (int i = 0; i < packets; i++)
+        last = spine.next();
+    frame expected = at_spine(3414, MRC_DSCP_TRIMMED);
+    expected.resize(MRC_TRIM_FRAME);
+    expected[18] = 0;
+    expected[19] = MRC_TRIM_FRAME - MRC_OUTER_BYTES;
+    EXPECT_TRUE(same_bytes(expected, last));
+}
+
+TEST_P(switch_forward_test, show_reports_what_crossed)
+{
+    start();
+    const capture spine{"p1"};
+    impair("--port d1 --loss 1%");
+    impair("--port d1 --loss 0%");
+    send("p0", to_spine(500));
+    ASSERT_FALSE(spine.next().empty());
+    const auto text = run_command(switch_binary + " show --pin " + pin_);
+    const auto json = run_command(switch_binary + " show --json --pin " + pin_);
+    EXPECT_EQ(text.status, 0);
+    EXPECT_NE(text.output.find("forwarded"), std::string::npos) << text.output;
+    EXPECT_NE(json.output.find(R"("forwarded":1,)"), std::string::npos) << json.output;
+    EXPECT_NE(json.output.find(R"("tx_packets":1,"tx_bytes":500)"), std::string::npos) << json.output;
+    EXPECT_NE(json.output.find(std::string(R"("mode":")") + GetParam()), std::string::npos) << json.output;
+}
+
+TEST_P(switch_forward_test, the_end_leaves_nothing_behind)
+{
+    start();
+    EXPECT_TRUE(std::filesystem::exists(pin_ + "/sw_impair"));
+    EXPECT_EQ(switch_->end(SIGTERM), 0);
+    EXPECT_FALSE(std::filesystem::exists(pin_));
+    EXPECT_EQ(run_command("ip link show d0").output.find("xdp"), std::string::npos);
+}
+
+TEST_P(switch_forward_test, a_killed_switch_is_replaced_by_the_next_run)
+{
+    start();
+    EXPECT_EQ(switch_->end(SIGKILL), SIGKILL);
+    EXPECT_TRUE(std::filesystem::exists(pin_ + "/sw_impair"));
+    EXPECT_EQ(run_command("ip link show d0").output.find("xdp"), std::string::npos);
+    start();
+    const capture spine{"p1"};
+    send("p0", to_spine(200));
+    EXPECT_TRUE(same_bytes(at_spine(200), spine.next()));
+}
+
+TEST_P(switch_forward_test, a_second_switch_on_the_same_pins_is_refused)
+{
+    start();
+    const auto second = run_command(switch_binary + " run --config " + config_);
+    EXPECT_NE(second.status, 0);
+    EXPECT_NE(second.output.find("another mrc-switch runs"), std::string::npos) << second.output;
+    EXPECT_TRUE(std::filesystem::exists(pin_ + "/sw_impair"));
+}
+
+TEST_P(switch_forward_test, a_port_that_is_taken_is_named_and_nothing_stays)
+{
+    network_->attach_action(XDP_PASS, "d1");
+    const auto refused = run_command(switch_binary + " run --config " + config_);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_NE(refused.output.find("port d1: "), std::string::npos) << refused.output;
+    EXPECT_FALSE(std::filesystem::exists(pin_));
+    EXPECT_EQ(run_command("ip link show d0").output.find("xdp"), std::string::npos);
+}
+
+TEST_P(switch_forward_test, a_missing_port_is_named_and_nothing_stays)
+{
+    xdp_network::ip("link delete d1");
+    const auto refused = run_command(switch_binary + " run --config " + config_);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_NE(refused.output.find("port d1: no such device"), std::string::npos) << refused.output;
+    EXPECT_FALSE(std::filesystem::exists(pin_));
+}
+
+INSTANTIATE_TEST_SUITE_P(modes, switch_forward_test, testing::Values("native", "generic"),
+                         [](const auto &instance) { return std::string(instance.param); });
+
+} // namespace
+} // namespace mrc::test
