@@ -21,18 +21,19 @@ namespace mrc::datapath
 namespace
 {
 
-std::string last_libbpf_warning;
+std::string first_libbpf_warning;
 
-// libbpf explains failures only through its logger: keep the last warning for the one line that the user gets to see.
+// libbpf explains failures only through its logger, the cause first: keep that for the one line that the user gets to
+// see.
 int remember_warning(libbpf_print_level level, const char *format, va_list arguments)
 {
-    if (level != LIBBPF_WARN)
+    if (level != LIBBPF_WARN || !first_libbpf_warning.empty())
         return 0;
     char line[512];
     std::vsnprintf(line, sizeof(line), format, arguments);
-    last_libbpf_warning = line;
-    while (!last_libbpf_warning.empty() && last_libbpf_warning.back() == '\n')
-        last_libbpf_warning.pop_back();
+    first_libbpf_warning = line;
+    while (!first_libbpf_warning.empty() && first_libbpf_warning.back() == '\n')
+        first_libbpf_warning.pop_back();
     return 0;
 }
 
@@ -115,11 +116,11 @@ void host_programs::adopt_maps(bpf_object *object)
 void host_programs::load(bpf_object *object, const std::string &what)
 {
     share_maps(object);
-    last_libbpf_warning.clear();
+    first_libbpf_warning.clear();
     if (const int result = bpf_object__load(object); result != 0)
         throw startup_error{"cannot load BPF program " + what + ": " + std::strerror(-result) +
                             (result == -EPERM ? " (CAP_BPF and CAP_NET_ADMIN are needed)" : "") +
-                            (last_libbpf_warning.empty() ? "" : "; libbpf: " + last_libbpf_warning)};
+                            (first_libbpf_warning.empty() ? "" : "; " + first_libbpf_warning)};
     adopt_maps(object);
 }
 
