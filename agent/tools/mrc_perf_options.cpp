@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrc_perf_options.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tools/mrc_perf_error.h"
+
+namespace mrc::perf
+{
+
+namespace
+{
+
+constexpr int usage_error = 2;
+constexpr std::uint64_t ring_bytes = 32 << 20; // of a default window
+constexpr std::uint32_t terminal_interval_ms = 500;
+
+// What was given, before defaults that depend on each other.
+struct given {
+    std::string size;
+    std::uint64_t iterations = 0;
+    std::uint32_t window = 0;
+    std::uint32_t interval_ms = 0;
+    bool latency = false;
+};
+
+void add_server_options(CLI::App &app, options &to)
+{
+    app.add_option("HOST", to.host,
+                   "Address or name of the server, reachable through the kernel; without: be a server");
+    app.add_option("--port", to.port, "TCP port of the server; 0 at the server: any free one")->capture_default_str();
+    app.add_option("--socket", to.socket, "mrcd's socket; default: of the instance in MRC_INSTANCE, or the only one");
+    app.add_flag("--once", to.once, "Server: end after one client, with its run's status");
+    app.add_option("--output", to.output, "Server: where to store a received file, once its SHA-256 is right");
+    app.add_flag("--json", to.json, "Report as one JSON object; progress as JSON lines on standard error");
+}
+
+void add_run_options(CLI::App &app, options &to, given &raw)
+{
+    app.add_option("-s,--size", raw.size, "Bytes per message, such as 64K or 1G, up to 2G; default 1M, 8 with --lat");
+    app.add_option("-n,--iterations", raw.iterations, "Messages to send per direction; default with --lat: 10000");
+    app.add_option("-D,--duration", to.plan.seconds, "Seconds to send for, instead of -n; default: 5");
+    app.add_option("-q,--qps", to.plan.qps, "Queue pairs")->capture_default_str();
+    app.add_option("--window", raw.window, "Messages outstanding per queue pair; default: 32 MiB, at most 256");
+    app.add_flag("--lat", raw.latency, "Latency: ping-pong by WRITE into polled memory, half a round trip");
+    app.add_flag("--bidir", to.plan.bidir, "Send in both directions at once");
+    app.add_flag("--verify", to.plan.verify, "Check a pattern in every byte at the receiver");
+    app.add_option("--file", to.file, "Send this file's bytes and compare its SHA-256 at the far end");
+    app.add_option("--interval", raw.interval_ms, "Milliseconds between lines of progress; 500 on a terminal");
+    app.add_option("--timeout", to.plan.timeout, "Time-out of a packet: 1.024 us * 2^N, 0 to 24")
+        ->capture_default_str();
+    app.add_option("--linear", to.plan.linear, "Retries after that time each, 0 to 7")->capture_default_str();
+    app.add_option("--exponential", to.plan.exponential,
+                   "Further retries, each after twice the time, 0 to 25; 25: for ever")
+        ->capture_default_str();
+}
+
+template <typename T>
+void check_range(const char *name, T value, T low, T high)
+{
+    if (value < low || value > high)
+        throw perf_error{fmt::format("{} is {}; allowed: {} to {}", name, value, low, high)};
+}
+
+void check_combinations(const options &chosen, const given &raw)
+{
+    const auto refuse = [](bool wrong, const char *text) {
+        if (wrong)
+            throw perf_error{text};
+    };
+    const bool client = !chosen.host.empty();
+    const bool file = !chosen.file.empty();
+    refuse(!client && (raw.latency || file || chosen.plan.bidir || chosen.plan.verify || raw.iterations != 0 ||
+                       chosen.plan.seconds != 0 || !raw.size.empty()),
+           "without HOST this is a server, and the client says what to do; a server takes "
+           "--port, --once, --output, --socket, --json");
+    refuse(client && (chosen.once || !chosen.output.empty()),
+           "--once and --output are the server's, which has no HOST");
+    refuse(client && chosen.port == 0, "--port is 0; allowed with HOST: 1 to 65535");
+    refuse(raw.iterations != 0 && chosen.plan.seconds != 0, "-n and -D exclude each other");
+    refuse(raw.latency && (file || chosen.plan.bidir || chosen.plan.verify || chosen.plan.qps != 1),
+           "--lat sends one message at a time on one queue pair, without --file, --bidir, --verify or -q");
+    refuse(file && (chosen.plan.bidir || raw.iterations != 0 || chosen.plan.seconds != 0),
+           "--file sends the file once, in one direction, without --bidir, -n or -D");
+}
+
+std::uint64_t size_of(const given &raw)
+{
+    if (raw.size.empty())
+        return raw.latency ? 8 : 1 << 20;
+    const auto size = parse_size(raw.size);
+    if (!size || *size == 0 || *size > largest_message)
+        throw perf_error{fmt::format("-s is '{}'; allowed: 1 to 2G, such as 64, 64K, 1M or 1G", raw.size)};
+    return *size;
+}
+
+void complete_plan(options &chosen, const given &raw)
+{
+    test_plan &plan = chosen.plan;
+    plan.size = size_of(raw);
+    plan.mode = raw.latency ? test_mode::latency : chosen.file.empty() ? test_mode::write : test_mode::file;
+    check_range("-q", plan.qps, 1U, most_qps);
+    check_range("--timeout", plan.timeout, 0U, 24U);
+    check_range("--linear", plan.linear, 0U, 7U);
+    check_range("--exponential", plan.exponential, 0U, 25U);
+    plan.window = raw.window;
+    if (plan.window == 0) // what fits the ring, and a power of two, as send queues are
+        plan.window = std::bit_floor(static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(ring_bytes / plan.slot_bytes() / plan.qps, plan.checked() ? 2 : 1, 256)));
+    check_range("--window", plan.window, 1U, largest_window);
+    if (plan.memory_bytes() > largest_memory)
+        throw perf_error{
+            fmt::format("{} messages of {} bytes in flight need {} bytes of registered memory; allowed: {}: "
+                        "lower --window, -q or -s",
+                        plan.slots(), plan.size, plan.memory_bytes(), largest_memory)};
+    plan.messages = raw.iterations;
+    if (raw.iterations == 0 && chosen.plan.seconds == 0) {
+        plan.messages = raw.latency ? 10000 : 0;
+        chosen.plan.seconds = raw.latency ? 0 : 5;
+    }
+    plan.interval_ms = raw.interval_ms != 0 ? raw.interval_ms : ::isatty(STDERR_FILENO) != 0 ? terminal_interval_ms : 0;
+    if (plan.mode == test_mode::file) {
+        std::error_code error;
+        plan.file_bytes = std::filesystem::file_size(chosen.file, error);
+        if (error)
+            throw perf_error{fmt::format("cannot send '{}': {}", chosen.file, error.message())};
+        plan.messages = (plan.file_bytes + plan.size - 1) / plan.size;
+        chosen.plan.seconds = 0;
+    }
+}
+
+} // namespace
+
+std::uint64_t test_plan::message_bytes(std::uint64_t index) const
+{
+    return mode == test_mode::file ? std::min(size, file_bytes - index * size) : size;
+}
+
+std::optional<std::uint64_t> parse_size(const std::string &text)
+{
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{})
+        return std::nullopt;
+    std::string unit{end, text.data() + text.size()};
+    if (unit.ends_with("iB"))
+        unit.resize(unit.size() - 2);
+    if (unit.empty())
+        return number;
+    static constexpr std::string_view units{"KMGT"};
+    const auto power = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
+    const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
+    if (unit.size() != 1 || power == std::string_view::npos || number > (UINT64_MAX >> shift))
+        return std::nullopt;
+    return number << shift;
+}
+
+command_line parse_command_line(int argc, char **argv)
+{
+    CLI::App app{"Performance and integrity tests between two hosts that run mrcd.\n"
+                 "Without HOST: a server. With HOST: a client that runs one test against the server there.",
+                 "mrc-perf"};
+    command_line result;
+    given raw;
+    add_server_options(app, result.chosen);
+    add_run_options(app, result.chosen, raw);
+    app.set_version_flag("--version", "mrc-perf " MRC_VERSION);
+    try {
+        app.parse(argc, argv);
+        check_combinations(result.chosen, raw);
+        complete_plan(result.chosen, raw);
+    } catch (const CLI::ParseError &error) {
+        result.exit_status = app.exit(error) == 0 ? 0 : usage_error;
+    } catch (const perf_error &error) {
+        fmt::print(stderr, "mrc-perf: {}\n", error.what());
+        result.exit_status = usage_error;
+    }
+    return result;
+}
+
+} // namespace mrc::perf

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrc_perf_stream.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace mrc::perf
+{
+
+stream_sender::stream_sender(endpoint &local, channel &peer, const test_plan &plan,
+                             std::unique_ptr<payload_source> source)
+    : local_{local}, peer_{peer}, plan_{plan}, source_{std::move(source)},
+      limit_{plan.messages != 0 || plan.mode == test_mode::file ? plan.messages
+                                                                : std::numeric_limits<std::uint64_t>::max()},
+      completed_(plan.qps), first_post_{run_clock::now()}, last_completion_{first_post_}
+{
+    if (plan.seconds != 0)
+        deadline_ = first_post_ + std::chrono::seconds{plan.seconds};
+}
+
+std::uint64_t stream_sender::completed() const
+{
+    return std::accumulate(completed_.begin(), completed_.end(), std::uint64_t{0});
+}
+
+bool stream_sender::step()
+{
+    if (done_)
+        return false;
+    if (deadline_ && run_clock::now() >= *deadline_)
+        limit_ = std::min(limit_, posted_);
+    bool active = take_completions();
+    active |= post();
+    if (posted_ == limit_ && completed() == posted_) {
+        finish();
+        active = true;
+    }
+    return active;
+}
+
+bool stream_sender::take_completions()
+{
+    std::uint32_t count = 0;
+    for (std::uint32_t qp = 0; qp < plan_.qps; ++qp) {
+        const std::uint32_t more = local_.completed(qp);
+        completed_[qp] += more;
+        count += more;
+    }
+    if (count == 0)
+        return false;
+    last_completion_ = run_clock::now();
+    if (plan_.checked())
+        announce();
+    return true;
+}
+
+void stream_sender::announce()
+{
+    peer_.send(message_kind::placed, {{"messages", boost::json::array(completed_.begin(), completed_.end())}});
+}
+
+bool stream_sender::may_post() const
+{
+    const bool slot_is_free = posted_ / plan_.qps - completed_[posted_ % plan_.qps] < plan_.window;
+    return posted_ < limit_ && slot_is_free && (!plan_.checked() || posted_ < consumed_ + plan_.slots());
+}
+
+bool stream_sender::post()
+{
+    bool active = false;
+    while (may_post()) {
+        const auto qp = static_cast<std::uint32_t>(posted_ % plan_.qps);
+        const std::uint64_t slot = posted_ / plan_.qps % plan_.window;
+        const std::uint64_t bytes = plan_.message_bytes(posted_);
+        source_->fill(posted_, local_.send_slot(qp, slot).first(bytes));
+        if (posted_ == 0)
+            first_post_ = run_clock::now();
+        local_.write(qp, slot, slot, bytes);
+        ++posted_;
+        active = true;
+        if (plan_.checked()) // filling takes time: look at completions between two messages
+            break;
+    }
+    return active;
+}
+
+void stream_sender::stop()
+{
+    stopped_ = stopped_ || posted_ < limit_;
+    limit_ = std::min(limit_, posted_);
+}
+
+std::uint64_t stream_sender::completed_bytes() const
+{
+    const std::uint64_t bytes = completed() * plan_.size;
+    return plan_.mode == test_mode::file ? std::min(bytes, plan_.file_bytes) : bytes;
+}
+
+void stream_sender::finish()
+{
+    summary_ = summary();
+    summary_["sha256"] = source_->sha256(); // of all that was posted, and all of that has completed
+    done_ = true;
+    peer_.send(message_kind::done, summary_);
+}
+
+boost::json::object stream_sender::summary()
+{
+    if (done_)
+        return summary_;
+    const std::chrono::duration<double> seconds = last_completion_ - first_post_;
+    return {{"messages", completed()},
+            {"bytes", completed_bytes()},
+            {"seconds", seconds.count()},
+            {"interrupted", stopped_},
+            {"sha256", ""},
+            {"traffic", to_json(local_.query())}};
+}
+
+} // namespace mrc::perf

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <csignal>
+
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "tools/mrc_perf_channel.h"
+#include "tools/mrc_perf_error.h"
+#include "tools/mrc_perf_latency.h"
+#include "tools/mrc_perf_report.h"
+#include "tools/mrc_perf_roles.h"
+#include "tools/mrc_perf_run.h"
+
+namespace mrc::perf
+{
+
+namespace
+{
+
+void print_now(const std::string &text)
+{
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+}
+
+boost::json::object member_object(const message &from, const char *name)
+{
+    const auto *found = from.body.if_contains(name);
+    if (found == nullptr || !found->is_object())
+        throw perf_error{fmt::format("the client's greeting lacks '{}'", name), "far_end"};
+    return found->get_object();
+}
+
+template <typename Run>
+run_parts execute(Run &run, channel &client, report_context &context)
+{
+    try {
+        run.execute();
+    } catch (const perf_error &error) {
+        context.status = error.status();
+        context.error = error.what();
+        if (error.status() != "far_end")
+            client.send(message_kind::error, {{"text", error.what()}});
+    }
+    return run.parts();
+}
+
+boost::json::object serve_run(const options &chosen, const test_plan &plan, endpoint &local, channel &client,
+                              signal_source &signals)
+{
+    const side identity = local.identity();
+    report_context context{.plan = plan,
+                           .local = identity,
+                           .peer = local.peer(),
+                           .is_client = false,
+                           .file = chosen.output,
+                           .intervals = {},
+                           .status = "ok",
+                           .error = {}};
+    run_parts parts;
+    if (plan.mode == test_mode::latency) {
+        ping_pong run{local, client, signals, plan, false};
+        parts = execute(run, client, context);
+    } else {
+        const run_settings settings{.is_client = false, .file = {}, .output = chosen.output};
+        stream_run run{local, client, signals, plan, settings};
+        parts = execute(run, client, context);
+    }
+    return make_report(context, parts);
+}
+
+int report_run(const boost::json::object &report, bool as_json)
+{
+    print_now(as_json ? boost::json::serialize(report) : to_text(report));
+    if (const auto &why = report.at("error").as_string(); !why.empty())
+        fmt::print(stderr, "mrc-perf: {}\n", std::string_view{why.data(), why.size()});
+    return exit_status(report);
+}
+
+// One client, whatever becomes of it; returns the run's exit status.
+int serve(const options &chosen, channel &client, signal_source &signals)
+{
+    try {
+        const message hello = client.expect(message_kind::hello);
+        const test_plan plan = plan_from(member_object(hello, "plan"));
+        const side peer = side_from(member_object(hello, "side"), plan.qps);
+        if (plan.exponential == 25)
+            client.wait_for_ever();
+        endpoint local{chosen.socket};
+        local.prepare(plan, plan.bidir || plan.mode == test_mode::latency, true);
+        local.connect(peer);
+        client.send(message_kind::ready, to_json(local.identity()));
+        (void)client.expect(message_kind::start);
+        return report_run(serve_run(chosen, plan, local, client, signals), chosen.json);
+    } catch (const perf_error &error) {
+        fmt::print(stderr, "mrc-perf: client {}: {}\n", client.peer(), error.what());
+        try {
+            client.send(message_kind::error, {{"text", error.what()}});
+        } catch (const perf_error &) {
+            // it has gone: nobody to tell
+        }
+    }
+    return EXIT_FAILURE;
+}
+
+} // namespace
+
+int run_server(const options &chosen, signal_source &signals)
+{
+    listener socket{chosen.port};
+    { // refused now rather than at the first client
+        const endpoint probe{chosen.socket};
+    }
+    print_now(fmt::format("LISTENING {}", socket.port()));
+    while (true) {
+        std::array<pollfd, 2> fds{{{.fd = socket.fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
+        ::poll(fds.data(), fds.size(), -1);
+        while (const auto number = signals.take())
+            if (*number != SIGUSR1)
+                return EXIT_SUCCESS;
+        if (auto client = socket.accept()) {
+            const int status = serve(chosen, *client, signals);
+            if (chosen.once || status == 128 + SIGINT)
+                return status;
+        }
+    }
+}
+
+} // namespace mrc::perf
