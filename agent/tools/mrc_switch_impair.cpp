@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <bpf/bpf.h>
@@ -168,8 +169,28 @@ mrc_sw_impair changed_row(mrc_sw_impair row, const mrc_sw_port &port, const impa
     return row;
 }
 
+void check_forwarding(const mrc_sw_info &info, const impair_request &request)
+{
+    const std::pair<const char *, const std::optional<std::string> &> egress_only[] = {
+        {"--duplicate", request.duplicate},         {"--rate", request.rate}, {"--rtt", request.rtt},
+        {"--ecn-threshold", request.ecn_threshold}, {"--trim", request.trim},
+    };
+
+    if ((info.flags & MRC_SW_INFO_KERNEL) == 0)
+        return;
+    for (const auto &[option, text] : egress_only) {
+        if (text)
+            refuse(option, *text, "--loss, --corrupt and --blackhole only: forward = \"kernel\" has no egress program");
+    }
+}
+
 void apply_impairments(const impair_request &request)
 {
+    const __u32 info_row = 0;
+    mrc_sw_info info{};
+    if (const int error = bpf_map_lookup_elem(open_pinned(request.pin, "sw_info").get(), &info_row, &info); error != 0)
+        throw switch_error{fmt::format("reading sw_info: {}", std::strerror(-error))};
+    check_forwarding(info, request);
     const auto ports = open_pinned(request.pin, "sw_ports");
     const auto impairments = open_pinned(request.pin, "sw_impair");
     const found_port found = find_port(ports.get(), request.port);

@@ -28,6 +28,9 @@ struct impair_request {
 // The row that `request` makes of `row`. Throws switch_error that names the option, what was found and what is allowed.
 [[nodiscard]] mrc_sw_impair changed_row(mrc_sw_impair row, const mrc_sw_port &port, const impair_request &request);
 
+// Refuses what a switch cannot do that leaves forwarding to the kernel. Throws switch_error.
+void check_forwarding(const mrc_sw_info &info, const impair_request &request);
+
 // Throws switch_error.
 void apply_impairments(const impair_request &request);
 
