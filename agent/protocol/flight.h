@@ -38,11 +38,12 @@ struct transmission {
     std::uint32_t request = 0;
     std::uint16_t slot = 0; // path
     packet_fate fate = packet_fate::unsent;
-    std::uint8_t failures = 0;
+    std::uint8_t failures = 0; // time-outs and refusals: the packet's back-off
     std::uint8_t transmissions = 0;
     bool certain = false;  // delivered, and it was the latest transmission that arrived
     bool spurious = false; // counted as needless retransmission
 
+    void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }
     [[nodiscard]] traffic_class in() const
     {
         return transmissions > 1 ? traffic_class::retransmission : traffic_class::first_transmission;

@@ -150,6 +150,15 @@ void path_group::on_silence(unsigned slot, instant sent_at, instant now)
             retire(other, true, now);
 }
 
+void path_group::on_unanswered(unsigned slot, instant sent_at, instant now)
+{
+    evidence_.on_loss(slot);
+    if (evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at)
+        on_silence(slot, sent_at, now);
+    else
+        ++paths_[slot].counters.losses;
+}
+
 void path_group::on_arrival(path_index index)
 {
     ++arrivals_;

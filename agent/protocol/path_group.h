@@ -4,6 +4,8 @@
 //
 // state        event                                                        next
 // GOOD         silence: timed out while other paths delivered               ASSUMED_BAD, backup of the plane takes over
+// GOOD         unanswered: `loss_limit` times, and the packet came through elsewhere at once
+//                                                                           ASSUMED_BAD, the same
 // GOOD         loss: `loss_limit` of its last `loss_span` packets           ASSUMED_BAD, the same
 // GOOD         always_skip: SACK m = ALWAYS_SKIP                            ASSUMED_BAD, the same
 // ASSUMED_BAD  `probe_successes` probes in a row answered in time           GOOD
@@ -115,6 +117,9 @@ public:
     // A packet sent at `sent_at` timed out, others delivered since, this path did not: retires it, and its whole plane
     // when nothing of the plane got through either.
     void on_silence(unsigned slot, instant sent_at, instant now);
+    // The same with nothing else in flight, but the packet got through at once on another path. One such loss is weak
+    // evidence; `loss_limit` of them make it silence.
+    void on_unanswered(unsigned slot, instant sent_at, instant now);
     void on_arrival(path_index index); // anything from the peer: keeps the reverse planes fresh
 
     [[nodiscard]] const path_evidence &evidence() const { return evidence_; }

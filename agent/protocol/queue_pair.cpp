@@ -61,7 +61,7 @@ void queue_pair::on_packet(const packet &content, std::span<const std::byte> pay
         void operator()(const transport_ack_packet &ack) const
         {
             if (sends && !how.trimmed)
-                qp.requester_.on_transport_ack(ack, now);
+                qp.requester_.on_transport_ack(ack, how, now);
         }
         void operator()(const endpoint_request_packet &) const {}  // of hosts, not of QPs
         void operator()(const endpoint_response_packet &) const {} // path_group::on_packet

@@ -78,28 +78,37 @@ std::optional<outgoing> requester::next_packet(instant now)
     return std::nullopt;
 }
 
+std::uint8_t requester::dscp_of(traffic_class in) const
+{
+    if (!config_.trim_nack)
+        return MRC_DSCP_NO_TRIM;
+    return in == traffic_class::retransmission ? MRC_DSCP_TRIMMABLE_RETX : MRC_DSCP_TRIMMABLE;
+}
+
 std::optional<outgoing> requester::send_probe(instant now)
 {
     std::optional<path_choice> where;
+    traffic_class in = traffic_class::first_transmission;
     const transmission &oldest = flight_[edge()];
     if (tail_.unanswered() == 0 && edge() < next_ && oldest.fate == packet_fate::inflight &&
-        paths_.state(oldest.slot) == path_state::good && paths_.usable().has(paths_.path(oldest.slot).lane))
+        paths_.state(oldest.slot) == path_state::good && paths_.usable().has(paths_.path(oldest.slot).lane)) {
         where = paths_.path(oldest.slot);
-    else
+        in = oldest.in();
+    } else {
         where = selector_.draw(paths_);
+    }
     if (!where)
         return std::nullopt;
     probe_due_ = false;
     probe_packet probe;
     probe.destination = config_.peer;
-    probe.probe_id = tail_.on_sent(where->slot, ++order_, now);
+    probe.probe_id = tail_.on_sent(where->slot, in, ++order_, now);
     probe.spdcid = static_cast<std::uint16_t>(config_.local.value);
     probe.dpdcid = static_cast<std::uint16_t>(config_.peer.value);
     probe.tx_timestamp = wire_timestamp(now);
     ++counters_.probes_sent;
     // Reliability probes ride the class of data, or the same-EV rule would not hold for them.
-    const std::uint8_t dscp = config_.trim_nack ? MRC_DSCP_TRIMMABLE : MRC_DSCP_NO_TRIM;
-    return outgoing{probe, {}, where->entropy, where->index, dscp, MRC_ECN_NOT_ECT};
+    return outgoing{probe, {}, where->entropy, where->index, dscp_of(in), MRC_ECN_NOT_ECT};
 }
 
 std::optional<outgoing> requester::send_retransmission(instant now)
@@ -196,10 +205,12 @@ outgoing requester::make_data(const send_request &request, packet_number number,
     data.rkey = request.work.rkey;
     data.message_bytes = request.work.source.bytes;
     data.payload_bytes = bytes;
-    const std::uint8_t trimmable = retransmission ? MRC_DSCP_TRIMMABLE_RETX : MRC_DSCP_TRIMMABLE;
-    return outgoing{
-        data,        {request.work.source.lkey, request.work.source.address + offset, bytes},     where.entropy,
-        where.index, config_.trim_nack ? trimmable : static_cast<std::uint8_t>(MRC_DSCP_NO_TRIM), MRC_ECN_ECT0};
+    return outgoing{data,
+                    {request.work.source.lkey, request.work.source.address + offset, bytes},
+                    where.entropy,
+                    where.index,
+                    dscp_of(retransmission ? traffic_class::retransmission : traffic_class::first_transmission),
+                    MRC_ECN_ECT0};
 }
 
 void requester::fail(completion_status status)

@@ -44,7 +44,7 @@ public:
 
     void on_sack(const sack_packet &sack, const arrival &how, instant now);
     void on_nack(const nack_packet &nack, const arrival &how, instant now);
-    void on_transport_ack(const transport_ack_packet &ack, instant now);
+    void on_transport_ack(const transport_ack_packet &ack, const arrival &how, instant now);
     void on_timer(instant now);
     [[nodiscard]] instant next_deadline() const;
 
@@ -63,6 +63,7 @@ private:
         packet_number cack = -1;
         packet_number base = 0;
         std::uint64_t bitmap = 0;
+        instant arrived;
         std::uint64_t newly_bytes = 0;
         std::optional<duration> rtt;
         bool proves_retransmission = false; // holes may lie above everything confirmed
@@ -74,6 +75,7 @@ private:
     [[nodiscard]] bool waiting() const;
     [[nodiscard]] bool window_open() const;
     [[nodiscard]] std::uint32_t payload_of(packet_number number) const;
+    [[nodiscard]] std::uint8_t dscp_of(traffic_class in) const;
     [[nodiscard]] std::optional<outgoing> send_probe(instant now);
     [[nodiscard]] std::optional<outgoing> send_retransmission(instant now);
     [[nodiscard]] std::optional<outgoing> send_last_again(instant now);
@@ -90,6 +92,8 @@ private:
     void on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how, sack_scan &scan);
     void merge(sack_scan &scan);
     void deliver(packet_number number, sack_scan &scan);
+    void count_spurious(transmission &sent);
+    void on_suspect_cleared(std::uint16_t slot, instant now);
     void advance(instant now);
     void infer_losses(const sack_scan &scan, instant now);
     void prove_arrivals(const sack_scan &scan);
@@ -137,9 +141,12 @@ private:
     instant timer_floor_;           // waits count from here at the earliest
     std::uint64_t blame_floor_ = 0; // transmissions up to this order say nothing about their paths
 
-    // The packet that broke the silence and the path that it had failed on.
-    packet_number suspect_ = -1;
-    std::uint16_t suspect_slot_ = 0;
+    // The packet that was sent again when silence began, as it had been sent before.
+    struct {
+        packet_number number = -1;
+        std::uint16_t slot = 0;
+        instant sent_at;
+    } suspect_;
 
     std::uint32_t silence_generation_ = 0;
     plane_mask usable_planes_;

@@ -47,19 +47,18 @@ void requester::on_sack(const sack_packet &sack, const arrival &how, instant now
     scan.cack = space_.number_of(sack.cack, edge() - 1);
     scan.base = scan.cack + sack.sack_offset;
     scan.bitmap = sack.bitmap;
+    scan.arrived = how.at;
     const packet_number trigger = scan.cack + sack.ack_psn_offset;
     if (!plausible(sack, scan, trigger)) {
         ++counters_.sacks_rejected;
         return;
     }
     ++counters_.sacks_received;
-    const bool first_retry = silence_.active() && silence_.attempts() == 1;
     heard(now);
     const auto slot = paths_.slot_of(sack.entropy);
     on_path_feedback(sack, slot, now);
-    // The very next packet on another path came through: the path that swallowed this one lost it.
-    if (first_retry && sack.retransmission && trigger == suspect_ && slot && *slot != suspect_slot_)
-        paths_.on_loss(suspect_slot_, now);
+    if (sack.retransmission && trigger == suspect_.number && slot)
+        on_suspect_cleared(*slot, now);
 
     detector_.begin_sack();
     if (sack.probe_response)
@@ -80,6 +79,15 @@ void requester::on_sack(const sack_packet &sack, const arrival &how, instant now
                      now);
 }
 
+// The packet that broke the silence came through on another path at the first attempt: so the peer had been there, and
+// it is the path that swallowed the packet.
+void requester::on_suspect_cleared(std::uint16_t slot, instant now)
+{
+    if (silence_.attempts() == 1 && slot != suspect_.slot)
+        paths_.on_unanswered(suspect_.slot, suspect_.sent_at, now);
+    suspect_.number = -1;
+}
+
 void requester::on_path_feedback(const sack_packet &sack, std::optional<std::uint16_t> slot, instant now)
 {
     if (!slot)
@@ -96,7 +104,7 @@ void requester::on_probe_answer(const sack_packet &sack, const arrival &how, sac
     if (!probe)
         return;
     paths_.on_delivered(probe->slot, probe->sent_at);
-    detector_.proves(probe->slot, traffic_class::first_transmission, probe->order);
+    detector_.proves(probe->slot, probe->in, probe->order);
     scan.proves_retransmission = true;
     if (how.at > probe->sent_at)
         scan.rtt = how.at - probe->sent_at;
@@ -135,12 +143,18 @@ void requester::on_trigger(const sack_packet &sack, packet_number trigger, const
     } else if (slot) {
         paths_.on_late_delivery(*slot);
     }
-    // The original arrived after all, or the copy found it there.
-    if (sent.transmissions > 1 && !sent.spurious && (!sack.retransmission || (known && !certain))) {
-        sent.spurious = true;
-        ++counters_.spurious;
-    }
+    if (!sack.retransmission)
+        count_spurious(sent);
     deliver(trigger, scan);
+}
+
+// The original had arrived after all.
+void requester::count_spurious(transmission &sent)
+{
+    if (sent.transmissions < 2 || sent.spurious)
+        return;
+    sent.spurious = true;
+    ++counters_.spurious;
 }
 
 void requester::merge(sack_scan &scan)
@@ -163,6 +177,9 @@ void requester::deliver(packet_number number, sack_scan &scan)
     } else if (sent.fate == packet_fate::lost) {
         lost_.erase(number);
     }
+    // Confirmed sooner than the copy can have travelled.
+    if (rtt_.has_sample() && scan.arrived - sent.sent_at < rtt_.minimum())
+        count_spurious(sent);
     sent.fate = packet_fate::delivered;
     // Of several transmissions it is unknown which one arrived, unless the SACK names it.
     if (sent.transmissions == 1 && !sent.certain) {
@@ -250,7 +267,6 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
     paths_.on_delivered(sent.slot, sent.sent_at); // trimmed or refused, but the path led there
     control_.on_nack({.bytes = nominal_bytes(payload_of(number)), .reason = nack.reason, .rtt = round_trip}, now);
     --inflight_;
-    sent.failures = static_cast<std::uint8_t>(std::min(sent.failures + 1, 255));
     if (nack.reason == MRC_NACK_TRIMMED || nack.reason == MRC_NACK_TRIMMED_LASTHOP) {
         sent.fate = packet_fate::lost;
         timers_.disarm(flight_.index(number));
@@ -258,11 +274,12 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
     } else {
         // Resources and windows recover with time, not by haste: the packet's timer sends it again.
         sent.fate = packet_fate::refused;
+        sent.count_failure();
         timers_.arm(flight_.index(number), retry_.level(sent.failures), now);
     }
 }
 
-void requester::on_transport_ack(const transport_ack_packet &ack, instant now)
+void requester::on_transport_ack(const transport_ack_packet &ack, const arrival &how, instant now)
 {
     const packet_number number = space_.number_of(ack.sequence, edge() - 1);
     const bool nak = (ack.syndrome & MRC_AETH_TYPE_MASK) == MRC_AETH_TYPE_NAK;
@@ -275,6 +292,7 @@ void requester::on_transport_ack(const transport_ack_packet &ack, instant now)
     // Cumulative: everything before it was executed, so it arrived.
     sack_scan scan;
     scan.cack = nak ? number - 1 : number;
+    scan.arrived = how.at;
     merge(scan);
     advance(now);
     if (scan.newly_bytes != 0) {

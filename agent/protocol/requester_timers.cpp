@@ -43,7 +43,6 @@ void requester::lose(packet_number number, instant now)
         --inflight_;
         control_.on_loss(nominal_bytes(payload_of(number)), now);
     }
-    sent.failures = static_cast<std::uint8_t>(std::min(sent.failures + 1, 255));
     sent.fate = packet_fate::lost;
     lost_.insert(number);
 }
@@ -76,7 +75,9 @@ void requester::on_timeout(packet_number number, instant now)
         lose(number, now);
     } else {
         fall_silent(number, now);
+        return; // the peer's silence has its own back-off
     }
+    sent.count_failure();
 }
 
 void requester::fall_silent(packet_number number, instant now)
@@ -108,9 +109,9 @@ void requester::resend_oldest(instant now)
         last_again_due_ = true;
         return;
     }
-    suspect_ = edge();
-    suspect_slot_ = flight_[edge()].slot;
-    if (flight_[edge()].fate != packet_fate::lost)
+    const transmission &oldest = flight_[edge()];
+    suspect_ = {edge(), oldest.slot, oldest.sent_at};
+    if (oldest.fate != packet_fate::lost)
         lose(edge(), now);
 }
 

@@ -32,6 +32,7 @@ std::expected<void, post_error> send_queue::post(const write_request &work)
 
 std::size_t send_queue::index_for_new(packet_number number)
 {
+    sending_ = std::max(sending_, reported_); // slots below may hold newer requests by now
     while (number >= requests_[slot(sending_)].end())
         ++sending_;
     return slot(sending_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reliability probes (PETH) at a quiet tail: something is unacknowledged and nothing has been sent or heard for a
-// while. The probe travels on the path of the oldest packet in flight: its answer proves by the same-EV rule whether
-// that packet is lost, one RTT later instead of one RTO. Unanswered, the next takes another path at twice the interval.
+// while. The probe travels on the path and in the class of the oldest packet in flight: its answer proves by the
+// same-EV rule whether that packet is lost, one RTT later instead of one RTO. Unanswered, the next takes another path
+// at twice the interval.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "protocol/loss_detector.h"
 #include "protocol/rtt_estimator.h"
 #include "protocol/types.h"
 
@@ -22,6 +24,7 @@ public:
         std::uint64_t order = 0; // 0: none
         std::uint16_t id = 0;
         std::uint16_t slot = 0;
+        traffic_class in = traffic_class::first_transmission;
         instant sent_at;
     };
 
@@ -38,10 +41,10 @@ public:
         return quiet_since_ + interval(rtt, shortest) * (std::int64_t{1} << std::min(unanswered_, 10u));
     }
 
-    [[nodiscard]] std::uint16_t on_sent(std::uint16_t slot, std::uint64_t order, instant now)
+    [[nodiscard]] std::uint16_t on_sent(std::uint16_t slot, traffic_class in, std::uint64_t order, instant now)
     {
         const std::uint16_t id = next_id_++;
-        sent_[id % sent_.size()] = {order, id, slot, now};
+        sent_[id % sent_.size()] = {order, id, slot, in, now};
         ++unanswered_;
         on_activity(now);
         return id;

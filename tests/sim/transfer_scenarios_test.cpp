@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers through named failures on simulated time, each with the bound that it must meet.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim_network.h"
+
+namespace mrc::sim
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+using namespace protocol;
+
+qp_config usual_qp()
+{
+    qp_config config;
+    config.local = qpn{0x100};
+    config.peer = qpn{0x200};
+    config.first_send = psn{0x1000};
+    config.first_receive = psn{0x2000};
+    config.payload_bytes = 3072;
+    return config;
+}
+
+// Posts `count` writes of `bytes` each and keeps the send queue full until all have completed.
+class stream
+{
+public:
+    stream(network &net, host &from, host &to, std::uint64_t count, std::uint32_t bytes)
+        : net_{net}, from_{from}, to_{to}, count_{count}, bytes_{bytes}
+    {
+    }
+
+    bool done()
+    {
+        while (posted_ < count_ && from_.qp.outstanding() < 16 && from_.qp.state() != qp_state::error) {
+            const std::size_t offset = posted_ * bytes_ % (from_.source.size() - bytes_ + 1);
+            net_.post(from_, posted_++, offset, offset, bytes_);
+        }
+        return from_.completions.size() == count_ || from_.qp.state() == qp_state::error;
+    }
+    bool run(duration limit)
+    {
+        return net_.run([this] { return done(); }, net_.now() + limit);
+    }
+    void expect_delivered() const
+    {
+        ASSERT_EQ(from_.completions.size(), count_);
+        for (std::uint64_t id = 0; id < count_; ++id) {
+            ASSERT_EQ(from_.completions[id].id, id);
+            ASSERT_EQ(from_.completions[id].status, completion_status::success);
+            const std::size_t offset = id * bytes_ % (from_.source.size() - bytes_ + 1);
+            ASSERT_TRUE(std::equal(from_.source.begin() + static_cast<std::ptrdiff_t>(offset),
+                                   from_.source.begin() + static_cast<std::ptrdiff_t>(offset + bytes_),
+                                   to_.memory.bytes().begin() + static_cast<std::ptrdiff_t>(offset)))
+                << "write " << id;
+        }
+    }
+
+private:
+    network &net_;
+    host &from_;
+    host &to_;
+    std::uint64_t count_;
+    std::uint32_t bytes_;
+    std::uint64_t posted_ = 0;
+};
+
+constexpr std::size_t memory_bytes = 4 << 20;
+constexpr std::uint32_t write_bytes = 256 << 10;
+
+TEST(transfer, clean_paths_need_no_retransmission_and_load_planes_equally)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    stream writes{net, net.left(), net.right(), 200, write_bytes};
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    EXPECT_EQ(net.left().qp.counters().retransmits, 0u);
+    EXPECT_EQ(net.left().qp.counters().timeouts, 0u);
+    const auto [least, most] = std::ranges::minmax(net.left().frames);
+    EXPECT_LE(most - least, 1u);
+}
+
+TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    const interval cut{start + 20ms, start + 120ms};
+    net.each_path_of(1, [&](path_model &path) { path.dark.push_back(cut); });
+    stream writes{net, net.left(), net.right(), 4000, write_bytes};
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, start + 60ms));
+    for (unsigned slot : {2u, 3u})
+        EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);
+    for (unsigned slot : {0u, 1u, 4u, 5u, 6u, 7u})
+        EXPECT_EQ(net.left().paths.state(slot), path_state::good);
+    EXPECT_LT(net.right().qp.progress().longest_gap, 1ms);
+    const auto dark_frames = net.left().frames;
+
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.to + 100ms));
+    EXPECT_GT(net.left().frames[1], dark_frames[1] + 100) << "the restored plane carries its share within 100 ms";
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    for (unsigned slot = 0; slot < 8; ++slot)
+        EXPECT_EQ(net.left().paths.state(slot), path_state::good);
+    EXPECT_LT(net.right().qp.progress().longest_gap, 1ms);
+}
+
+TEST(transfer, all_planes_dark_for_two_seconds_continues)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    net.each_path([&](path_model &path) { path.dark.push_back({start + 10ms, start + 2010ms}); });
+    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    ASSERT_TRUE(writes.run(10s));
+    writes.expect_delivered();
+    EXPECT_LT(net.right().qp.progress().longest_gap, 2200ms);
+    for (unsigned slot = 0; slot < 8; ++slot)
+        EXPECT_EQ(net.left().paths.state(slot), path_state::good) << "darkness is no path's fault";
+}
+
+TEST(transfer, all_planes_but_one_dark_continues)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    for (unsigned plane : {0u, 2u, 3u})
+        net.each_path_of(plane, [&](path_model &path) { path.dark.push_back({start + 10ms, start + 10s}); });
+    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    ASSERT_TRUE(writes.run(3s));
+    writes.expect_delivered();
+}
+
+TEST(transfer, dead_peer_is_reported_within_ten_seconds)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    stream writes{net, net.left(), net.right(), 40000, write_bytes};
+    const instant dies = net.now() + 10ms;
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies));
+    net.right().dead = true;
+    ASSERT_TRUE(writes.run(30s));
+    EXPECT_EQ(net.left().qp.state(), qp_state::error);
+    EXPECT_LT(net.now() - dies, 10s);
+    EXPECT_GT(net.now() - dies, 8s);
+    const auto &completions = net.left().completions;
+    const auto failed = std::ranges::find_if(
+        completions, [](const completion &each) { return each.status != completion_status::success; });
+    ASSERT_NE(failed, completions.end());
+    EXPECT_EQ(failed->status, completion_status::retry_exceeded);
+    EXPECT_TRUE(std::all_of(failed + 1, completions.end(),
+                            [](const completion &each) { return each.status == completion_status::flushed; }));
+    EXPECT_EQ(net.left().qp.outstanding(), 0u);
+    EXPECT_EQ(net.left().control.inflight(), 0);
+}
+
+TEST(transfer, one_percent_loss_is_repaired_without_stalls)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    net.each_path([](path_model &path) { path.loss = 0.01; });
+    stream writes{net, net.left(), net.right(), 800, write_bytes};
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    const qp_counters &counters = net.left().qp.counters();
+    EXPECT_GT(counters.retransmits, 200u);
+    EXPECT_LT(counters.spurious, counters.retransmits / 20);
+    EXPECT_LT(net.right().qp.progress().longest_gap, 2ms);
+    const auto [least, most] = std::ranges::minmax(net.left().frames);
+    EXPECT_LT(most - least, most / 20);
+}
+
+TEST(transfer, everything_on_one_ev_delayed_is_not_lost)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    net.each_path_at(5, [](path_model &path) { path.delay = 300us; });
+    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    EXPECT_EQ(net.left().qp.counters().losses, 0u) << "reordering between paths is no loss";
+}
+
+TEST(transfer, psn_wraps)
+{
+    qp_config config = usual_qp();
+    config.first_send = psn{0xFFFFF0};
+    config.first_receive = psn{0xFFFFFE};
+    network net{{}, config, memory_bytes};
+    net.each_path([](path_model &path) { path.loss = 0.02; });
+    stream writes{net, net.left(), net.right(), 50, write_bytes};
+    stream back{net, net.right(), net.left(), 50, write_bytes};
+    ASSERT_TRUE(
+        net.run([&] { return static_cast<int>(writes.done()) + static_cast<int>(back.done()) == 2; }, net.now() + 5s));
+    writes.expect_delivered();
+    back.expect_delivered();
+}
+
+TEST(transfer, host_off_its_cpu_blames_no_path)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    for (int i = 0; i < 20; ++i) {
+        net.right().off_cpu.push_back({start + i * 20ms, start + i * 20ms + 7ms});
+        net.left().off_cpu.push_back({start + i * 20ms + 11ms, start + i * 20ms + 15ms});
+    }
+    stream writes{net, net.left(), net.right(), 800, write_bytes};
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    EXPECT_FALSE(net.left().paths.next_transition()) << "a path changed its state";
+    EXPECT_LT(net.left().qp.counters().retransmits, 100u);
+}
+
+TEST(transfer, lost_transport_ack_does_not_hang)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    // The way back is dark exactly when the only write completes.
+    for (path_model &path : net.right().out)
+        path.dark.push_back({start, start + 500us});
+    stream writes{net, net.left(), net.right(), 1, 1000};
+    ASSERT_TRUE(writes.run(100ms));
+    writes.expect_delivered();
+    EXPECT_LT(net.now() - start, 10ms);
+}
+
+TEST(transfer, small_messages_survive_a_dead_plane)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    net.each_path_of(2, [&](path_model &path) { path.dark.push_back({start, start + 10s}); });
+    // One at a time: no traffic on other paths tells what happened.
+    for (std::uint64_t id = 0; id < 400; ++id) {
+        net.post(net.left(), id, id * 8, id * 8, 8);
+        ASSERT_TRUE(net.run([&] { return net.left().completions.size() == id + 1; }, net.now() + 100ms));
+    }
+    EXPECT_EQ(net.left().paths.good_active(plane{2}), 0u);
+    EXPECT_LT(net.left().qp.counters().timeouts, 50u);
+    EXPECT_LT(net.now() - start, 400 * 60us + 50ms);
+}
+
+} // namespace
+} // namespace mrc::sim
