@@ -7,6 +7,7 @@
 #include <linux/ipv6.h>
 
 #include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
 
 #include <mrc/wire.h>
 

@@ -8,7 +8,7 @@
  * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket of the port's queue.
  *          EV probes: the answer, back out of the same port.
  *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040. Foreign packets: untouched.
- * maps     reads qps, peers, paths, xsks; writes signals, ports (counters), paths (sent answers), probe_due, verdicts
+ * maps     reads qps, peers, paths, xsks; writes signals, ports (counters), paths (sent answers), reflectors, verdicts
  * kernel   6.1
  * cost     280 ns for a steered packet, 740 ns for an answered probe, 100 ns for a foreign packet: single cold runs, of
  *          which about 80 ns are the measuring (tests/bpf/host_rx_test.cpp prints them)

@@ -9,6 +9,9 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
 #include <mrc/wire.h>
 
 /* Everything under the ICRC of the longest endpoint operation, on the stack. */

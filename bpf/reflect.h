@@ -14,41 +14,43 @@
 
 MRC_ROWS(paths, struct mrc_path, MRC_MAX_PATHS);
 
-/* When the next probe would be due at the configured rate: a token bucket in one number (GCRA). */
+/* One per CPU. The messages would not fit the 512 bytes of stack that kernels before 6.13 give a program. */
+struct reflector {
+    __u64 due_ns; /* when the next probe would come at the configured rate: a token bucket in one number (GCRA) */
+    struct icrc_message message;
+    struct icrc_message masked;
+};
+
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
     __type(key, __u32);
-    __type(value, __u64);
-} probe_due SEC(".maps");
+    __type(value, struct reflector);
+} reflectors SEC(".maps");
 
 #define MRC_PROBE_MESSAGE (sizeof(struct icrc_message) - sizeof(struct mrc_eeth) + sizeof(struct mrc_erth))
 #define MRC_PROBE_FRAME (MRC_OUTER_BYTES + MRC_PROBE_MESSAGE + MRC_ICRC_LEN)
 #define MRC_PROBE_GROWTH (sizeof(struct mrc_eeth) - sizeof(struct mrc_erth))
 #define MRC_NS_PER_SECOND 1000000000u
 
-static __always_inline bool within_probe_rate(__u64 now)
+static __always_inline bool within_probe_rate(__u64 *due_ns, __u64 now)
 {
-    const __u32 only = 0;
     const __u32 rate = config.probes_per_second ? config.probes_per_second : MRC_RX_PROBES_PER_SECOND;
-    __u64 *due = bpf_map_lookup_elem(&probe_due, &only);
 
-    if (!due)
+    if (*due_ns < now)
+        *due_ns = now;
+    if (*due_ns - now > MRC_RX_PROBE_BURST_NS)
         return false;
-    if (*due < now)
-        *due = now;
-    if (*due - now > MRC_RX_PROBE_BURST_NS)
-        return false;
-    *due += MRC_NS_PER_SECOND / rate;
+    *due_ns += MRC_NS_PER_SECOND / rate;
     return true;
 }
 
 /* The request behind the outer header, copied out when it is a whole EV probe with a right ICRC. */
-static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packet *packet, struct icrc_message *request)
+static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packet *packet, struct reflector *reflector)
 {
     struct cursor cursor = packet_cursor(ctx);
+    struct icrc_message *request = &reflector->message;
     const struct mrc_erth *erth = (const void *)request->extension;
-    struct icrc_message masked;
     const __u32 *icrc;
     const void *bytes;
 
@@ -64,8 +66,8 @@ static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packe
     __builtin_memcpy(request, bytes, MRC_PROBE_MESSAGE);
     if ((bpf_ntohs(erth->flags) & MRC_ERTH_OP_MASK) != MRC_EP_EV_PROBE)
         return false;
-    masked = *request;
-    return icrc_of(&masked, MRC_PROBE_MESSAGE) == *icrc;
+    reflector->masked = *request;
+    return icrc_of(&reflector->masked, MRC_PROBE_MESSAGE) == *icrc;
 }
 
 /* In place: a header at a time, what the answer repeats stays. */
@@ -125,19 +127,20 @@ static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_messa
  */
 static __always_inline bool reflect(struct xdp_md *ctx, const struct rx_packet *packet, struct mrc_port *port)
 {
-    struct icrc_message message;
+    const __u32 only = 0;
+    struct reflector *reflector = bpf_map_lookup_elem(&reflectors, &only);
     const __u32 row = packet->path;
     struct mrc_path *path;
 
-    if (!row || !port || !port_usable(port) || !read_probe(ctx, packet, &message))
+    if (!row || !reflector || !port || !port_usable(port) || !read_probe(ctx, packet, reflector))
         return false;
     path = bpf_map_lookup_elem(&paths, &row);
     if (!path || path->state == MRC_PATH_UNUSED || path->port != config.port)
         return false;
-    if (!within_probe_rate(packet->now) || bpf_xdp_adjust_tail(ctx, MRC_PROBE_GROWTH))
+    if (!within_probe_rate(&reflector->due_ns, packet->now) || bpf_xdp_adjust_tail(ctx, MRC_PROBE_GROWTH))
         return false;
-    turn_into_response(&message);
-    if (!write_response(ctx, &message, port, path, packet->peer->host_usid))
+    turn_into_response(&reflector->message);
+    if (!write_response(ctx, &reflector->message, port, path, packet->peer->host_usid))
         return false;
     count_sent(port, path, 1, MRC_PROBE_FRAME + MRC_PROBE_GROWTH, packet->now);
     return true;
