@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both transmit engines under the same tests: what is committed arrives at the far end of a veth pair byte by byte, in
+// order, whole bursts of it, and nothing leaves through a port that is out of use. And AF_XDP receive in front of
+// host_rx.
+#include <algorithm>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "datapath/af_xdp_transmit.h"
+#include "datapath/host_programs.h"
+#include "datapath/outer_header.h"
+#include "datapath/umem.h"
+#include "datapath/xdp_transmit.h"
+#include "datapath/xsk_socket_pair.h"
+#include "private_network.h"
+#include "prog_run.h"
+
+namespace mrc::test
+{
+namespace
+{
+
+constexpr std::uint32_t plane = 2;
+constexpr std::uint32_t path_row = 17;
+constexpr std::uint32_t ring_size = 512;
+constexpr std::uint16_t peer_host_usid = 0x8003;
+
+mrc_ip address_ending_in(std::uint8_t last)
+{
+    return {{0xfd, 0x6d, 0x72, 0x63, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last}};
+}
+
+// One port, on veth port0 whose far end leaf0 passes everything to a capture.
+class one_port
+{
+public:
+    one_port()
+    {
+        private_network::veth("port0", "leaf0", 3400);
+        network.attach_action(XDP_PASS, "leaf0");
+        datapath::port_attachment port{.device = "port0",
+                                       .ifindex = static_cast<int>(private_network::ifindex("port0"))};
+        port.config.port = plane;
+        port.config.fabric = 1;
+        programs = std::make_unique<datapath::host_programs>(
+            datapath::host_programs_options{.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid()),
+                                            .scratch_device = "scratch%d",
+                                            .ports = {port}});
+        programs->set_transmit_port(plane, port.ifindex);
+
+        memory = std::make_unique<datapath::umem>(4 * ring_size, ring_size);
+        socket = std::make_unique<datapath::xsk_socket_pair>(
+            *memory, datapath::xsk_options{.device = "port0", .queue = 0, .ring_size = ring_size});
+        programs->set_socket(plane, 0, socket->fd());
+        programs->attach_ports();
+
+        mrc_port &row = programs->ports()[plane];
+        row.ifindex = static_cast<__u32>(port.ifindex);
+        row.mtu = 3400;
+        std::fill(std::begin(row.mac), std::end(row.mac), __u8{0x02});
+        std::fill(std::begin(row.gateway_mac), std::end(row.gateway_mac), __u8{0x06});
+        row.outer_source = address_ending_in(1);
+        row.flags = MRC_PORT_USABLE;
+        mrc_path &path = programs->paths()[path_row];
+        path.carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1}};
+        path.host_usid_at = 3;
+        path.plane = plane;
+        path.port = plane;
+        path.state = MRC_PATH_GOOD;
+    }
+
+    private_network network;
+    std::unique_ptr<datapath::host_programs> programs;
+    std::unique_ptr<datapath::umem> memory;
+    std::unique_ptr<datapath::xsk_socket_pair> socket;
+};
+
+class transmit_engines : public testing::TestWithParam<const char *>
+{
+protected:
+    void SetUp() override
+    {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root to load BPF programs";
+        port = std::make_unique<one_port>();
+        far_end = std::make_unique<capture>("leaf0");
+        if (std::string{GetParam()} == "xdp") {
+            engine = std::make_unique<datapath::xdp_transmit>(
+                datapath::xdp_transmit_options{.program_fd = port->programs->push_program_fd(),
+                                               .slots_fd = port->programs->map_fd("push_slots"),
+                                               .ring_fd = port->programs->map_fd("push_ring")});
+        } else {
+            std::vector<datapath::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
+            sockets[plane] = port->socket.get();
+            engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
+                                                                 port->programs->ports());
+        }
+    }
+
+    // Commits one inner packet of `bytes` and returns the frame that must arrive.
+    frame commit(std::uint16_t bytes, std::uint32_t number)
+    {
+        EXPECT_TRUE(engine->ready());
+        const std::span<std::byte> inner = engine->reserve();
+        EXPECT_GE(inner.size(), bytes);
+        for (std::size_t i = 0; i < bytes; ++i)
+            inner[i] = static_cast<std::byte>(i * 7 + number);
+        frame expected(datapath::outer_header_bytes + bytes);
+        datapath::outer_header outer{.source = address_ending_in(1),
+                                     .carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1, 0x82, 3}},
+                                     .traffic_class = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
+                                     .flow_label = 0x12345,
+                                     .payload_length = bytes};
+        std::ranges::fill(outer.source_mac.bytes, std::uint8_t{0x02});
+        std::ranges::fill(outer.destination_mac.bytes, std::uint8_t{0x06});
+        auto *out = reinterpret_cast<std::byte *>(expected.data());
+        datapath::write_outer(std::span<std::byte, datapath::outer_header_bytes>{out, datapath::outer_header_bytes},
+                              outer);
+        std::ranges::copy(inner.first(bytes), out + datapath::outer_header_bytes);
+        engine->commit({.path = path_row,
+                        .host_usid = peer_host_usid,
+                        .flow_label = 0x12345,
+                        .tclass = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
+                        .next_header = 41,
+                        .bytes = bytes});
+        return expected;
+    }
+
+    std::unique_ptr<one_port> port;
+    std::unique_ptr<capture> far_end;
+    std::unique_ptr<datapath::transmit_engine> engine;
+};
+
+TEST_P(transmit_engines, packets_arrive_byte_by_byte)
+{
+    std::uint32_t number = 0;
+    for (const std::uint16_t bytes : std::initializer_list<std::uint16_t>{60, 61, 200, 1440, 3072, 3164}) {
+        const frame expected = commit(bytes, ++number);
+        engine->flush();
+        EXPECT_EQ(far_end->next(), expected) << bytes << " bytes";
+    }
+    EXPECT_EQ(engine->counters().sent, number);
+    EXPECT_EQ(engine->counters().refused, 0U);
+    EXPECT_EQ(port->programs->ports()[plane].tx_packets, number);
+    EXPECT_EQ(port->programs->paths()[path_row].tx_packets, number);
+}
+
+TEST_P(transmit_engines, bursts_arrive_whole_and_in_order)
+{
+    constexpr std::uint32_t bursts = 20;
+    constexpr std::uint32_t burst = 96; // more than one call takes
+    for (std::uint32_t round = 0; round < bursts; ++round) {
+        std::vector<frame> expected;
+        for (std::uint32_t i = 0; i < burst; ++i)
+            expected.push_back(commit(1000, round * burst + i));
+        for (std::uint32_t i = 0; i < burst; ++i) {
+            engine->flush(); // AF_XDP in copy mode sends 32 frames a call
+            ASSERT_EQ(far_end->next(), expected[i]) << "burst " << round << ", packet " << i;
+        }
+    }
+    EXPECT_TRUE(far_end->empty());
+    EXPECT_EQ(engine->queued(), 0U);
+    EXPECT_EQ(engine->counters().sent, bursts * burst);
+}
+
+TEST_P(transmit_engines, nothing_leaves_through_a_port_out_of_use)
+{
+    port->programs->ports()[plane].flags = MRC_PORT_PRESENT | MRC_PORT_UP; // no neighbour
+    commit(100, 1);
+    engine->flush();
+    EXPECT_TRUE(far_end->empty());
+    EXPECT_EQ(engine->counters().sent, 0U);
+    EXPECT_EQ(engine->counters().refused, 1U);
+
+    port->programs->ports()[plane].flags = MRC_PORT_USABLE;
+    const frame expected = commit(100, 2);
+    engine->flush();
+    EXPECT_EQ(far_end->next(), expected);
+}
+
+TEST_P(transmit_engines, frames_are_given_back)
+{
+    const std::size_t before = port->memory->free_frames();
+    for (std::uint32_t i = 0; i < 4 * ring_size; ++i) {
+        commit(500, i);
+        engine->flush();
+        ASSERT_FALSE(far_end->next().empty());
+    }
+    engine->flush();
+    // AF_XDP keeps one frame in hand for the next packet.
+    EXPECT_GE(port->memory->free_frames() + 1, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(engines, transmit_engines, testing::Values("xdp", "af_xdp"),
+                         [](const auto &engine) { return std::string{engine.param}; });
+
+TEST(host_programs, leave_nothing_pinned_or_attached)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "needs root to load BPF programs";
+    one_port port;
+    const std::string pins = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid());
+    EXPECT_EQ(::access((pins + "/paths").c_str(), F_OK), 0);
+    port.programs.reset();
+    EXPECT_NE(::access(pins.c_str(), F_OK), 0);
+    EXPECT_NE(std::system("ip link show port0 | grep -q xdp"), 0); // NOLINT(concurrency-mt-unsafe): one thread
+    EXPECT_NE(std::system("ip link show scratch0 2>/dev/null | grep -q scratch0"), 0); // NOLINT(concurrency-mt-unsafe)
+}
+
+} // namespace
+} // namespace mrc::test
