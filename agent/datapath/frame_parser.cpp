@@ -18,9 +18,6 @@ using namespace protocol;
 using bytes_view = std::span<const std::byte>;
 
 struct ip_header {
-    mrc_ip source{};
-    mrc_ip destination{};
-    std::uint8_t traffic_class = 0;
     std::uint32_t flow_label = 0;
     std::uint8_t protocol = 0;
     std::size_t bytes = 0;
@@ -31,7 +28,6 @@ struct transport_header {
     std::size_t udp_at = 0; // from the start of the packet
     std::size_t bth_at = 0;
     std::size_t udp_bytes = 0; // as UDP claims
-    std::uint16_t source_port = 0;
     mrc_bth bth{};
     opcode_layout layout{};
 
@@ -43,8 +39,9 @@ struct transport_header {
     [[nodiscard]] std::size_t pad() const { return (bth.flags & MRC_BTH_PAD_MASK) >> MRC_BTH_PAD_SHIFT; }
 };
 
-template <typename T>
-using parsed = std::expected<T, parse_error>;
+// Every step returns what is wrong, and writes what it learns in place: results that are handed on by value cost more
+// time than the parsing itself (measured for a SACK: 80 of 176 ns).
+using fault = std::optional<parse_error>;
 
 mrc_ip ipv4_mapped(const std::byte *address)
 {
@@ -54,78 +51,83 @@ mrc_ip ipv4_mapped(const std::byte *address)
     return ip;
 }
 
-parsed<ip_header> read_ipv6(bytes_view packet)
+void set_traffic_class(decoded &out, std::uint8_t traffic_class)
+{
+    out.dscp = traffic_class >> 2;
+    out.ecn = traffic_class & MRC_ECN_MASK;
+}
+
+fault read_ipv6(bytes_view packet, ip_header &ip, decoded &out)
 {
     if (packet.size() < ipv6_header_bytes)
-        return std::unexpected{parse_error::ip_truncated};
-    const auto source = load<mrc_ip>(packet.data() + ipv6_at::source);
-    const auto destination = load<mrc_ip>(packet.data() + ipv6_at::destination);
-    if (is_ipv4_mapped(source) || is_ipv4_mapped(destination))
-        return std::unexpected{parse_error::mapped_address};
+        return parse_error::ip_truncated;
+    out.source = load<mrc_ip>(packet.data() + ipv6_at::source);
+    out.destination = load<mrc_ip>(packet.data() + ipv6_at::destination);
+    if (is_ipv4_mapped(out.source) || is_ipv4_mapped(out.destination))
+        return parse_error::mapped_address;
     const auto flow = load_be<std::uint32_t>(packet.data() + ipv6_at::flow);
-    const auto payload_length = load_be<std::uint16_t>(packet.data() + ipv6_at::payload_length);
-    return ip_header{.source = source,
-                     .destination = destination,
-                     .traffic_class = static_cast<std::uint8_t>(flow >> 20),
-                     .flow_label = flow & 0xFFFFF,
-                     .protocol = static_cast<std::uint8_t>(packet[ipv6_at::next_header]),
-                     .bytes = ipv6_header_bytes,
-                     .packet_bytes = ipv6_header_bytes + payload_length};
+    set_traffic_class(out, static_cast<std::uint8_t>(flow >> 20));
+    ip.flow_label = flow & 0xFFFFF;
+    ip.protocol = static_cast<std::uint8_t>(packet[ipv6_at::next_header]);
+    ip.bytes = ipv6_header_bytes;
+    ip.packet_bytes = ipv6_header_bytes + load_be<std::uint16_t>(packet.data() + ipv6_at::payload_length);
+    return std::nullopt;
 }
 
-parsed<ip_header> read_ipv4(bytes_view packet)
+fault read_ipv4(bytes_view packet, ip_header &ip, decoded &out)
 {
     if (packet.size() < ipv4_header_bytes)
-        return std::unexpected{parse_error::ip_truncated};
+        return parse_error::ip_truncated;
     const auto words = static_cast<std::size_t>(packet[ipv4_at::version] & std::byte{0x0F});
     if (words * 4 < ipv4_header_bytes)
-        return std::unexpected{parse_error::ip_header_length};
+        return parse_error::ip_header_length;
     if ((load_be<std::uint16_t>(packet.data() + ipv4_at::fragment) & ipv4_fragment_mask) != 0)
-        return std::unexpected{parse_error::ip_fragment};
+        return parse_error::ip_fragment;
     if (words * 4 > ipv4_header_bytes)
-        return std::unexpected{parse_error::ip_options};
-    return ip_header{.source = ipv4_mapped(packet.data() + ipv4_at::source),
-                     .destination = ipv4_mapped(packet.data() + ipv4_at::destination),
-                     .traffic_class = static_cast<std::uint8_t>(packet[ipv4_at::tos]),
-                     .protocol = static_cast<std::uint8_t>(packet[ipv4_at::protocol]),
-                     .bytes = ipv4_header_bytes,
-                     .packet_bytes = load_be<std::uint16_t>(packet.data() + ipv4_at::total_length)};
+        return parse_error::ip_options;
+    out.source = ipv4_mapped(packet.data() + ipv4_at::source);
+    out.destination = ipv4_mapped(packet.data() + ipv4_at::destination);
+    set_traffic_class(out, static_cast<std::uint8_t>(packet[ipv4_at::tos]));
+    ip.protocol = static_cast<std::uint8_t>(packet[ipv4_at::protocol]);
+    ip.bytes = ipv4_header_bytes;
+    ip.packet_bytes = load_be<std::uint16_t>(packet.data() + ipv4_at::total_length);
+    return std::nullopt;
 }
 
-parsed<ip_header> read_ip(bytes_view packet)
+fault read_ip(bytes_view packet, ip_header &ip, decoded &out)
 {
     if (packet.empty())
-        return std::unexpected{parse_error::ip_truncated};
+        return parse_error::ip_truncated;
     const unsigned int version = ip_version(packet[0]);
     if (version != 4 && version != 6)
-        return std::unexpected{parse_error::ip_version};
-    auto ip = version == 6 ? read_ipv6(packet) : read_ipv4(packet);
-    if (ip && ip->protocol != protocol_udp)
-        return std::unexpected{parse_error::not_udp};
-    return ip;
+        return parse_error::ip_version;
+    if (const fault wrong = version == 6 ? read_ipv6(packet, ip, out) : read_ipv4(packet, ip, out))
+        return wrong;
+    return ip.protocol == protocol_udp ? std::nullopt : fault{parse_error::not_udp};
 }
 
 // What tells an MRC packet from any other (D1): UDP, its port, and the service in the opcode.
-parsed<transport_header> read_udp(bytes_view packet, const ip_header &ip)
+fault read_udp(bytes_view packet, const ip_header &ip, transport_header &transport, decoded &out)
 {
-    transport_header transport{.udp_at = ip.bytes, .bth_at = ip.bytes + udp_header_bytes};
-
+    transport.udp_at = ip.bytes;
+    transport.bth_at = ip.bytes + udp_header_bytes;
     if (packet.size() < transport.bth_at)
-        return std::unexpected{parse_error::udp_truncated};
+        return parse_error::udp_truncated;
     const std::byte *udp = packet.data() + transport.udp_at;
     const auto port = load_be<std::uint16_t>(udp + udp_at::destination_port);
     if (port != MRC_UDP_PORT_ROCE && port != MRC_UDP_PORT_SPEC)
-        return std::unexpected{parse_error::udp_port};
+        return parse_error::udp_port;
     if (packet.size() == transport.bth_at)
-        return std::unexpected{parse_error::bth_truncated};
+        return parse_error::bth_truncated;
     if ((static_cast<unsigned int>(packet[transport.bth_at]) & MRC_OP_SERVICE_MASK) != MRC_OP_SERVICE)
-        return std::unexpected{parse_error::foreign_opcode};
-    transport.source_port = load_be<std::uint16_t>(udp + udp_at::source_port);
+        return parse_error::foreign_opcode;
     transport.udp_bytes = load_be<std::uint16_t>(udp + udp_at::length);
-    return transport;
+    out.entropy = ev{mrc_ev_from_packet(ip.flow_label, load_be<std::uint16_t>(udp + udp_at::source_port))};
+    out.ip_bytes = static_cast<std::uint32_t>(transport.udp_bytes + ipv6_header_bytes);
+    return std::nullopt;
 }
 
-std::optional<parse_error> read_bth(bytes_view packet, transport_header &transport)
+fault read_bth(bytes_view packet, transport_header &transport)
 {
     if (packet.size() < transport.bth_at + sizeof(mrc_bth))
         return parse_error::bth_truncated;
@@ -140,7 +142,7 @@ std::optional<parse_error> read_bth(bytes_view packet, transport_header &transpo
 }
 
 // IP and UDP agree with each other and with the bytes present.
-std::optional<parse_error> check_lengths(bytes_view packet, const ip_header &ip, const transport_header &transport)
+fault check_lengths(bytes_view packet, const ip_header &ip, const transport_header &transport)
 {
     if (ip.packet_bytes > packet.size())
         return parse_error::packet_truncated;
@@ -151,13 +153,13 @@ std::optional<parse_error> check_lengths(bytes_view packet, const ip_header &ip,
 }
 
 // The opcode's headers and the pad fit in front of the ICRC.
-std::optional<parse_error> check_layout(const transport_header &transport, std::size_t icrc_at)
+fault check_layout(const transport_header &transport, std::size_t icrc_at)
 {
     if (transport.payload_at() > icrc_at)
         return parse_error::headers_truncated;
     const std::size_t padded = icrc_at - transport.payload_at();
     if (!transport.layout.data)
-        return padded != 0 || transport.pad() != 0 ? std::optional{parse_error::control_payload} : std::nullopt;
+        return padded != 0 || transport.pad() != 0 ? fault{parse_error::control_payload} : std::nullopt;
     if (transport.pad() > padded)
         return parse_error::pad_count;
     if (padded % 4 != 0)
@@ -203,16 +205,14 @@ qpn destination_of(const mrc_bth &bth)
     return qpn{mrc_get24(bth.dqp)};
 }
 
-data_packet read_data(const transport_header &transport, header_reader in)
+void read_data(const transport_header &transport, header_reader in, data_packet &p)
 {
     const mrc_bth &bth = transport.bth;
-    data_packet p{.opcode = bth.opcode,
-                  .destination = destination_of(bth),
-                  .sequence = psn{mrc_get24(bth.psn)},
-                  .ack_request = (bth.control & MRC_BTH_ACK_REQUEST) != 0,
-                  .retransmission = (bth.control & MRC_BTH_RTX) != 0,
-                  .tx_timestamp = std::nullopt,
-                  .immediate = std::nullopt};
+    p.opcode = bth.opcode;
+    p.destination = destination_of(bth);
+    p.sequence = psn{mrc_get24(bth.psn)};
+    p.ack_request = (bth.control & MRC_BTH_ACK_REQUEST) != 0;
+    p.retransmission = (bth.control & MRC_BTH_RTX) != 0;
     const auto meth = in.take<mrc_meth>();
     p.rqmsn = big_endian(meth.rqmsn);
     p.msn = big_endian(meth.msn);
@@ -228,7 +228,6 @@ data_packet read_data(const transport_header &transport, header_reader in)
         if (const auto immediate = in.try_take<mrc_immdt>())
             p.immediate = big_endian(immediate->immediate);
     }
-    return p;
 }
 
 sack_packet read_sack(const mrc_bth &bth, header_reader in)
@@ -309,87 +308,86 @@ endpoint_response_packet read_endpoint_response(const mrc_bth &bth, header_reade
             .tx_timestamp = big_endian(eeth.tx_timestamp)};
 }
 
-packet read_content(const transport_header &transport, header_reader in)
+void read_content(const transport_header &transport, header_reader in, packet &content)
 {
     switch (transport.bth.opcode) {
     case MRC_OP_SACK:
-        return read_sack(transport.bth, in);
+        content.emplace<sack_packet>(read_sack(transport.bth, in));
+        break;
     case MRC_OP_NACK:
-        return read_nack(transport.bth, in);
+        content.emplace<nack_packet>(read_nack(transport.bth, in));
+        break;
     case MRC_OP_PROBE_REQUEST:
-        return read_probe(transport.bth, in);
+        content.emplace<probe_packet>(read_probe(transport.bth, in));
+        break;
     case MRC_OP_ACKNOWLEDGE:
-        return read_transport_ack(transport.bth, in);
+        content.emplace<transport_ack_packet>(read_transport_ack(transport.bth, in));
+        break;
     case MRC_OP_ENDPOINT_REQUEST:
-        return read_endpoint_request(transport.bth, in);
+        content.emplace<endpoint_request_packet>(read_endpoint_request(transport.bth, in));
+        break;
     case MRC_OP_ENDPOINT_RESPONSE:
-        return read_endpoint_response(transport.bth, in);
+        content.emplace<endpoint_response_packet>(read_endpoint_response(transport.bth, in));
+        break;
     default: // layout_of() let nothing else through
-        return read_data(transport, in);
+        read_data(transport, in, content.emplace<data_packet>());
     }
 }
 
-decoded describe(const ip_header &ip, const transport_header &transport, packet content)
-{
-    return {.content = content,
-            .entropy = ev{mrc_ev_from_packet(ip.flow_label, transport.source_port)},
-            .payload = {},
-            .ip_bytes = static_cast<std::uint32_t>(transport.udp_bytes + ipv6_header_bytes),
-            .source = ip.source,
-            .destination = ip.destination,
-            .dscp = static_cast<std::uint8_t>(ip.traffic_class >> 2),
-            .ecn = static_cast<std::uint8_t>(ip.traffic_class & MRC_ECN_MASK)};
-}
-
-parsed<decoded> decode_trimmed(bytes_view packet, const ip_header &ip, const transport_header &transport)
+fault read_trimmed(bytes_view packet, const transport_header &transport, decoded &out)
 {
     if (!transport.layout.data)
-        return std::unexpected{parse_error::trimmed_control};
-    const header_reader in{packet.subspan(transport.bth_at + sizeof(mrc_bth))};
-    return describe(ip, transport, read_content(transport, in));
+        return parse_error::trimmed_control;
+    read_content(transport, header_reader{packet.subspan(transport.bth_at + sizeof(mrc_bth))}, out.content);
+    return std::nullopt;
 }
 
 // `packet` ends with the ICRC: no link padding.
-parsed<decoded> decode_whole(bytes_view packet, const ip_header &ip, const transport_header &transport)
+fault read_whole(bytes_view packet, const transport_header &transport, decoded &out)
 {
     const std::size_t icrc_at = packet.size() - MRC_ICRC_LEN;
-    if (const auto error = check_layout(transport, icrc_at))
-        return std::unexpected{*error};
+    if (const fault wrong = check_layout(transport, icrc_at))
+        return wrong;
     if (!icrc_is_right(packet))
-        return std::unexpected{parse_error::icrc};
-
-    const header_reader in{packet.first(icrc_at).subspan(transport.bth_at + sizeof(mrc_bth))};
-    decoded result = describe(ip, transport, read_content(transport, in));
-    result.icrc_checked = true;
-    if (auto *data = std::get_if<data_packet>(&result.content)) {
-        const std::size_t payload_end = icrc_at - transport.pad();
-        result.payload = packet.first(payload_end).subspan(transport.payload_at());
-        data->payload_bytes = static_cast<std::uint32_t>(result.payload.size());
+        return parse_error::icrc;
+    out.icrc_checked = true;
+    const bytes_view headers = packet.first(transport.payload_at()).subspan(transport.bth_at + sizeof(mrc_bth));
+    read_content(transport, header_reader{headers}, out.content);
+    if (auto *data = std::get_if<data_packet>(&out.content)) {
+        out.payload = packet.first(icrc_at - transport.pad()).subspan(transport.payload_at());
+        data->payload_bytes = static_cast<std::uint32_t>(out.payload.size());
         if (data->payload_bytes > data->message_bytes ||
             (transport.layout.only && data->payload_bytes != data->message_bytes))
-            return std::unexpected{parse_error::message_length};
+            return parse_error::message_length;
     }
-    return result;
+    return std::nullopt;
+}
+
+fault read_packet(bytes_view packet, bool trimmed, decoded &out)
+{
+    ip_header ip;
+    transport_header transport;
+    if (const fault wrong = read_ip(packet, ip, out))
+        return wrong;
+    if (const fault wrong = read_udp(packet, ip, transport, out))
+        return wrong;
+    if (!trimmed) {
+        if (const fault wrong = check_lengths(packet, ip, transport))
+            return wrong;
+    }
+    if (const fault wrong = read_bth(packet, transport))
+        return wrong;
+    return trimmed ? read_trimmed(packet, transport, out) : read_whole(packet.first(ip.packet_bytes), transport, out);
 }
 
 } // namespace
 
 std::expected<decoded, parse_error> decode(std::span<const std::byte> ip_packet, bool trimmed)
 {
-    const auto ip = read_ip(ip_packet);
-    if (!ip)
-        return std::unexpected{ip.error()};
-    auto transport = read_udp(ip_packet, *ip);
-    if (!transport)
-        return std::unexpected{transport.error()};
-    if (!trimmed) {
-        if (const auto error = check_lengths(ip_packet, *ip, *transport))
-            return std::unexpected{*error};
-    }
-    if (const auto error = read_bth(ip_packet, *transport))
-        return std::unexpected{*error};
-    return trimmed ? decode_trimmed(ip_packet, *ip, *transport)
-                   : decode_whole(ip_packet.first(ip->packet_bytes), *ip, *transport);
+    std::expected<decoded, parse_error> result;
+    if (const fault wrong = read_packet(ip_packet, trimmed, *result))
+        result = std::unexpected{*wrong};
+    return result;
 }
 
 } // namespace mrc::datapath

@@ -69,7 +69,7 @@ struct mrc_ev_field {
 /* Bit `index` of a bit string: first byte first, most significant bit first. */
 static inline __u32 mrc_bit_get(const __u8 *bits, unsigned int index)
 {
-    return (bits[index >> 3] >> (7 - (index & 7))) & 1u;
+    return ((__u32)bits[index >> 3] >> (7 - (index & 7))) & 1u;
 }
 
 static inline void mrc_bit_put(__u8 *bits, unsigned int index, __u32 value)

@@ -57,8 +57,7 @@ byte_string encoded(const packet &content, const encode_options &options, std::s
 {
     const bool ipv4 = is_ipv4_mapped(options.ip.source);
     byte_string frame(encoded_size(content, ipv4), std::byte{0xA5});
-    std::copy(payload.begin(), payload.end(),
-              frame.begin() + static_cast<std::ptrdiff_t>(payload_offset(content, ipv4)));
+    std::ranges::copy(payload, frame.begin() + static_cast<std::ptrdiff_t>(payload_offset(content, ipv4)));
     const auto size = encode(content, options, frame);
     EXPECT_TRUE(size.has_value()) << (size ? "" : text(size.error()));
     EXPECT_EQ(size.value_or(0), frame.size());
@@ -325,6 +324,8 @@ TEST(codec, every_parse_error_has_a_packet_a_text_and_a_verdict)
         {parse_error::ip_header_length, 0, {0x44}},
         {parse_error::ip_fragment, 0, {0x45, 0, 0, 104, 0, 0, 0x20, 0}},
         {parse_error::ip_options, 0, {0x46, 0, 0, 104, 0, 0, 0x40, 0}},
+        {parse_error::mapped_address, 8, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}},
+        {parse_error::mapped_address, 24, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}},
         {parse_error::not_udp, 6, {6}},
         {parse_error::udp_port, 42, {0x12, 0xB8}},
         {parse_error::foreign_opcode, bth_at, {0x0A}},
@@ -374,7 +375,7 @@ TEST(codec, every_parse_error_has_a_packet_a_text_and_a_verdict)
         EXPECT_TRUE(seen.contains(error)) << text(error);
         EXPECT_TRUE(texts.insert(text(error)).second) << text(error);
         EXPECT_GE(verdict(error), MRC_AGENT_DROP_TRUNCATED);
-        EXPECT_LE(verdict(error), MRC_AGENT_DROP_BAD_OPCODE);
+        EXPECT_LE(verdict(error), MRC_AGENT_DROP_WRONG_PEER);
     }
 }
 

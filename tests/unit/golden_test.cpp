@@ -3,6 +3,7 @@
 #include "datapath/frame_codec.h"
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/byte_order.h"
+#include "datapath/ip_layout.h"
 #include "vector_file.h"
 
 namespace
@@ -189,7 +191,7 @@ TEST(golden, fields_encode_to_the_bytes)
     }
     EXPECT_GE(compared, 120u);
     for (const auto &name : left_out)
-        std::printf("decoded only, carries what we never send: %s\n", name.c_str());
+        std::cout << "decoded only, carries what we never send: " << name << '\n';
     EXPECT_LE(left_out.size(), 8u);
 }
 
@@ -220,7 +222,7 @@ TEST(golden, outer_header_is_the_one_in_the_bytes)
 // outer header is its business.
 std::optional<byte_string> popped(byte_string bytes)
 {
-    const bool tunnel = bytes.size() >= 40 && bytes[0] >> 4 == std::byte{6} &&
+    const bool tunnel = bytes.size() >= 40 && ip_version(bytes[0]) == 6 &&
                         (bytes[6] == std::byte{protocol_ipv6} || bytes[6] == std::byte{protocol_ipv4});
     if (!tunnel)
         return bytes;
@@ -262,6 +264,7 @@ std::string word_of(parse_error error)
     case parse_error::message_length:
         return "bad_dmalen";
     case parse_error::ip_options:
+    case parse_error::mapped_address:
         return "unspecified";
     }
     return "";
@@ -272,7 +275,7 @@ bool in_trimmed_class(const byte_string &bytes)
 {
     if (bytes.size() < 2)
         return false;
-    const bool ipv6 = bytes[0] >> 4 == std::byte{6};
+    const bool ipv6 = ip_version(bytes[0]) == 6;
     const auto dscp = ipv6 ? load_be<std::uint16_t>(bytes.data()) >> 6 & 0x3F : static_cast<int>(bytes[1]) >> 2;
     return dscp == MRC_DSCP_TRIMMED || dscp == MRC_DSCP_TRIMMED_LASTHOP;
 }

@@ -31,7 +31,7 @@ std::uint32_t reference_icrc(const byte_string &packet)
     byte_string masked(8 + packet.size(), ones);
     std::ranges::copy(packet, masked.begin() + 8);
     std::byte *ip = masked.data() + 8;
-    const bool ipv4 = packet[0] >> 4 == std::byte{4};
+    const bool ipv4 = packet[0] == std::byte{0x45};
     if (ipv4) {
         ip[1] = ip[8] = ip[10] = ip[11] = ones;
     } else {
@@ -48,7 +48,7 @@ byte_string random_packet(std::mt19937_64 &random, bool ipv4, std::size_t size)
     byte_string packet(size);
     for (auto &byte : packet)
         byte = static_cast<std::byte>(random());
-    packet[0] = ipv4 ? std::byte{0x45} : std::byte{0x60} | packet[0] >> 4;
+    packet[0] = ipv4 ? std::byte{0x45} : std::byte{0x60} | (packet[0] >> 4);
     return packet;
 }
 

@@ -164,7 +164,7 @@ TEST(ev_expand, vectors_of_the_controller_api)
         std::array<__u8, MRC_EV_BYTES> out{};
         EXPECT_EQ(expand(e, out), e.ev_bits);
         std::string expected = e.wire;
-        expected.resize(2 * MRC_EV_BYTES, '0'); // fields that are absent stay zero
+        expected.resize(out.size() * 2, '0'); // fields that are absent stay zero
         EXPECT_EQ(hex(out.data(), out.size()), expected);
     }
 }
