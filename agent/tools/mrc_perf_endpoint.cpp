@@ -68,10 +68,8 @@ void add(service::qp_report &sum, const service::qp_report &one)
         sum.*counter += one.*counter;
     sum.longest_stall_ns = std::max(sum.longest_stall_ns, one.longest_stall_ns);
     sum.smoothed_rtt_ns = std::max(sum.smoothed_rtt_ns, one.smoothed_rtt_ns);
-    for (std::size_t plane = 0; plane < std::size(sum.plane_tx_packets); ++plane) {
-        sum.plane_tx_packets[plane] += one.plane_tx_packets[plane];
-        sum.plane_rx_packets[plane] += one.plane_rx_packets[plane];
-    }
+    std::ranges::copy(one.plane_tx_packets, sum.plane_tx_packets);
+    std::ranges::copy(one.plane_rx_packets, sum.plane_rx_packets);
     sum.state = one.state;
     sum.paths_good = one.paths_good;
     sum.paths_skip = one.paths_skip;
@@ -118,6 +116,7 @@ void endpoint::connect(const side &peer)
                                             .exponential = plan_.exponential,
                                             .peer = peer.address}),
                  "connecting a queue pair");
+    (void)query(); // where this run's counters begin
 }
 
 side endpoint::identity() const
@@ -190,6 +189,12 @@ traffic endpoint::query()
     traffic result{.sum = {}, .planes = host().planes};
     for (const auto &qp : qps_)
         add(result.sum, or_throw(session_.query(qp), "query"));
+    if (!first_)
+        first_ = result.sum;
+    for (std::size_t plane = 0; plane < std::size(first_->plane_tx_packets); ++plane) {
+        result.sum.plane_tx_packets[plane] -= first_->plane_tx_packets[plane];
+        result.sum.plane_rx_packets[plane] -= first_->plane_rx_packets[plane];
+    }
     return result;
 }
 

@@ -15,7 +15,8 @@
 namespace mrc::perf
 {
 
-// Sums over the queue pairs of a run; what they share (path states) is taken once.
+// Sums over the queue pairs of a run. What they share (path states, packets per plane) is taken once; packets per plane
+// are those since the run began, of all that this host exchanges with the peer's leaf.
 struct traffic {
     service::qp_report sum{};
     std::uint32_t planes = 0;
@@ -58,6 +59,7 @@ private:
     service::registered_memory receive_memory_;
     std::vector<service::session_qp> qps_;
     side peer_;
+    std::optional<service::qp_report> first_; // when the run began
 };
 
 // "retry_exceeded" and so on, as verbs programmers know them.

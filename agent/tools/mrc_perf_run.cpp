@@ -33,16 +33,26 @@ void stream_run::execute()
 {
     while (!finished()) {
         bool active = false;
-        while (const auto next = peer_.receive()) {
-            handle(*next);
-            active = true;
-        }
+        active |= take_messages();
         handle_signals();
         active |= sender_ && sender_->step();
         active |= receiver_ && receiver_->step();
         if (!active)
             wait();
     }
+}
+
+bool stream_run::take_messages()
+{
+    bool active = false;
+    while (!finished()) { // what follows the last message is the far end's good right to close
+        const auto next = peer_.receive();
+        if (!next)
+            break;
+        handle(*next);
+        active = true;
+    }
+    return active;
 }
 
 bool stream_run::finished() const

@@ -44,6 +44,7 @@ public:
 
 private:
     [[nodiscard]] bool finished() const;
+    bool take_messages();
     void handle(const message &what);
     void handle_signals();
     void wait();

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real file of a wanted size: a tar of programs and libraries of this machine."""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import subprocess
+import sysconfig
+import tempfile
+
+from failure import demo_failure
+
+SOURCES = ("/usr/bin", f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}", "/usr/lib", "/usr/share")
+
+
+def choose_files(wanted_bytes):
+    """Regular files until there are enough bytes."""
+    chosen, total = {}, 0  # a dict keeps the order, and a path of two sources once
+    for source in SOURCES:
+        for directory, _, names in os.walk(source):
+            for name in sorted(names):
+                path = os.path.join(directory, name)
+                try:
+                    status = os.lstat(path)
+                except OSError:
+                    continue
+                if not os.path.isfile(path) or os.path.islink(path) or path in chosen:
+                    continue
+                chosen[path] = None
+                total += status.st_size
+                if total >= wanted_bytes:
+                    return chosen
+    raise demo_failure(f"{', '.join(SOURCES)} hold {total} bytes only; ask for less with --size")
+
+
+@contextlib.contextmanager
+def packed_file(wanted_bytes, step):
+    """A description of the file, which is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mrc-demo-", dir="/var/tmp") as directory:
+        path = pathlib.Path(directory) / "pack.tar"
+        with step(f"packing {wanted_bytes // 10**6} MB of this machine's programs"):
+            names = "\0".join(choose_files(wanted_bytes)).encode()
+            done = subprocess.run(["tar", "--create", "--file", path, "--absolute-names", "--null", "--files-from=-"],
+                                  input=names, stderr=subprocess.PIPE, check=False)
+            if done.returncode != 0:
+                raise demo_failure(f"cannot pack {path}: {done.stderr.decode(errors='replace').strip()}")
+            with open(path, "rb") as packed:
+                digest = hashlib.file_digest(packed, "sha256").hexdigest()
+        yield {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}

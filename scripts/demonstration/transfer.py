@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The transfer itself: server, client, and a plane that dies and comes back as the transfer proceeds."""
+
+import json
+import queue
+import signal
+import subprocess
+import threading
+import time
+
+from failure import demo_failure
+from stage import BIN, step
+
+CUT_AT, RESTORE_AT = 0.4, 0.7  # of the bytes
+INTERVAL_MS = 20
+READY_DEADLINE_S = 15
+SILENCE_DEADLINE_S = 30  # no line of progress for this long: something hangs
+PERF = str(BIN / "mrc-perf")
+
+
+class line_reader:
+    """Lines of a stream, with a deadline."""
+
+    def __init__(self, stream):
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream):
+        for line in stream:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def next(self, seconds, what):
+        try:
+            return self.lines.get(timeout=seconds)
+        except queue.Empty:
+            raise demo_failure(f"nothing from {what} for {seconds} s") from None
+
+
+class plane_cut:
+    """Cuts a plane when enough bytes have arrived, and restores it later. Times are those of the transfer."""
+
+    def __init__(self, lab, plane, client, total_bytes):
+        self.lab, self.plane, self.client, self.total_bytes = lab, plane, client, total_bytes
+        self.started_ns = None
+        self.events = {}
+
+    def _change(self, name, state):
+        self.client.send_signal(signal.SIGUSR1)  # the stall clock starts a new phase
+        begun = time.monotonic_ns()
+        self.lab.run("plane", str(self.plane), state)
+        self.events[f"{name}_at_ms"] = (begun - self.started_ns) / 1e6  # the order; switches follow one by one
+        self.events[f"{name}_done_ms"] = (time.monotonic_ns() - self.started_ns) / 1e6
+
+    def follow(self, sample):
+        if sample["bytes"] >= self.total_bytes:
+            return
+        if "cut_at_ms" not in self.events:
+            if sample["bytes"] >= CUT_AT * self.total_bytes:
+                self._change("cut", "down")
+        elif "restored_at_ms" not in self.events and sample["bytes"] >= RESTORE_AT * self.total_bytes:
+            self._change("restored", "up")
+
+
+def start_server(lab):
+    server = lab.start("h1", PERF, "--once", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    said = line_reader(server.stdout)
+    line = said.next(READY_DEADLINE_S, "the server")
+    if line is None or not line.startswith("LISTENING"):
+        raise demo_failure(f"the server on h1 did not start: {server.stderr.read().strip()}")
+    return said
+
+
+def watch(client, cut):
+    """Reads the client's progress to its end; returns what else it said on standard error."""
+    progress = line_reader(client.stderr)
+    other = []
+    while (line := progress.next(SILENCE_DEADLINE_S, "the transfer")) is not None:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            other.append(line.rstrip())
+            continue
+        if event["event"] == "start":
+            cut.started_ns = event["monotonic_ns"]
+        else:
+            cut.follow(event)
+    return other
+
+
+def transfer(lab, file, plane):
+    with step(f"sending {file['bytes']} bytes from h0 to h1; plane {plane} dies at {CUT_AT:.0%} and is back at "
+              f"{RESTORE_AT:.0%}"):
+        server = start_server(lab)
+        client = lab.start("h0", PERF, lab.address("h1"), "--file", file["path"], "--interval", str(INTERVAL_MS),
+                           "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        cut = plane_cut(lab, plane, client, file["bytes"])
+        complaints = watch(client, cut)
+        said = client.stdout.read()
+        client.wait()
+    if not said:
+        raise demo_failure("; ".join(complaints) or f"mrc-perf ended with status {client.returncode}")
+    result = json.loads(said)
+    if "cut_at_ms" not in cut.events and result["status"] == "ok":
+        raise demo_failure("the transfer was over before the plane could be cut; give a larger --size")
+    from_server = server.next(READY_DEADLINE_S, "the server's report")
+    result["server"] = json.loads(from_server) if from_server else None
+    result["sha256_file"] = file["sha256"]
+    result["cut_at_ms"] = None
+    result.update(cut.events)
+    result["stalls_us"] = [phase["max_stall_us"] for phase in result["phases"]]
+    return result
