@@ -50,7 +50,7 @@ std::optional<mrc_ip> parse_ip(std::string_view text)
         return address;
     if (inet_pton(AF_INET, terminated.c_str(), address.bytes + mapped_ipv4.size()) != 1)
         return std::nullopt;
-    std::copy(mapped_ipv4.begin(), mapped_ipv4.end(), std::begin(address.bytes));
+    std::ranges::copy(mapped_ipv4, std::begin(address.bytes));
     return address;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <vector>
 
 namespace mrc::service
@@ -16,7 +15,8 @@ namespace
 std::size_t distance(std::string_view from, std::string_view to)
 {
     std::vector<std::size_t> distances(to.size() + 1);
-    std::iota(distances.begin(), distances.end(), std::size_t{0});
+    for (std::size_t i = 0; i < distances.size(); i++)
+        distances[i] = i;
     for (std::size_t row = 0; row < from.size(); row++) {
         std::size_t diagonal = distances[0];
         distances[0] = row + 1;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ std::vector<entry> in_file_order(const toml::table &table)
     std::vector<entry> entries;
     for (const auto &[key, node] : table)
         entries.emplace_back(&key, &node);
-    std::sort(entries.begin(), entries.end(), [](const entry &a, const entry &b) {
+    std::ranges::sort(entries, [](const entry &a, const entry &b) {
         const auto from = position_of(a.first->source());
         const auto to = position_of(b.first->source());
         return std::pair{from.line, from.column} < std::pair{to.line, to.column};
@@ -144,7 +144,7 @@ private:
     {
         const auto at = position_of(key.source());
         const auto known = names_of_tables();
-        if (std::find(known.begin(), known.end(), key.str()) == known.end())
+        if (std::ranges::find(known, key.str()) == known.end())
             return error(at, std::string{key.str()},
                          unknown(node.is_value() ? "key outside of tables" : "table", key.str(), known));
         if (key.str() == port_table)
@@ -160,7 +160,7 @@ private:
     std::optional<config_error> read_ports(const toml::key &key, const toml::node &node)
     {
         const auto *rows = node.as_array();
-        if (rows == nullptr || !std::all_of(rows->begin(), rows->end(), [](const auto &row) { return row.is_table(); }))
+        if (rows == nullptr || !std::ranges::all_of(*rows, [](const auto &row) { return row.is_table(); }))
             return error(position_of(key.source()), std::string{port_table},
                          fmt::format("found {}, allowed is one [[port]] per port", describe(value_of(node))));
         for (const auto &row : *rows) {
@@ -253,8 +253,11 @@ config_result<daemon_config> load_config(const std::string &path)
     while (stream.read(chunk.data(), chunk.size()) || stream.gcount() > 0)
         text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
     if (!stream.is_open() || stream.bad())
-        return std::unexpected{config_error{
-            .file = path, .at = {}, .key = {}, .problem = fmt::format("cannot read: {}", std::strerror(errno))}};
+        return std::unexpected{
+            config_error{.file = path,
+                         .at = {},
+                         .key = {},
+                         .problem = fmt::format("cannot read: {}", std::generic_category().message(errno))}};
     return parse_config(text, path);
 }
 

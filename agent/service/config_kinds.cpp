@@ -66,7 +66,7 @@ bool instance_name::read(const file_value &value, std::string &to)
                character == '.';
     };
     if (text == nullptr || text->empty() || text->size() > longest || text->front() == '.' || text->front() == '-' ||
-        !std::all_of(text->begin(), text->end(), is_allowed))
+        !std::ranges::all_of(*text, is_allowed))
         return false;
     to = *text;
     return true;
@@ -76,7 +76,7 @@ bool absolute_path::read(const file_value &value, std::string &to) const
 {
     const auto *text = text_of(value);
     if (text == nullptr || !text->starts_with('/') || text->size() > longest ||
-        !std::all_of(text->begin(), text->end(), is_printable))
+        !std::ranges::all_of(*text, is_printable))
         return false;
     to = *text;
     return true;
@@ -89,7 +89,7 @@ bool device_name::read(const file_value &value, std::string &to)
         return is_printable(character) && character != ' ' && character != '/' && character != ':';
     };
     if (text == nullptr || text->empty() || text->size() >= IFNAMSIZ || *text == "." || *text == ".." ||
-        !std::all_of(text->begin(), text->end(), is_allowed))
+        !std::ranges::all_of(*text, is_allowed))
         return false;
     to = *text;
     return true;

@@ -127,7 +127,7 @@ mrc_path fabric::path_of(const path_group &group, protocol::plane plane, std::ui
     }
 
     mrc_path path{};
-    std::copy(std::begin(carrier.bytes), std::end(carrier.bytes), std::begin(path.carrier.bytes));
+    std::ranges::copy(carrier.bytes, std::begin(path.carrier.bytes));
     path.state = MRC_PATH_GOOD;
     path.host_usid_at = static_cast<__u8>(place);
     path.group = group.leaf;

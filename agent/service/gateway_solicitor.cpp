@@ -25,13 +25,13 @@ constexpr std::uint16_t call_id = 0x6d72; // tells our answers from those of pin
 
 bool is_ipv4(const mrc_ip &address)
 {
-    const in6_addr *as_in6 = reinterpret_cast<const in6_addr *>(address.bytes);
+    const auto *as_in6 = reinterpret_cast<const in6_addr *>(address.bytes);
     return IN6_IS_ADDR_V4MAPPED(as_in6) != 0;
 }
 
 } // namespace
 
-std::error_code use_neighbour(netlink_socket &socket, std::uint32_t ifindex, const mrc_ip &address)
+bool use_neighbour(netlink_socket &socket, std::uint32_t ifindex, const mrc_ip &address)
 {
     ndmsg header{};
     header.ndm_family = is_ipv4(address) ? AF_INET : AF_INET6;
@@ -39,7 +39,7 @@ std::error_code use_neighbour(netlink_socket &socket, std::uint32_t ifindex, con
     header.ndm_flags = NTF_USE;
     netlink_request request{RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_ACK, std::as_bytes(std::span{&header, 1})};
     request.add(NDA_DST, std::as_bytes(std::span{address.bytes}.subspan(is_ipv4(address) ? ipv4_at : 0)));
-    return socket.call(request, [](const netlink_message &) {});
+    return !socket.call(request, [](const netlink_message &) {});
 }
 
 router_call::router_call() : fd_{::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6)}
@@ -67,7 +67,7 @@ void router_call::send(std::uint32_t ifindex) const
     sockaddr_in6 to{};
     to.sin6_family = AF_INET6;
     to.sin6_scope_id = ifindex;
-    std::copy(all_routers.begin(), all_routers.end(), std::begin(to.sin6_addr.s6_addr));
+    std::ranges::copy(all_routers, std::begin(to.sin6_addr.s6_addr));
     // Fails while the device has no address yet; the caller tries again.
     (void)sendto(fd_, &echo, sizeof echo, 0, reinterpret_cast<const sockaddr *>(&to), sizeof to);
 }
@@ -84,7 +84,7 @@ void router_call::receive(const std::function<void(std::uint32_t ifindex, const 
         if (received != sizeof echo || echo.icmp6_id != call_id || IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr) == 0)
             continue;
         mrc_ip router{};
-        std::copy(std::begin(from.sin6_addr.s6_addr), std::end(from.sin6_addr.s6_addr), std::begin(router.bytes));
+        std::ranges::copy(from.sin6_addr.s6_addr, std::begin(router.bytes));
         handler(from.sin6_scope_id, router);
     }
 }

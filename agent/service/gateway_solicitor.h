@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <system_error>
 
 #include <mrc/maps.h>
 #include <service/netlink.h>
@@ -13,7 +12,8 @@ namespace mrc::service
 {
 
 // The kernel treats the entry as if a packet had been sent to it: solicits it when unresolved, confirms it when stale.
-[[nodiscard]] std::error_code use_neighbour(netlink_socket &socket, std::uint32_t ifindex, const mrc_ip &address);
+// false: it refused.
+bool use_neighbour(netlink_socket &socket, std::uint32_t ifindex, const mrc_ip &address);
 
 // Finds the address of a gateway that is not configured: ICMPv6 echo requests to all routers of the link (ff02::2).
 // Router solicitations would not do, as leaves that advertise no prefixes answer none.

@@ -74,8 +74,8 @@ private:
     [[nodiscard]] bool take_expiry();
     [[nodiscard]] bool evaluate(bool is_time_to_solicit);
     [[nodiscard]] port_status status_of(const watched_port &port) const;
-    void solicit(const watched_port &port);
-    void confirm(const watched_port &port);
+    void solicit(std::uint32_t ifindex, const gateway_option &gateway);
+    void confirm(std::uint32_t ifindex, const gateway_option &gateway);
 
     std::vector<watched_port> ports_;
     std::vector<port_status> statuses_;
@@ -211,7 +211,7 @@ void link_monitor::implementation::on_link_gone(std::uint32_t ifindex)
 void link_monitor::implementation::on_router(std::uint32_t ifindex, const mrc_ip &router)
 {
     if (is_port(ifindex))
-        (void)use_neighbour(requests_, ifindex, router);
+        use_neighbour(requests_, ifindex, router);
 }
 
 bool link_monitor::implementation::is_port(std::uint32_t ifindex) const
@@ -233,9 +233,9 @@ bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
         needs_timer = needs_timer || is_unresolved;
         statuses_[row] = status;
         if (is_unresolved && (is_new || is_time_to_solicit))
-            solicit(ports_[row]);
+            solicit(status.ifindex, ports_[row].options.gateway);
         if (status.is_usable())
-            confirm(ports_[row]);
+            confirm(status.ifindex, ports_[row].options.gateway);
     }
     if (needs_timer != is_timer_armed_)
         is_timer_armed_ = timerfd_settime(timer_.get(), 0, needs_timer ? &every_second : &disarmed, nullptr) == 0
@@ -271,20 +271,20 @@ port_status link_monitor::implementation::status_of(const watched_port &port) co
 }
 
 // Failing is no news: the port stays without neighbour, and the timer brings the next attempt.
-void link_monitor::implementation::solicit(const watched_port &port)
+void link_monitor::implementation::solicit(std::uint32_t ifindex, const gateway_option &gateway)
 {
-    if (const auto *address = std::get_if<mrc_ip>(&port.options.gateway))
-        (void)use_neighbour(requests_, port.device->ifindex, *address);
+    if (const auto *address = std::get_if<mrc_ip>(&gateway))
+        use_neighbour(requests_, ifindex, *address);
     else
-        routers_.send(port.device->ifindex);
+        routers_.send(ifindex);
 }
 
 // A stale entry is probed once: frames bypass the kernel's table, so nobody else makes it look.
-void link_monitor::implementation::confirm(const watched_port &port)
+void link_monitor::implementation::confirm(std::uint32_t ifindex, const gateway_option &gateway)
 {
-    const auto gateway = neighbours_.gateway_of(port.device->ifindex, port.options.gateway);
-    if (gateway.stale && !use_neighbour(requests_, port.device->ifindex, *gateway.stale))
-        neighbours_.mark_probed(port.device->ifindex, *gateway.stale);
+    const auto state = neighbours_.gateway_of(ifindex, gateway);
+    if (state.stale && !use_neighbour(requests_, ifindex, *state.stale))
+        neighbours_.mark_probed(ifindex, *state.stale);
 }
 
 link_monitor::link_monitor(std::span<const port_options> ports)

@@ -2,7 +2,6 @@
 #include <service/neighbours.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include <linux/neighbour.h>
 
@@ -34,8 +33,7 @@ bool neighbour_table::address_less::operator()(const std::pair<std::uint32_t, mr
 {
     if (a.first != b.first)
         return a.first < b.first;
-    return std::lexicographical_compare(std::begin(a.second.bytes), std::end(a.second.bytes),
-                                        std::begin(b.second.bytes), std::end(b.second.bytes));
+    return std::ranges::lexicographical_compare(a.second.bytes, b.second.bytes);
 }
 
 void neighbour_table::update(const neighbour &entry)

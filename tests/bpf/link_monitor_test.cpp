@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr auto deadline = 5s;
+constexpr mac_address literal_gateway = {0x02, 0x20, 0, 0, 0, 0x07};
 
 class link_monitor_test : public testing::Test
 {
@@ -89,12 +90,12 @@ port_options port_with(std::string_view device, gateway_option gateway = automat
 
 gateway_option address(std::string_view text)
 {
-    return parse_ip(text).value();
+    return parse_ip(text).value_or(mrc_ip{});
 }
 
 TEST_F(link_monitor_test, device_comes_goes_and_comes_back)
 {
-    watch({port_with("p0", parse_mac("02:20:00:00:00:07").value())});
+    watch({port_with("p0", literal_gateway)});
     EXPECT_EQ(port().reason, "missing");
     EXPECT_EQ(port().flags, 0U);
 
@@ -117,7 +118,7 @@ TEST_F(link_monitor_test, device_comes_goes_and_comes_back)
 TEST_F(link_monitor_test, carrier_and_attributes_follow)
 {
     add_port("p0", "d0");
-    watch({port_with("p0", parse_mac("02:20:00:00:00:07").value())});
+    watch({port_with("p0", literal_gateway)});
     EXPECT_TRUE(until([&] { return port().is_usable(); }));
     EXPECT_EQ(port().reason, "");
     EXPECT_EQ(to_text(port().mac), "02:80:00:00:00:01");
@@ -138,8 +139,7 @@ TEST_F(link_monitor_test, carrier_and_attributes_follow)
 TEST_F(link_monitor_test, renamed_device_is_another_port)
 {
     net().add_link("old", "d0");
-    watch({port_with("p0", parse_mac("02:20:00:00:00:07").value()),
-           port_with("p1", parse_mac("02:20:00:00:00:07").value())});
+    watch({port_with("p0", literal_gateway), port_with("p1", literal_gateway)});
     net().ip("link set old name p0");
     EXPECT_TRUE(until([&] { return port(0).ifindex != 0 && port(1).ifindex == 0; }));
     const auto ifindex = port(0).ifindex;

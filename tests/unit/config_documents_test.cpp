@@ -43,6 +43,11 @@ std::string without(std::string text, std::string_view escape, std::string_view 
     return text;
 }
 
+std::string name_of(std::string_view table, std::string_view key)
+{
+    return std::string{table}.append(".").append(key);
+}
+
 // "table.key" -> the text that explains it.
 using explanations = std::map<std::string, std::string>;
 
@@ -60,7 +65,7 @@ explanations of_sample()
             continue;
         } else if (const auto equals = line.find(" = "); equals != std::string::npos) {
             const std::size_t from = line.starts_with('#') ? 1 : 0;
-            found[table + "." + line.substr(from, equals - from)] += flowed(comment);
+            found[name_of(table, line.substr(from, equals - from))] += flowed(comment);
         }
         comment.clear();
     }
@@ -84,8 +89,9 @@ explanations of_man_page()
         } else if (line.starts_with(".B ") && key.empty()) {
             key = line.substr(3);
         } else if (!table.empty() && !key.empty()) {
-            auto &text = found[table + "." + key];
-            text = flowed(text + " " + without(line, "\\-", "-"));
+            auto &text = found[name_of(table, key)];
+            text.append(" ").append(without(line, "\\-", "-"));
+            text = flowed(text);
         }
     }
     return found;
@@ -96,7 +102,7 @@ void compare(const explanations &found, const std::string &document)
     std::size_t options = 0;
     for (const auto &option : config_options()) {
         options++;
-        const auto name = std::string{option.table} + "." + std::string{option.key};
+        const auto name = name_of(option.table, option.key);
         const auto at = found.find(name);
         if (at == found.end()) {
             ADD_FAILURE() << document << " does not explain " << name;

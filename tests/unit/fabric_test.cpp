@@ -59,10 +59,10 @@ std::string carrier_text(const mrc_path &path)
 std::string destination_text(const mrc_path &path, std::uint16_t host_usid)
 {
     mrc_carrier carrier{};
-    std::copy(std::begin(path.carrier.bytes), std::end(path.carrier.bytes), std::begin(carrier.bytes));
+    std::ranges::copy(path.carrier.bytes, std::begin(carrier.bytes));
     mrc_usid_set(&carrier, path.host_usid_at, host_usid);
     mrc_ip address{};
-    std::copy(std::begin(carrier.bytes), std::end(carrier.bytes), std::begin(address.bytes));
+    std::ranges::copy(carrier.bytes, std::begin(address.bytes));
     return to_text(address);
 }
 
@@ -144,7 +144,7 @@ TEST(fabric, paths_equal_the_shared_template)
     const path_group group{.leaf = 511, .base = 1, .planes = 8, .uplinks = 256};
     mrc_carrier_template shared{};
     const auto first = f.path_of(group, plane{0}, 0);
-    std::copy(std::begin(first.carrier.bytes), std::end(first.carrier.bytes), std::begin(shared.carrier.bytes));
+    std::ranges::copy(first.carrier.bytes, std::begin(shared.carrier.bytes));
     shared.usids = 3;
     shared.spine_at = 1;
     for (const auto &path : f.paths_of(group)) {

@@ -11,6 +11,11 @@ namespace
 
 constexpr std::uint32_t device = 7;
 
+mrc_ip ip(std::string_view text)
+{
+    return parse_ip(text).value_or(mrc_ip{});
+}
+
 struct row {
     std::string_view address;
     std::string_view mac; // empty: unresolved
@@ -24,7 +29,7 @@ neighbour_table table_of(std::initializer_list<row> rows)
     neighbour_table table;
     for (const auto &row : rows)
         table.update({.ifindex = row.ifindex,
-                      .address = parse_ip(row.address).value(),
+                      .address = ip(row.address),
                       .mac = parse_mac(row.mac),
                       .state = row.state,
                       .is_router = row.is_router});
@@ -43,7 +48,7 @@ std::string automatic(std::initializer_list<row> rows)
 
 std::string by_address(std::initializer_list<row> rows)
 {
-    return text_of(table_of(rows).gateway_of(device, parse_ip("fe80::1").value()));
+    return text_of(table_of(rows).gateway_of(device, ip("fe80::1")));
 }
 
 TEST(neighbours, by_address)
@@ -96,13 +101,13 @@ TEST(neighbours, automatic_is_stale_only_when_every_address_is)
 
 TEST(neighbours, literal_needs_no_table)
 {
-    EXPECT_EQ(text_of(table_of({}).gateway_of(device, parse_mac("02:00:00:00:00:09").value())), "02:00:00:00:00:09");
+    EXPECT_EQ(text_of(table_of({}).gateway_of(device, mac_address{2, 0, 0, 0, 0, 9})), "02:00:00:00:00:09");
 }
 
 TEST(neighbours, removed_and_probed)
 {
     auto table = table_of({{.address = "fe80::1", .mac = "02:00:00:00:00:01", .state = NUD_STALE}});
-    const auto gateway = parse_ip("fe80::1").value();
+    const auto gateway = ip("fe80::1");
     table.mark_probed(device, gateway);
     EXPECT_EQ(text_of(table.gateway_of(device, gateway)), "02:00:00:00:00:01");
     table.remove(device, gateway);
