@@ -2,11 +2,12 @@
 //
 // host_push: every output byte by single runs, and whole bursts of live frames across a veth pair.
 #include <linux/bpf.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <atomic>
+#include <csignal>
+#include <ctime>
+#include <iostream>
 #include <utility>
 
 #include "host_fixture.h"
@@ -107,7 +108,7 @@ protected:
     // Queues one inner packet as the worker does, and returns the frame that must leave for it.
     frame queue(std::uint32_t length, std::uint32_t path = path_to_peer)
     {
-        mrc_push_slot &slot = (*slots_)[ring().producer % MRC_PUSH_SLOTS];
+        mrc_push_slot &slot = (*slots_)[std::size_t{ring().producer % MRC_PUSH_SLOTS}];
         const frame inner = inner_packet(length);
 
         slot.length = length;
@@ -137,7 +138,7 @@ protected:
         frame bytes(std::min<std::size_t>(length, MRC_PUSH_SLOT_BYTES));
 
         for (std::size_t i = 0; i < bytes.size(); i++)
-            bytes[i] = static_cast<std::uint8_t>(i * 5 + ring().producer * 3 + (i >> 8));
+            bytes[i] = static_cast<std::uint8_t>(i * 5 + std::size_t{ring().producer} * 3 + (i >> 8));
         return bytes;
     }
 
@@ -330,6 +331,7 @@ TEST_F(host_push, interrupted_calls_resume_at_the_consumer)
          delay_ns = delay_ns % 500'000 + 7'000) {
         const std::uint32_t start = ring().consumer;
         std::vector<frame> expected;
+        expected.reserve(128);
         for (std::uint32_t i = 0; i < 128; i++)
             expected.push_back(queue(200));
         const itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = delay_ns}};
@@ -364,9 +366,9 @@ TEST_F(host_push_to_dropping_receiver, cost)
         const run_time time(fd());
         ns_per_frame(calls, burst);
         EXPECT_EQ(ring().sent - sent_before, std::uint64_t{2} * calls * burst);
-        std::printf("host_push: %u-byte frames, %u a call, into a veth whose peer drops: %lld ns per frame, "
-                    "of it %u ns the program\n",
-                    length + MRC_OUTER_BYTES, burst, static_cast<long long>(whole), time.ns_per_run());
+        std::cout << "host_push: " << length + MRC_OUTER_BYTES << "-byte frames, " << burst
+                  << " a call, into a veth whose peer drops: " << whole << " ns per frame, of it " << time.ns_per_run()
+                  << " ns the program\n";
     }
 }
 

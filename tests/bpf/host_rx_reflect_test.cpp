@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // host_rx answers EV probes in place: byte for byte what the agent's codec would send, and nothing to anybody else.
+#include <iostream>
+
 #include "datapath/frame_builder.h"
 
 #include "host_rx_fixture.h"
@@ -184,7 +186,7 @@ TEST_F(host_rx_reflect, a_flood_is_answered_at_the_configured_rate)
 
 TEST_F(host_rx_reflect, cost)
 {
-    std::printf("host_rx: probe answered in %u ns\n", timed_ns_per_run(program_->fd(), request({}), 400));
+    std::cout << "host_rx: probe answered in " << timed_ns_per_run(program_->fd(), request({}), 400) << " ns\n";
 }
 
 } // namespace

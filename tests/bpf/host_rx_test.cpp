@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // host_rx, packet by packet: what is steered to the agent, with every output byte, metadata and rows.
+#include <iostream>
 #include <random>
 
 #include "host_rx_fixture.h"
@@ -333,9 +334,9 @@ TEST_F(host_rx, cost)
     const frame ack = sack(mrc_ev_make(0, 1, 77), 0, 1);
     const frame foreign = ipv6_ping(packet_builder().ethernet(), 0);
 
-    std::printf("host_rx: data %u ns, data of 3072 bytes %u ns, SACK %u ns, foreign %u ns\n",
-                timed_ns_per_run(program_->fd(), small), timed_ns_per_run(program_->fd(), large),
-                timed_ns_per_run(program_->fd(), ack), timed_ns_per_run(program_->fd(), foreign));
+    std::cout << "host_rx: data " << timed_ns_per_run(program_->fd(), small) << " ns, data of 3072 bytes "
+              << timed_ns_per_run(program_->fd(), large) << " ns, SACK " << timed_ns_per_run(program_->fd(), ack)
+              << " ns, foreign " << timed_ns_per_run(program_->fd(), foreign) << " ns\n";
 }
 
 } // namespace
