@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "host_fixture.h"
-#include "xdp_network.h"
+#include "private_network.h"
 
 #include "host_push.skel.h"
 
@@ -81,19 +81,19 @@ protected:
     {
         if (!may_load_bpf())
             GTEST_SKIP() << "needs root to load BPF programs";
-        network_ = std::make_unique<xdp_network>();
-        xdp_network::veth("port0", "leaf0", port_mtu);
-        xdp_network::veth("scratch0", "scratch1", 1500);
+        network_ = std::make_unique<private_network>();
+        private_network::veth("port0", "leaf0", port_mtu);
+        private_network::veth("scratch0", "scratch1", 1500);
         skeleton_ = host_push_bpf__open_and_load();
         ASSERT_NE(skeleton_, nullptr);
         network_->attach_action(receiver_, "leaf0");
         network_->attach_xdp(fd(), "scratch0");
         slots_ = std::make_unique<mapped_rows<mrc_push_slot>>(skeleton_->maps.push_slots, MRC_PUSH_SLOTS);
         ring_ = std::make_unique<mapped_rows<mrc_push_ring>>(skeleton_->maps.push_ring, 1);
-        update(skeleton_->maps.ports, host_port, usable_port(xdp_network::ifindex("port0")));
+        update(skeleton_->maps.ports, host_port, usable_port(private_network::ifindex("port0")));
         update(skeleton_->maps.paths, path_to_peer, path_by_port(host_port));
         update(skeleton_->maps.paths, path_without_port, path_by_port(host_port + 1));
-        update(skeleton_->maps.tx_ports, host_port, xdp_network::ifindex("port0"));
+        update(skeleton_->maps.tx_ports, host_port, private_network::ifindex("port0"));
     }
 
     void TearDown() override
@@ -177,7 +177,7 @@ protected:
 
     xdp_action receiver_ = XDP_PASS;
     host_push_bpf *skeleton_ = nullptr;
-    std::unique_ptr<xdp_network> network_;
+    std::unique_ptr<private_network> network_;
     std::unique_ptr<mapped_rows<mrc_push_slot>> slots_;
     std::unique_ptr<mapped_rows<mrc_push_ring>> ring_;
 };
@@ -266,7 +266,7 @@ TEST_F(host_push, unusable_ports_are_refused)
     queue(100, path_without_port);
     expect_refused(MRC_PUSH_NO_PORT);
     for (const std::uint32_t missing : {MRC_PORT_PRESENT, MRC_PORT_UP, MRC_PORT_NEIGHBOUR}) {
-        mrc_port port = usable_port(xdp_network::ifindex("port0"));
+        mrc_port port = usable_port(private_network::ifindex("port0"));
         port.flags &= ~missing;
         update(skeleton_->maps.ports, host_port, port);
         queue(100);

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "host_fixture.h"
-#include "xdp_network.h"
+#include "private_network.h"
 
 #include "host_tx.skel.h"
 
@@ -355,23 +355,23 @@ protected:
         host_tx::SetUp();
         if (IsSkipped())
             return;
-        network_ = std::make_unique<xdp_network>();
-        xdp_network::veth("p0", "leaf0", 3400);
-        xdp_network::veth("overlay0", "overlay1", 3360);
-        xdp_network::ip("link set overlay0 arp off");
-        xdp_network::ip("addr add fd6d:7263::0:2/128 dev overlay0 nodad");
-        xdp_network::ip("route add fd6d:7263::/32 dev overlay0");
+        network_ = std::make_unique<private_network>();
+        private_network::veth("p0", "leaf0", 3400);
+        private_network::veth("overlay0", "overlay1", 3360);
+        private_network::ip("link set overlay0 arp off");
+        private_network::ip("addr add fd6d:7263::0:2/128 dev overlay0 nodad");
+        private_network::ip("route add fd6d:7263::/32 dev overlay0");
         network_->attach_action(XDP_PASS, "leaf0");
         turn_off_checksum_offload("p0");
         LIBBPF_OPTS(bpf_tc_hook, hook);
-        hook.ifindex = static_cast<int>(xdp_network::ifindex("overlay0"));
+        hook.ifindex = static_cast<int>(private_network::ifindex("overlay0"));
         hook.attach_point = BPF_TC_EGRESS;
         ASSERT_EQ(bpf_tc_hook_create(&hook), 0);
         LIBBPF_OPTS(bpf_tc_opts, filter);
         filter.prog_fd = fd();
         ASSERT_EQ(bpf_tc_attach(&hook, &filter), 0);
         set_host_planes(1);
-        set_port(0, MRC_PORT_USABLE, xdp_network::ifindex("p0"));
+        set_port(0, MRC_PORT_USABLE, private_network::ifindex("p0"));
         set_path(0, 1, MRC_PATH_DENIED);
         socket_ = socket(AF_INET6, SOCK_DGRAM, 0);
         const sockaddr_in6 address = endpoint(host_address, 6000);
@@ -435,7 +435,7 @@ protected:
         EXPECT_EQ(internet_checksum(summed), 0) << "UDP checksum";
     }
 
-    std::unique_ptr<xdp_network> network_;
+    std::unique_ptr<private_network> network_;
     int socket_ = -1;
 };
 
