@@ -30,6 +30,9 @@ protected:
         if (geteuid() != 0)
             GTEST_SKIP() << "network namespaces need root";
         network_ = std::make_unique<test::near_and_far_network>();
+        // No second spent on duplicate address detection before a device may solicit.
+        net().near("echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
+        net().far("sh -c 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad'");
     }
 
     test::near_and_far_network &net() { return *network_; }
@@ -217,11 +220,11 @@ TEST_F(link_monitor_test, gateway_that_moves_to_another_address_is_followed_with
 {
     add_port("p0", "d0");
     net().far_ip("addr add fe80::1/64 dev d0 nodad");
-    net().far("sysctl -qw net.ipv6.conf.d0.ndisc_notify=1");
+    net().far("sh -c 'echo 1 > /proc/sys/net/ipv6/conf/d0/ndisc_notify'");
     watch({port_with("p0", address("fe80::1"))});
     ASSERT_TRUE(until_gateway("02:20:00:00:00:01"));
-    const auto start = steady_clock::now();
     net().far_ip("link set d0 address 02:20:00:00:00:09");
+    const auto start = steady_clock::now();
     EXPECT_TRUE(until_gateway("02:20:00:00:00:09"));
     EXPECT_LT(steady_clock::now() - start, 1s);
 }
@@ -257,7 +260,7 @@ TEST_F(link_monitor_test, automatic_gateway_is_the_only_neighbour)
 TEST_F(link_monitor_test, automatic_gateway_is_found_when_the_table_is_empty)
 {
     add_port("p0", "d0");
-    net().far("sysctl -qw net.ipv6.conf.d0.forwarding=1"); // a router joins ff02::2
+    net().far("sh -c 'echo 1 > /proc/sys/net/ipv6/conf/d0/forwarding'"); // a router joins ff02::2
     watch({port_with("p0")});
     EXPECT_TRUE(until_gateway("02:20:00:00:00:01"));
 }

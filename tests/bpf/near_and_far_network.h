@@ -40,6 +40,8 @@ public:
 
     // ip(8) on the near side; throws when it fails.
     void ip(const std::string &arguments) const { run("ip " + arguments); }
+    // Any command on the near side.
+    void near(const std::string &command) const { run(command); }
     // Any command on the far side.
     void far(const std::string &command) const
     {
