@@ -31,7 +31,8 @@ path_group::path_group(const path_group_config &config, const plane_mask &local)
     : config_{completed(config)}, local_{&local}, peer_{(1u << config.planes) - 1},
       paths_(std::size_t{config.planes} * config.uplinks),
       active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
-      prober_{config.probes, config.planes, config.uplinks}
+      prober_{config.probes, config.planes, config.uplinks},
+      heartbeat_{config.heartbeats, config.planes, config.uplinks}
 {
     random_source random{config.seed};
     for (unsigned slot = 0; slot < size(); ++slot) {
@@ -285,26 +286,54 @@ void path_group::allow(unsigned slot)
         readmit(slot, std::nullopt);
 }
 
+outgoing path_group::make_probe(unsigned slot, std::uint16_t request_id, instant now) const
+{
+    const path_choice where = path(slot);
+    endpoint_request_packet request;
+    request.request_id = request_id;
+    request.operation = MRC_EP_EV_PROBE;
+    request.tx_timestamp = wire_timestamp(now);
+    // In the class of data, but never trimmed: the probe asks for the path that data takes.
+    return {request, {}, where.entropy, where.index, MRC_DSCP_NO_TRIM, MRC_ECN_NOT_ECT};
+}
+
+std::optional<outgoing> path_group::next_heartbeat(instant now)
+{
+    while (const auto silent = heartbeat_.next_silence(now))
+        if (evidence_.delivered_elsewhere(silent->slot, silent->since))
+            on_silence(silent->slot, silent->since, now);
+    while (const auto slot = heartbeat_.next_slot(now)) {
+        if (paths_[*slot].state != path_state::good || !usable().has(plane_at(*slot)) ||
+            evidence_.delivered(*slot) > now - heartbeat_.period()) {
+            heartbeat_.skip(*slot);
+            continue;
+        }
+        evidence_.on_sent(*slot);
+        return make_probe(*slot, heartbeat_.ask(*slot, now), now);
+    }
+    return std::nullopt;
+}
+
 std::optional<outgoing> path_group::next_packet(instant now)
 {
+    if (auto heartbeat = next_heartbeat(now))
+        return heartbeat;
     if (!prober_.active())
         return std::nullopt;
     const plane_mask dark{~good_planes_.bits()};
     const auto probe = prober_.next(now, usable(), dark);
     if (!probe)
         return std::nullopt;
-    const path_choice where = path(probe->slot);
-    endpoint_request_packet request;
-    request.request_id = probe->request_id;
-    request.operation = MRC_EP_EV_PROBE;
-    request.tx_timestamp = wire_timestamp(now);
-    // In the class of data, but never trimmed: the probe asks for the path that data takes.
-    return outgoing{request, {}, where.entropy, where.index, MRC_DSCP_NO_TRIM, MRC_ECN_NOT_ECT};
+    return make_probe(probe->slot, probe->request_id, now);
 }
 
 void path_group::on_packet(const endpoint_response_packet &response, const arrival &how)
 {
     on_arrival(how.path);
+    if (const auto heard = heartbeat_.on_answer(response.request_id)) {
+        evidence_.on_delivered(heard->slot, heard->sent_at);
+        return;
+    }
     const auto answer = prober_.on_answer(response.request_id, how.at);
     if (!answer)
         return;
@@ -315,7 +344,7 @@ void path_group::on_packet(const endpoint_response_packet &response, const arriv
 
 instant path_group::next_deadline() const
 {
-    return prober_.next_deadline();
+    return std::min(prober_.next_deadline(), heartbeat_.next_deadline());
 }
 
 std::optional<path_transition> path_group::next_transition()

@@ -7,6 +7,7 @@
 // GOOD         unanswered: `loss_limit` times, and the packet came through elsewhere at once
 //                                                                           ASSUMED_BAD, the same
 // GOOD         loss: `loss_limit` of its last `loss_span` packets           ASSUMED_BAD, the same
+// GOOD         heartbeats unanswered while other paths answer               ASSUMED_BAD, as by silence
 // GOOD         always_skip: SACK m = ALWAYS_SKIP                            ASSUMED_BAD, the same
 // ASSUMED_BAD  `probe_successes` probes in a row answered in time           GOOD
 // any          deny                                                         DENIED
@@ -24,6 +25,7 @@
 
 #include "protocol/packet.h"
 #include "protocol/path_evidence.h"
+#include "protocol/path_heartbeat.h"
 #include "protocol/path_prober.h"
 #include "protocol/types.h"
 
@@ -69,6 +71,7 @@ struct path_group_config {
     unsigned loss_limit = 2;       // of loss_span: retired
     unsigned loss_span = 8;        // 1…32
     probe_config probes;
+    heartbeat_config heartbeats;
     std::uint64_t seed = 1;
 };
 
@@ -129,7 +132,10 @@ public:
     // Does the peer's traffic still reach us on this plane? Answers prefer the planes that live.
     [[nodiscard]] bool reverse_alive(plane lane) const;
 
-    // Probes of ASSUMED_BAD paths: endpoint EV probes, to be sent to any peer host behind this group.
+    // Traffic that reports nothing (ordinary sockets) uses these paths, until then at least: GOOD paths are asked too.
+    void watch(instant until) { heartbeat_.watch(until); }
+    // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
+    // host behind this group.
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);
     void on_packet(const endpoint_response_packet &response, const arrival &how);
     [[nodiscard]] instant next_deadline() const;
@@ -166,6 +172,8 @@ private:
     void take_place(unsigned newcomer, unsigned leaver);
     void retire(unsigned slot, bool by_silence, instant now);
     void readmit(unsigned slot, std::optional<instant> now);
+    [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
+    [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
 
     path_group_config config_;
     const plane_mask *local_;
@@ -176,6 +184,7 @@ private:
     plane_mask good_planes_; // with at least one GOOD active path
     path_evidence evidence_;
     path_prober prober_;
+    path_heartbeat heartbeat_;
     std::array<std::uint64_t, max_planes> last_arrival_{};
     std::uint64_t arrivals_ = 0;
     std::uint32_t silence_generation_ = 0;

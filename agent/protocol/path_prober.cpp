@@ -102,7 +102,8 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
     if (path.awaiting)
         set_streak(*slot, 0);
     path.awaiting = true;
-    path.request_id = next_id_++;
+    path.request_id = next_id_;
+    next_id_ = next_id_ == last_id ? 1 : static_cast<std::uint16_t>(next_id_ + 1);
     path.sent_at = now;
     path.due = now + path.interval;
     pending_[path.request_id % pending_capacity] = *slot;

@@ -78,6 +78,7 @@ private:
     void set_streak(unsigned slot, std::uint8_t streak);
     void find_next_due(instant now);
 
+    static constexpr std::uint16_t last_id = 0x7FFF;     // those above are the path_heartbeat's
     static constexpr std::size_t pending_capacity = 256; // answers older than so many probes are not believed
 
     probe_config config_;

@@ -87,7 +87,8 @@ struct qp_counters {
     std::uint64_t silences = 0; // times that the peer fell silent on all paths
     std::uint64_t nacks = 0;
     std::uint64_t sacks_received = 0;
-    std::uint64_t sacks_rejected = 0; // acknowledge what was never sent, or too far behind
+    std::uint64_t sacks_stale = 0;    // cack too far behind to be of use
+    std::uint64_t sacks_rejected = 0; // SACK or Transport ACK of what was never sent
     std::uint64_t acks_received = 0;
     std::uint64_t probes_sent = 0;
 };

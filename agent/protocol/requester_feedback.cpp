@@ -34,9 +34,7 @@ void requester::heard(instant now)
 
 bool requester::plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const
 {
-    if (scan.cack >= next_ || scan.cack < edge() - 1 - 2 * static_cast<packet_number>(config_.window_psns))
-        return false;
-    if (!sack.probe_response && trigger >= next_)
+    if (scan.cack >= next_ || (!sack.probe_response && trigger >= next_))
         return false;
     return sack.bitmap == 0 || scan.base + bitmap_bits - 1 - std::countl_zero(sack.bitmap) < next_;
 }
@@ -51,6 +49,10 @@ void requester::on_sack(const sack_packet &sack, const arrival &how, instant now
     const packet_number trigger = scan.cack + sack.ack_psn_offset;
     if (!plausible(sack, scan, trigger)) {
         ++counters_.sacks_rejected;
+        return;
+    }
+    if (scan.cack < edge() - 1 - 2 * static_cast<packet_number>(config_.window_psns)) {
+        ++counters_.sacks_stale;
         return;
     }
     ++counters_.sacks_received;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heartbeats: EV probes of healthy paths on behalf of traffic that reports nothing. Queue pairs notice a dead path by
+// their own acknowledgements; ordinary sockets over the overlay have none that we see, so while they send, each path
+// that nothing else is heard of is asked once per period.
+//
+// answer                                              the path lives
+// none within `patience`                              asked again at once
+// `misses` in a row, and other paths answered since   the path is blamed: next_silence()
+// `misses` in a row, and nobody answered since        the peer is gone, no path's fault: asked again in the next period
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+struct heartbeat_config {
+    duration period = std::chrono::milliseconds{100};
+    duration patience = std::chrono::milliseconds{10};
+    unsigned misses = 3;
+    unsigned per_period = 64; // of larger groups a part at a time: at most 640 first questions a second
+};
+
+class path_heartbeat
+{
+public:
+    // Request ids from here on are heartbeats', those below the path_prober's.
+    static constexpr std::uint16_t first_id = 0x8000;
+
+    path_heartbeat(const heartbeat_config &config, unsigned planes, unsigned uplinks);
+
+    // Traffic that reports nothing uses the group, until then at least.
+    void watch(instant until) { until_ = std::max(until_, until); }
+
+    // Slots whose turn it is; each is followed by ask() or, when the path need not be asked, by skip().
+    [[nodiscard]] std::optional<std::uint16_t> next_slot(instant now);
+    [[nodiscard]] std::uint16_t ask(std::uint16_t slot, instant now); // returns the request id
+    void skip(std::uint16_t slot) { paths_[slot].missed = 0; }
+
+    // A path that has missed its last chance, and since when it is silent. To be emptied before next_slot().
+    struct silence {
+        std::uint16_t slot = 0;
+        instant since;
+    };
+    [[nodiscard]] std::optional<silence> next_silence(instant now);
+
+    struct answer {
+        std::uint16_t slot = 0;
+        instant sent_at;
+    };
+    [[nodiscard]] std::optional<answer> on_answer(std::uint16_t request_id);
+    [[nodiscard]] instant next_deadline() const;
+    [[nodiscard]] duration period() const { return config_.period; }
+
+private:
+    enum class phase : std::uint8_t { resting, awaiting, repeating };
+    struct record {
+        phase at = phase::resting;
+        std::uint8_t missed = 0;
+        std::uint16_t request_id = 0;
+        instant sent_at;
+        instant silent_since; // sent_at of the first that was missed
+    };
+
+    void move(record &path, phase to);
+    void rest();
+    [[nodiscard]] std::optional<std::uint16_t> next_repetition();
+
+    heartbeat_config config_;
+    unsigned planes_;
+    unsigned uplinks_;
+    std::vector<record> paths_;
+    std::vector<std::uint16_t> asked_; // request id modulo size -> slot; the size is a power of two
+    std::uint16_t next_id_ = first_id;
+    unsigned awaiting_ = 0;
+    unsigned repeating_ = 0;
+    unsigned cursor_ = 0; // where in the round
+    unsigned left_ = 0;   // slots still to visit in this period
+    instant until_ = instant::min();
+    instant next_period_ = instant::min();
+    instant first_overdue_ = never; // nothing is overdue before
+};
+
+} // namespace mrc::protocol
