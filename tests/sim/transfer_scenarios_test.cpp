@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdio>
 
 #include "sim_network.h"
 
@@ -98,6 +98,7 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
     for (unsigned slot : {0u, 1u, 4u, 5u, 6u, 7u})
         EXPECT_EQ(net.left().paths.state(slot), path_state::good);
     EXPECT_LT(net.right().qp.progress().longest_gap, 1ms);
+    std::printf("longest stall %lld us\n", static_cast<long long>(net.right().qp.progress().longest_gap / 1us));
     const auto dark_frames = net.left().frames;
 
     ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.to + 100ms));
@@ -208,6 +209,40 @@ TEST(transfer, host_off_its_cpu_blames_no_path)
     writes.expect_delivered();
     EXPECT_FALSE(net.left().paths.next_transition()) << "a path changed its state";
     EXPECT_LT(net.left().qp.counters().retransmits, 100u);
+}
+
+TEST(transfer, local_ports_come_and_go)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    stream writes{net, net.left(), net.right(), 1600, write_bytes};
+    for (int change = 0; change < 20; ++change) {
+        const plane flapping{static_cast<std::uint8_t>(change % 4)};
+        net.left().ports.set(flapping, false);
+        const auto before = net.left().frames[flapping.value];
+        ASSERT_FALSE(net.run([&] { return writes.done(); }, net.now() + 2ms));
+        EXPECT_EQ(net.left().frames[flapping.value], before) << "a lost port is used no more";
+        net.left().ports.set(flapping, true);
+        ASSERT_FALSE(net.run([&] { return writes.done(); }, net.now() + 2ms));
+        EXPECT_GT(net.left().frames[flapping.value], before) << "and at once when it is back";
+    }
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    EXPECT_FALSE(net.left().paths.next_transition());
+    EXPECT_LT(net.right().qp.progress().longest_gap, 300us);
+}
+
+TEST(transfer, lossy_path_is_retired_and_others_carry_its_share)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    net.each_path_at(3, [](path_model &path) { path.loss = 0.2; });
+    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    ASSERT_TRUE(writes.run(5s));
+    writes.expect_delivered();
+    const auto first = net.left().paths.next_transition();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->path, net.left().paths.path(3).index);
+    const auto [least, most] = std::ranges::minmax(net.left().frames);
+    EXPECT_LT(most - least, most / 50);
 }
 
 TEST(transfer, lost_transport_ack_does_not_hang)
