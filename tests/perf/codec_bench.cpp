@@ -48,11 +48,9 @@ void encode_packets(benchmark::State &state, const packet &content)
 {
     const auto count = static_cast<std::size_t>(state.range(0));
     std::vector<std::byte> frames = random_frames(count);
-    std::size_t next = 0;
-    for (auto _ : state) {
+    for (std::size_t next = 0; state.KeepRunning(); next = next + 1 < count ? next + 1 : 0) {
         const std::span<std::byte> frame{frames.data() + next * frame_room, frame_room};
         benchmark::DoNotOptimize(encode(content, options, frame));
-        next = (next + 1) % count;
     }
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(encoded_size(content, false)));
 }
@@ -66,13 +64,11 @@ void decode_packets(benchmark::State &state, const packet &content)
         if (!encode(content, options, {frames.data() + i * frame_room, frame_room}))
             return state.SkipWithError("encode refused");
     }
-    std::size_t next = 0;
-    for (auto _ : state) {
+    for (std::size_t next = 0; state.KeepRunning(); next = next + 1 < count ? next + 1 : 0) {
         const auto result = decode({frames.data() + next * frame_room, size}, false);
         if (!result)
             return state.SkipWithError("decode refused");
         benchmark::DoNotOptimize(result);
-        next = (next + 1) % count;
     }
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
