@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "datapath/outer_header.h"
 
@@ -22,9 +23,12 @@ mac_address mac_of(const __u8 (&bytes)[6])
 } // namespace
 
 af_xdp_transmit::af_xdp_transmit(umem &memory, std::vector<xsk_socket_pair *> sockets, mapped_array<mrc_path> &paths,
-                                 mapped_array<mrc_port> &ports)
-    : memory_{memory}, sockets_{std::move(sockets)}, paths_{paths}, ports_{ports}
+                                 mapped_array<mrc_port> &ports, std::uint32_t longest_packet)
+    : memory_{memory}, sockets_{std::move(sockets)}, paths_{paths}, ports_{ports},
+      frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + umem::frame_bytes - 1) / umem::frame_bytes}
 {
+    if (frames_per_packet_ > 1)
+        staging_.resize(MRC_OUTER_BYTES + longest_packet);
 }
 
 void af_xdp_transmit::reap()
@@ -38,14 +42,20 @@ bool af_xdp_transmit::ready()
 {
     if (!current_)
         current_ = memory_.allocate();
-    return current_ && std::ranges::all_of(sockets_, [](xsk_socket_pair *socket) {
-               return socket == nullptr || socket->transmit_room() > 0;
+    return current_ && memory_.free_frames() + 1 >= frames_per_packet_ &&
+           std::ranges::all_of(sockets_, [this](xsk_socket_pair *socket) {
+               return socket == nullptr || socket->has_room(frames_per_packet_);
            });
+}
+
+std::span<std::byte> af_xdp_transmit::head()
+{
+    return staging_.empty() ? std::span{memory_.data(current_.address()), umem::frame_bytes} : std::span{staging_};
 }
 
 std::span<std::byte> af_xdp_transmit::reserve()
 {
-    return {memory_.data(current_.address()) + outer_header_bytes, umem::frame_bytes - outer_header_bytes};
+    return head().subspan(outer_header_bytes);
 }
 
 void af_xdp_transmit::commit(const departure &packet)
@@ -57,27 +67,40 @@ void af_xdp_transmit::commit(const departure &packet)
         ++counters_.refused; // the frame stays ours for the next packet
         return;
     }
-    write_outer(std::span<std::byte, outer_header_bytes>{memory_.data(current_.address()), outer_header_bytes},
-                {.destination_mac = mac_of(port.gateway_mac),
-                 .source_mac = mac_of(port.mac),
-                 .source = port.outer_source,
-                 .carrier = mrc_path_destination(&path, packet.host_usid),
-                 .traffic_class = packet.tclass,
-                 .flow_label = packet.flow_label,
-                 .next_header = packet.next_header,
-                 .payload_length = packet.bytes});
+    write_outer(head().first<outer_header_bytes>(), {.destination_mac = mac_of(port.gateway_mac),
+                                                     .source_mac = mac_of(port.mac),
+                                                     .source = port.outer_source,
+                                                     .carrier = mrc_path_destination(&path, packet.host_usid),
+                                                     .traffic_class = packet.tclass,
+                                                     .flow_label = packet.flow_label,
+                                                     .next_header = packet.next_header,
+                                                     .payload_length = packet.bytes});
     const auto length = static_cast<std::uint32_t>(outer_header_bytes + packet.bytes);
-    if (!socket->transmit(current_, 0, length)) {
+    if (!send(*socket, length)) {
         ++counters_.refused;
         return;
     }
-    current_ = {};
     ++counters_.sent;
     add_relaxed(path.tx_packets, __u64{1});
     add_relaxed(path.tx_bytes, __u64{length});
     // host_tx adds to the port's row too, so these two are real atomic additions.
     std::atomic_ref{port.tx_packets}.fetch_add(1, std::memory_order_relaxed);
     std::atomic_ref{port.tx_bytes}.fetch_add(length, std::memory_order_relaxed);
+}
+
+// The packet's frames one after the other; ready() has made sure of memory and ring space for all of them.
+bool af_xdp_transmit::send(xsk_socket_pair &socket, std::uint32_t length)
+{
+    if (staging_.empty())
+        return socket.transmit(std::exchange(current_, {}), length);
+    for (std::uint32_t offset = 0; offset < length; offset += umem::frame_bytes) {
+        frame part = offset == 0 ? std::exchange(current_, {}) : memory_.allocate();
+        const std::uint32_t bytes = std::min(length - offset, umem::frame_bytes);
+        std::memcpy(memory_.data(part.address()), staging_.data() + offset, bytes);
+        if (!socket.transmit(std::move(part), bytes, offset + bytes < length))
+            return false;
+    }
+    return true;
 }
 
 void af_xdp_transmit::flush()

@@ -20,7 +20,7 @@ public:
     // `sockets[port]` sends for the port of that row, null where the host has none. All is borrowed and outlives the
     // engine.
     af_xdp_transmit(umem &memory, std::vector<xsk_socket_pair *> sockets, mapped_array<mrc_path> &paths,
-                    mapped_array<mrc_port> &ports);
+                    mapped_array<mrc_port> &ports, std::uint32_t longest_packet = umem::frame_bytes - MRC_OUTER_BYTES);
 
     [[nodiscard]] std::string_view name() const override { return "af_xdp"; }
     [[nodiscard]] bool ready() override;
@@ -32,12 +32,16 @@ public:
 
 private:
     void reap();
+    [[nodiscard]] std::span<std::byte> head(); // of the packet under construction
+    bool send(xsk_socket_pair &socket, std::uint32_t length);
 
     umem &memory_;
     std::vector<xsk_socket_pair *> sockets_;
     mapped_array<mrc_path> &paths_;
     mapped_array<mrc_port> &ports_;
     frame current_;
+    std::vector<std::byte> staging_; // where packets longer than a frame are put together; empty when there are none
+    std::uint32_t frames_per_packet_;
     transmit_counters counters_;
 };
 

@@ -63,6 +63,7 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         paths_ = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
         signals_ = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
         qps_ = {map_fd("qps"), MRC_MAX_QPS, "qps"};
+        overlay_use_ = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
         pin_maps();
     } catch (...) {
         release();
@@ -132,6 +133,8 @@ void host_programs::load_receive(const port_attachment &port)
     receive_.push_back(object);
     static_assert(sizeof(object->rodata->config) == sizeof(port.config));
     std::memcpy(&object->rodata->config, &port.config, sizeof(port.config));
+    if (port.multi_buffer)
+        bpf_program__set_flags(object->progs.host_rx, BPF_F_XDP_HAS_FRAGS);
     load(object->obj, "host_rx");
 }
 

@@ -29,6 +29,7 @@ struct port_attachment {
     std::string device;
     int ifindex = 0;
     xdp_mode mode = xdp_mode::automatic;
+    bool multi_buffer = false; // frames longer than one buffer can arrive
     mrc_rx_config config{};
 };
 
@@ -60,6 +61,7 @@ public:
     mapped_array<mrc_path> &paths() { return paths_; }
     mapped_array<mrc_signal> &signals() { return signals_; }
     mapped_array<mrc_qp> &qps() { return qps_; }
+    mapped_array<mrc_overlay> &overlay() { return overlay_use_; }
 
     void set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd);
     void set_peer(const mrc_ip &address, const mrc_peer &peer);
@@ -91,6 +93,7 @@ private:
     mapped_array<mrc_path> paths_;
     mapped_array<mrc_signal> signals_;
     mapped_array<mrc_qp> qps_;
+    mapped_array<mrc_overlay> overlay_use_;
 };
 
 } // namespace mrc::datapath

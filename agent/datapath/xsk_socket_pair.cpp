@@ -3,14 +3,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <utility>
 
 #include <poll.h>
 #include <sys/socket.h>
 
 #include "datapath/startup_error.h"
+#include "mrc/maps.h"
 
 namespace mrc::datapath
 {
+
+namespace
+{
+
+constexpr std::size_t longest_packet = 16384; // a jumbo frame, its metadata, and room to spare
+
+} // namespace
 
 int xsk_socket_pair::bind_once()
 {
@@ -18,8 +28,8 @@ int xsk_socket_pair::bind_once()
     config.rx_size = options_.ring_size;
     config.tx_size = options_.ring_size;
     config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
-    config.bind_flags =
-        XDP_USE_NEED_WAKEUP; // neither copy nor zero copy forced: the kernel takes the better one it has
+    // Neither copy nor zero copy is forced: the kernel takes the better one it has.
+    config.bind_flags = static_cast<__u16>(XDP_USE_NEED_WAKEUP | (options_.multi_buffer ? XDP_USE_SG : 0));
     return xsk_socket__create_shared(&handle_, options_.device.c_str(), options_.queue, memory_.handle(), &receive_,
                                      &transmit_, fill_, completion_, &config);
 }
@@ -28,6 +38,8 @@ xsk_socket_pair::xsk_socket_pair(umem &memory, const xsk_options &options, int b
     : memory_{memory}, options_{options}
 {
     using clock = std::chrono::steady_clock;
+    if (options_.multi_buffer)
+        assembly_.resize(longest_packet);
     if (!memory_.rings_taken_) {
         fill_ = &memory_.fill_;
         completion_ = &memory_.completion_;
@@ -40,7 +52,8 @@ xsk_socket_pair::xsk_socket_pair(umem &memory, const xsk_options &options, int b
     }
     if (result != 0)
         fail_startup("cannot bind an AF_XDP socket to queue " + std::to_string(options_.queue) + " of '" +
-                         options_.device + "'",
+                         options_.device + "'" +
+                         (options_.multi_buffer ? " for packets of several buffers (needs kernel 6.6)" : ""),
                      -result);
     memory_.rings_taken_ = true;
 
@@ -70,15 +83,32 @@ void xsk_socket_pair::refill()
         ::recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
 }
 
-bool xsk_socket_pair::transmit(frame &packet, std::uint32_t offset, std::uint32_t length)
+xsk_socket_pair::received xsk_socket_pair::join(const xdp_desc &part)
+{
+    constexpr std::size_t metadata = sizeof(mrc_rx_meta);
+    const std::byte *data = memory_.data(part.addr);
+    if (assembled_ == 0)
+        std::memcpy(assembly_.data(), data - metadata, metadata);
+    const bool fits = metadata + assembled_ + part.len <= assembly_.size();
+    if (fits)
+        std::memcpy(assembly_.data() + metadata + assembled_, data, part.len);
+    assembled_ =
+        fits ? assembled_ + part.len : static_cast<std::uint32_t>(assembly_.size()); // too long: nothing fits any more
+    if ((part.options & XDP_PKT_CONTD) != 0)
+        return {};
+    const std::uint32_t length = std::exchange(assembled_, 0);
+    return fits ? received{assembly_.data() + metadata, length} : received{};
+}
+
+bool xsk_socket_pair::transmit(frame packet, std::uint32_t length, bool more)
 {
     std::uint32_t index = 0;
     if (xsk_ring_prod__reserve(&transmit_, 1, &index) != 1)
         return false;
     xdp_desc *descriptor = xsk_ring_prod__tx_desc(&transmit_, index);
-    descriptor->addr = packet.release() + offset;
+    descriptor->addr = packet.release();
     descriptor->len = length;
-    descriptor->options = 0;
+    descriptor->options = more ? XDP_PKT_CONTD : 0;
     ++queued_;
     return true;
 }

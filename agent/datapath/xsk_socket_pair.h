@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "datapath/compat.h"
 #include "datapath/umem.h"
 
 namespace mrc::datapath
@@ -15,6 +17,7 @@ struct xsk_options {
     std::string device;
     std::uint32_t queue = 0;
     std::uint32_t ring_size = 2048; // descriptors per ring, a power of two
+    bool multi_buffer = false;      // packets may span several frames (kernel 6.6)
 };
 
 class xsk_socket_pair
@@ -40,7 +43,11 @@ public:
         const std::uint32_t count = xsk_ring_cons__peek(&receive_, limit, &index);
         for (std::uint32_t i = 0; i < count; ++i) {
             const xdp_desc *descriptor = xsk_ring_cons__rx_desc(&receive_, index + i);
-            on_frame(memory_.data(descriptor->addr), descriptor->len);
+            const bool whole = (descriptor->options & XDP_PKT_CONTD) == 0 && assembled_ == 0;
+            const received packet =
+                whole ? received{memory_.data(descriptor->addr), descriptor->len} : join(*descriptor);
+            if (packet.data != nullptr)
+                on_frame(packet.data, packet.length);
             memory_.give_back(descriptor->addr);
         }
         if (count != 0)
@@ -49,10 +56,10 @@ public:
         return count;
     }
 
-    // Transmit: `length` bytes at `offset` in the frame. False when the ring is full; the frame then stays with the
-    // caller.
-    bool transmit(frame &packet, std::uint32_t offset, std::uint32_t length);
-    [[nodiscard]] std::uint32_t transmit_room() { return xsk_prod_nb_free(&transmit_, 1); }
+    // Queues the first `length` bytes of the frame; `more` when the packet goes on in the next one. False when the ring
+    // is full (see has_room); the frame then goes back to the free list.
+    bool transmit(frame packet, std::uint32_t length, bool more = false);
+    [[nodiscard]] bool has_room(std::uint32_t frames) { return xsk_prod_nb_free(&transmit_, frames) >= frames; }
     // Submits what transmit() queued and wakes the kernel once.
     void flush();
     // Takes back frames the kernel has sent. Returns how many.
@@ -67,6 +74,12 @@ public:
     [[nodiscard]] drop_counters drops() const;
 
 private:
+    struct received {
+        std::byte *data = nullptr; // metadata stands in front
+        std::uint32_t length = 0;
+    };
+    // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
+    received join(const xdp_desc &part);
     void refill();
     int bind_once();
 
@@ -82,6 +95,8 @@ private:
     std::uint32_t queued_ = 0;
     std::uint32_t outstanding_ = 0;
     bool zero_copy_ = false;
+    std::vector<std::byte> assembly_; // metadata and the parts of one packet, with multi_buffer
+    std::uint32_t assembled_ = 0;     // bytes of packet in it
 };
 
 } // namespace mrc::datapath

@@ -21,17 +21,29 @@ namespace
 constexpr unsigned int common_prefix = 128;
 constexpr unsigned int outer_header = 40;
 
+struct named_verdict {
+    mrc_verdict verdict;
+    const char *name;
+};
+constexpr named_verdict agent_drops[] = {
+    {MRC_AGENT_DROP_NO_METADATA, "no_metadata"}, {MRC_AGENT_DROP_TRUNCATED, "truncated"},
+    {MRC_AGENT_DROP_BAD_LENGTH, "bad_length"},   {MRC_AGENT_DROP_BAD_ICRC, "bad_icrc"},
+    {MRC_AGENT_DROP_BAD_OPCODE, "bad_opcode"},   {MRC_AGENT_DROP_UNKNOWN_QP, "unknown_qp"},
+    {MRC_AGENT_DROP_WRONG_PEER, "wrong_peer"},   {MRC_AGENT_DROP_WRONG_STATE, "wrong_state"},
+};
+
 datapath::host_programs_options programs_for(const daemon_config &config, const fabric &rules,
-                                             const link_monitor &links)
+                                             const link_monitor &links, const port_plan &plan)
 {
-    return {
-        .pin_dir = config.daemon.pin_dir, .scratch_device = "mrcpush%d", .ports = attachments(config, rules, links)};
+    return {.pin_dir = config.daemon.pin_dir,
+            .scratch_device = "mrcpush%d",
+            .ports = attachments(config, rules, links, plan)};
 }
 
-std::uint32_t payload_within(const daemon_config &config, link_monitor &links)
+port_plan plan_for(const daemon_config &config, link_monitor &links)
 {
     require_ports(config, links);
-    return payload_for(config, smallest_mtu(links));
+    return plan_ports(config, links);
 }
 
 datapath::worker_options worker_options_for(const daemon_config &config, const fabric &rules)
@@ -52,13 +64,14 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 }
 
 daemon::daemon(const daemon_config &config)
-    : config_{config}, rules_{config_}, links_{config_.ports}, payload_bytes_{payload_within(config_, links_)},
-      programs_{programs_for(config_, rules_, links_)}, ports_{config_, rules_, programs_},
+    : config_{config}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
+      programs_{programs_for(config_, rules_, links_, plan_)}, ports_{config_, rules_, programs_, plan_},
       worker_{worker_options_for(config_, rules_),
               {.sockets = &ports_.sockets(),
                .engines = ports_.engines(),
                .paths = &programs_.paths(),
-               .qps = &programs_.qps()}},
+               .qps = &programs_.qps(),
+               .overlay = &programs_.overlay()}},
       peers_{config_, rules_, programs_, worker_, usable_}, signals_{context_, SIGTERM, SIGINT},
       links_readable_{context_, links_.fd()}, acceptor_{context_}
 {
@@ -90,7 +103,7 @@ session_resources daemon::shared()
             .worker = worker_,
             .ports = ports_,
             .peers = peers_,
-            .payload_bytes = payload_bytes_};
+            .payload_bytes = plan_.payload_bytes};
 }
 
 void daemon::log_ports(const std::vector<std::string> &modes) const
@@ -98,7 +111,20 @@ void daemon::log_ports(const std::vector<std::string> &modes) const
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
         spdlog::info("port {} (plane {}): XDP {}, {}", config_.ports[i].device, config_.ports[i].plane.value, modes[i],
                      ports_.describe(config_.ports[i]));
-    spdlog::info("payload {} bytes a packet, overlay {}", payload_bytes_, overlay_->name());
+    spdlog::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_->name());
+}
+
+void daemon::log_counters()
+{
+    worker_.call([this] {
+        const datapath::worker_counters &counters = worker_.counters();
+        spdlog::info("received {} packets, accepted {}", counters.received, counters.drops[MRC_AGENT_ACCEPTED]);
+        for (const auto &[verdict, name] : agent_drops)
+            if (counters.drops[verdict] != 0)
+                spdlog::info("dropped {}: {}", name, counters.drops[verdict]);
+    });
+    if (const std::uint64_t drops = ports_.socket_drops(); drops != 0)
+        spdlog::info("dropped for lack of room in AF_XDP rings: {}", drops);
 }
 
 // Ordinary sockets reach the fabric through this device: host_tx on its egress picks a path and redirects to the port.
@@ -150,6 +176,7 @@ void daemon::run()
     accept_next();
     watch_links();
     context_.run();
+    log_counters();
 }
 
 void daemon::accept_next()

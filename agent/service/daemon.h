@@ -43,6 +43,7 @@ private:
     void create_overlay();
     void listen();
     void log_ports(const std::vector<std::string> &modes) const;
+    void log_counters();
     void accept_next();
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
     void watch_links();
@@ -52,7 +53,7 @@ private:
     daemon_config config_;
     fabric rules_;
     link_monitor links_;
-    std::uint32_t payload_bytes_;
+    port_plan plan_;
     datapath::host_programs programs_;
     std::unique_ptr<datapath::tap_device> overlay_;
     host_ports ports_;

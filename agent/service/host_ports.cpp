@@ -18,6 +18,7 @@ constexpr std::uint32_t transmit_frames = 512; // per socket, beyond what its re
 constexpr std::uint32_t smallest_payload = 256;
 constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
 constexpr std::uint32_t payload_step = 64;
+constexpr std::uint32_t single_buffer_mtu = 3400; // a page less XDP headroom and skb_shared_info is 3,506 on x86-64
 constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
 
 // Receive queues of a device, from sysfs: rx-0, rx-1, …
@@ -45,8 +46,19 @@ datapath::xdp_mode mode_of(attach_mode mode)
 
 } // namespace
 
-std::uint32_t payload_for(const daemon_config &config, std::uint32_t mtu)
+namespace
 {
+
+std::uint32_t largest_mtu(const link_monitor &links)
+{
+    return std::ranges::max(links.ports(), {}, &port_status::mtu).mtu;
+}
+
+} // namespace
+
+port_plan plan_ports(const daemon_config &config, const link_monitor &links)
+{
+    const std::uint32_t mtu = smallest_mtu(links);
     const std::uint32_t room = mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
     if (config.transmit.payload && *config.transmit.payload > room)
         throw datapath::startup_error{"transmit.payload is " + std::to_string(*config.transmit.payload) +
@@ -56,7 +68,18 @@ std::uint32_t payload_for(const daemon_config &config, std::uint32_t mtu)
     if (room < smallest_payload)
         throw datapath::startup_error{"the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
                                       std::to_string(smallest_payload + packet_overhead) + " is needed"};
-    return config.transmit.payload.value_or(std::min(room, live_frame_payload));
+    port_plan plan{.payload_bytes = config.transmit.payload.value_or(std::min(room, live_frame_payload)),
+                   .multi_buffer = largest_mtu(links) > single_buffer_mtu,
+                   .engine = config.transmit.engine};
+    if (plan.payload_bytes > live_frame_payload) {
+        if (plan.engine == transmit_engine::xdp)
+            throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
+                                          ", but the engine \"xdp\" sends at most " +
+                                          std::to_string(live_frame_payload) +
+                                          " bytes a packet: use \"auto\" or \"af_xdp\""};
+        plan.engine = transmit_engine::af_xdp;
+    }
+    return plan;
 }
 
 void require_ports(const daemon_config &config, link_monitor &links)
@@ -71,21 +94,20 @@ void require_ports(const daemon_config &config, link_monitor &links)
 
 std::uint32_t smallest_mtu(const link_monitor &links)
 {
-    std::uint32_t mtu = UINT32_MAX;
-    for (const port_status &port : links.ports())
-        mtu = std::min<std::uint32_t>(mtu, port.mtu);
-    return mtu;
+    return std::ranges::min(links.ports(), {}, &port_status::mtu).mtu;
 }
 
 std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
-                                                   const link_monitor &links)
+                                                   const link_monitor &links, const port_plan &plan)
 {
     std::vector<datapath::port_attachment> all;
     for (std::size_t i = 0; i < config.ports.size(); ++i) {
         const port_options &port = config.ports[i];
         const port_status &status = links.ports()[i];
-        datapath::port_attachment entry{
-            .device = port.device, .ifindex = static_cast<int>(status.ifindex), .mode = mode_of(port.mode)};
+        datapath::port_attachment entry{.device = port.device,
+                                        .ifindex = static_cast<int>(status.ifindex),
+                                        .mode = mode_of(port.mode),
+                                        .multi_buffer = plan.multi_buffer};
         mrc_rx_config &receive = entry.config;
         receive.port = port.plane.value;
         receive.fabric = 1;
@@ -103,8 +125,10 @@ std::vector<datapath::port_attachment> attachments(const daemon_config &config, 
     return all;
 }
 
-host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs)
-    : config_{config}, rules_{rules}, programs_{programs}, first_socket_(MRC_MAX_PORTS), engines_(MRC_MAX_PORTS)
+host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
+                       const port_plan &plan)
+    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, first_socket_(MRC_MAX_PORTS),
+      engines_(MRC_MAX_PORTS)
 {
     bind_sockets();
     build_engines();
@@ -126,8 +150,10 @@ void host_ports::bind_sockets()
     for (const queue &entry : queues) {
         const std::uint32_t row = entry.port->plane.value;
         sockets_.push_back(std::make_unique<datapath::xsk_socket_pair>(
-            *memory_,
-            datapath::xsk_options{.device = entry.port->device, .queue = entry.number, .ring_size = ring_size}));
+            *memory_, datapath::xsk_options{.device = entry.port->device,
+                                            .queue = entry.number,
+                                            .ring_size = ring_size,
+                                            .multi_buffer = plan_.multi_buffer}));
         programs_.set_socket(row, entry.number, sockets_.back()->fd());
         if (entry.number == 0)
             first_socket_[row] = sockets_.back().get();
@@ -137,18 +163,18 @@ void host_ports::bind_sockets()
 void host_ports::build_engines()
 {
     using enum transmit_engine;
-    if (config_.transmit.engine != af_xdp)
+    if (plan_.engine != af_xdp)
         xdp_ = std::make_unique<datapath::xdp_transmit>(
             datapath::xdp_transmit_options{.program_fd = programs_.push_program_fd(),
                                            .slots_fd = programs_.map_fd("push_slots"),
                                            .ring_fd = programs_.map_fd("push_ring"),
                                            .burst = config_.transmit.burst});
-    af_xdp_ =
-        std::make_unique<datapath::af_xdp_transmit>(*memory_, first_socket_, programs_.paths(), programs_.ports());
+    af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(*memory_, first_socket_, programs_.paths(), programs_.ports(),
+                                                          plan_.payload_bytes + packet_overhead);
     for (const port_options &port : config_.ports) {
         const std::uint32_t row = port.plane.value;
-        const bool use_af_xdp = config_.transmit.engine == af_xdp ||
-                                (config_.transmit.engine == automatic && first_socket_[row]->zero_copy());
+        const bool use_af_xdp =
+            plan_.engine == af_xdp || (plan_.engine == automatic && first_socket_[row]->zero_copy());
         engines_[row] = use_af_xdp ? static_cast<datapath::transmit_engine *>(af_xdp_.get()) : xdp_.get();
     }
 }

@@ -19,16 +19,23 @@
 namespace mrc::service
 {
 
-// Payload of one packet: as configured, else the largest that fits the ports and one live frame (design: 3,072). Throws
-// startup_error when the MTU is too small for it.
-[[nodiscard]] std::uint32_t payload_for(const daemon_config &config, std::uint32_t smallest_mtu);
+// What follows from the ports' MTU and the configuration, before anything is loaded.
+struct port_plan {
+    std::uint32_t payload_bytes = 0; // of one packet
+    bool multi_buffer = false;       // frames may be longer than one XDP buffer
+    transmit_engine engine = transmit_engine::automatic;
+};
+
+// Payload as configured, else the largest that fits the ports and one live frame (3,072). Throws startup_error when the
+// MTU is too small for it, or the engine cannot send it.
+[[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
 
 // Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.
 void require_ports(const daemon_config &config, link_monitor &links);
 
 // What host_rx of each port is told.
 [[nodiscard]] std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
-                                                                 const link_monitor &links);
+                                                                 const link_monitor &links, const port_plan &plan);
 
 [[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
 
@@ -36,7 +43,8 @@ class host_ports
 {
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
-    host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs);
+    host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
+               const port_plan &plan);
 
     [[nodiscard]] std::vector<std::unique_ptr<datapath::xsk_socket_pair>> &sockets() { return sockets_; }
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
@@ -55,6 +63,7 @@ private:
     const daemon_config &config_;
     const fabric &rules_;
     datapath::host_programs &programs_;
+    port_plan plan_;
     std::unique_ptr<datapath::umem> memory_;
     std::vector<std::unique_ptr<datapath::xsk_socket_pair>> sockets_;
     std::vector<datapath::xsk_socket_pair *> first_socket_; // by port row

@@ -44,6 +44,7 @@ std::expected<protocol::path_group *, std::string> peer_directory::group_for(std
                                         std::min(config_.transport.active_paths_per_plane, rows->uplinks),
                                     .min_active = config_.transport.min_active,
                                     .probes = {},
+                                    .heartbeats = {},
                                     .seed = random_seed()},
         local_);
     const std::vector<mrc_path> paths = rules_.paths_of(*rows);

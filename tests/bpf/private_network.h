@@ -79,7 +79,7 @@ public:
     }
 
     // A veth takes redirected frames only when its peer runs a native XDP program: one that does the same to all.
-    void attach_action(xdp_action action, const std::string &device)
+    void attach_action(xdp_action action, const std::string &device, bool multi_buffer = false)
     {
         const bpf_insn program[] = {
             {.code = BPF_ALU64 | BPF_MOV | BPF_K,
@@ -89,7 +89,9 @@ public:
              .imm = static_cast<int>(action)},
             {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0},
         };
-        attach_xdp(keep(bpf_prog_load(BPF_PROG_TYPE_XDP, "action", "GPL", program, std::size(program), nullptr),
+        LIBBPF_OPTS(bpf_prog_load_opts, options);
+        options.prog_flags = multi_buffer ? BPF_F_XDP_HAS_FRAGS : 0;
+        attach_xdp(keep(bpf_prog_load(BPF_PROG_TYPE_XDP, "action", "GPL", program, std::size(program), &options),
                         "constant XDP program"),
                    device);
     }

@@ -36,14 +36,15 @@ mrc_ip address_ending_in(std::uint8_t last)
 class one_port
 {
 public:
-    one_port()
+    explicit one_port(int mtu = 3400, bool multi_buffer = false)
     {
-        private_network::veth("port0", "leaf0", 3400);
-        network.attach_action(XDP_PASS, "leaf0");
+        private_network::veth("port0", "leaf0", mtu);
+        network.attach_action(XDP_PASS, "leaf0", multi_buffer);
         datapath::port_attachment port{.device = "port0",
                                        .ifindex = static_cast<int>(private_network::ifindex("port0"))};
         port.config.port = plane;
         port.config.fabric = 1;
+        port.multi_buffer = multi_buffer;
         programs = std::make_unique<datapath::host_programs>(
             datapath::host_programs_options{.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid()),
                                             .scratch_device = "scratch%d",
@@ -52,13 +53,14 @@ public:
 
         memory = std::make_unique<datapath::umem>(4 * ring_size, ring_size);
         socket = std::make_unique<datapath::xsk_socket_pair>(
-            *memory, datapath::xsk_options{.device = "port0", .queue = 0, .ring_size = ring_size});
+            *memory,
+            datapath::xsk_options{.device = "port0", .queue = 0, .ring_size = ring_size, .multi_buffer = multi_buffer});
         programs->set_socket(plane, 0, socket->fd());
         programs->attach_ports();
 
         mrc_port &row = programs->ports()[plane];
         row.ifindex = static_cast<__u32>(port.ifindex);
-        row.mtu = 3400;
+        row.mtu = static_cast<__u16>(mtu);
         std::fill(std::begin(row.mac), std::end(row.mac), __u8{0x02});
         std::fill(std::begin(row.gateway_mac), std::end(row.gateway_mac), __u8{0x06});
         row.outer_source = address_ending_in(1);
@@ -77,16 +79,14 @@ public:
     std::unique_ptr<datapath::xsk_socket_pair> socket;
 };
 
-class transmit_engines : public testing::TestWithParam<const char *>
+class engine_test : public testing::Test
 {
 protected:
-    void SetUp() override
+    void use(const std::string &name, int mtu = 3400, std::uint32_t longest_packet = 3364 - MRC_OUTER_BYTES)
     {
-        if (::geteuid() != 0)
-            GTEST_SKIP() << "needs root to load BPF programs";
-        port = std::make_unique<one_port>();
+        port = std::make_unique<one_port>(mtu, longest_packet > datapath::umem::frame_bytes - MRC_OUTER_BYTES);
         far_end = std::make_unique<capture>("leaf0");
-        if (std::string{GetParam()} == "xdp") {
+        if (name == "xdp") {
             engine = std::make_unique<datapath::xdp_transmit>(
                 datapath::xdp_transmit_options{.program_fd = port->programs->push_program_fd(),
                                                .slots_fd = port->programs->map_fd("push_slots"),
@@ -95,7 +95,7 @@ protected:
             std::vector<datapath::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
             sockets[plane] = port->socket.get();
             engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
-                                                                 port->programs->ports());
+                                                                 port->programs->ports(), longest_packet);
         }
     }
 
@@ -131,6 +131,17 @@ protected:
     std::unique_ptr<one_port> port;
     std::unique_ptr<capture> far_end;
     std::unique_ptr<datapath::transmit_engine> engine;
+};
+
+class transmit_engines : public engine_test, public testing::WithParamInterface<const char *>
+{
+protected:
+    void SetUp() override
+    {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root to load BPF programs";
+        use(GetParam());
+    }
 };
 
 TEST_P(transmit_engines, packets_arrive_byte_by_byte)
@@ -195,6 +206,26 @@ TEST_P(transmit_engines, frames_are_given_back)
 
 INSTANTIATE_TEST_SUITE_P(engines, transmit_engines, testing::Values("xdp", "af_xdp"),
                          [](const auto &engine) { return std::string{engine.param}; });
+
+TEST_F(engine_test, packets_longer_than_a_frame_leave_in_several_buffers)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "needs root to load BPF programs";
+    use("af_xdp", 9000, 8400);
+    std::uint32_t number = 0;
+    for (const std::uint16_t bytes :
+         std::initializer_list<std::uint16_t>{100, 4041, 4042, 4043, 4096, 4188, 4228, 8137, 8138, 8139, 8400}) {
+        const frame expected = commit(bytes, ++number);
+        engine->flush();
+        EXPECT_EQ(far_end->next(), expected) << bytes << " bytes";
+    }
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        const frame expected = commit(4188, ++number);
+        engine->flush();
+        ASSERT_EQ(far_end->next(), expected) << "packet " << i;
+    }
+    EXPECT_EQ(engine->counters().sent, number);
+}
 
 TEST(host_programs, leave_nothing_pinned_or_attached)
 {
