@@ -30,7 +30,7 @@
 
 const volatile __be32 own_block = 0;
 const volatile __u16 own_usid = 0;
-const volatile bool forward_in_kernel = false;
+const volatile __u8 forward_in_kernel = 0; /* a byte: bpftool writes bool into C++ skeletons as _Bool */
 
 /* What the steps learn about a packet. Pointers are of the packet as it stands; trimming derives them again. */
 struct sw_hop {

@@ -52,8 +52,8 @@ std::optional<mac_address> parse_mac(const std::string &text)
     mac_address mac{};
     int used = 0;
 
-    if (std::sscanf(text.c_str(), "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
-                    &mac[5], &used) != 6 ||
+    if (std::sscanf(text.c_str(), "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", mac.data(), &mac[1], &mac[2], &mac[3],
+                    &mac[4], &mac[5], &used) != 6 ||
         static_cast<std::size_t>(used) != text.size() || (mac[0] & 1) != 0)
         return std::nullopt;
     return mac;
@@ -199,6 +199,7 @@ std::size_t read_route_port(table_reader &reader, const switch_config &config)
 {
     std::vector<std::string> devices;
 
+    devices.reserve(config.ports.size());
     for (const port_config &port : config.ports)
         devices.push_back(port.device);
     const std::string allowed = fmt::format("a [[port]]'s device: {}", fmt::join(devices, ", "));

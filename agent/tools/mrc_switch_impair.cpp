@@ -21,7 +21,7 @@ namespace
 
 constexpr double default_rtt_ns = 100e3; // a round trip of the lab under load
 constexpr double longest_rtt_ns = 100e6; // five of them must drain within the second that the program looks back
-constexpr double slowest_rate = 1e6;
+constexpr double slowest_rate = 10e3;
 constexpr double fastest_rate = 1e12;
 // Two frames fit under the marking threshold of the smallest queue, else a lone packet would be marked.
 constexpr double smallest_bdp_bytes = 32768;
@@ -66,8 +66,9 @@ __u32 bytes_of(double bytes)
 
 double rtt_of(const std::optional<std::string> &text)
 {
-    const auto rtt_ns = text ? parse_duration_ns(*text) : default_rtt_ns;
-
+    if (!text)
+        return default_rtt_ns;
+    const auto rtt_ns = parse_duration_ns(*text);
     if (!rtt_ns || *rtt_ns <= 0 || *rtt_ns > longest_rtt_ns)
         refuse("--rtt", *text, "a time up to 100ms, such as 100us");
     return *rtt_ns;
@@ -92,7 +93,7 @@ void set_rate(mrc_sw_impair &row, bool host_facing, const impair_request &reques
         return remove_queue(row);
     const auto rate = parse_rate(*request.rate);
     if (!rate || *rate < slowest_rate || *rate > fastest_rate)
-        refuse("--rate", *request.rate, "1Mbit to 1000Gbit, or off");
+        refuse("--rate", *request.rate, "10kbit to 1000Gbit, or off");
     const double bytes_per_ns = *rate / 8e9;
     const double bdp = std::max(bytes_per_ns * rtt_of(request.rtt), smallest_bdp_bytes);
 

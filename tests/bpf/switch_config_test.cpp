@@ -241,7 +241,7 @@ TEST(switch_impair_test, a_refusal_names_the_option_and_what_is_allowed)
     EXPECT_NE(refusal(trim).find("give --rate too"), std::string::npos);
     EXPECT_NE(refusal(rtt).find("together with --rate"), std::string::npos);
     EXPECT_NE(refusal(crossed).find("MIN not above MAX"), std::string::npos);
-    EXPECT_NE(refusal(with_rate("10")).find("1Mbit to 1000Gbit"), std::string::npos);
+    EXPECT_NE(refusal(with_rate("10")).find("10kbit to 1000Gbit"), std::string::npos);
 }
 
 TEST(switch_impair_test, kernel_forwarding_refuses_what_needs_an_egress_program)

@@ -104,7 +104,7 @@ protected:
         const auto block = ip6("fcbb:bb00::");
         std::memcpy(&program_->rodata->own_block, block.data(), sizeof(program_->rodata->own_block));
         program_->rodata->own_usid = 0x2000;
-        program_->rodata->forward_in_kernel = forward_in_kernel;
+        program_->rodata->forward_in_kernel = forward_in_kernel ? 1 : 0;
         ASSERT_EQ(switch_bpf__load(program_), 0);
         add_port(host_port, host_port_mac, MRC_SW_PORT_PRESENT | MRC_SW_PORT_HOST_FACING);
         add_port(spine_port, spine_port_mac, MRC_SW_PORT_PRESENT);

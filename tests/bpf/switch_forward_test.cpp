@@ -7,6 +7,7 @@
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,9 +16,9 @@
 #include <mrc/maps.h>
 
 #include "packet_builder.h"
+#include "private_network.h"
 #include "prog_run.h"
 #include "switch_process.h"
-#include "xdp_network.h"
 
 namespace mrc::test
 {
@@ -50,12 +51,12 @@ protected:
     {
         if (!may_load_bpf())
             GTEST_SKIP() << "needs root: namespaces and BPF programs";
-        network_ = std::make_unique<xdp_network>();
+        network_ = std::make_unique<private_network>();
         for (const char *number : {"0", "1"}) {
-            xdp_network::veth("d" + std::string(number), "p" + std::string(number), mtu);
+            private_network::veth("d" + std::string(number), "p" + std::string(number), mtu);
             network_->attach_action(XDP_PASS, "p" + std::string(number));
         }
-        xdp_network::ip("link set d1 address 02:00:00:00:01:01");
+        private_network::ip("link set d1 address 02:00:00:00:01:01");
         write_config(GetParam());
     }
     void TearDown() override
@@ -88,13 +89,26 @@ protected:
         ASSERT_EQ(result.status, 0) << result.output;
     }
 
+    // Looks at the verdicts until one has reached `count`; each look is a process, so no time is spent spinning.
+    [[nodiscard]] bool wait_for_verdict(const std::string &verdict, int count) const
+    {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        const std::string wanted = '"' + verdict + "\":" + std::to_string(count) + ',';
+
+        while (std::chrono::steady_clock::now() < deadline) {
+            if (run_command(switch_binary + " show --json --pin " + pin_).output.find(wanted) != std::string::npos)
+                return true;
+        }
+        return false;
+    }
+
     static void send(const std::string &device, const frame &bytes)
     {
         const int socket = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
         sockaddr_ll address{};
 
         address.sll_family = AF_PACKET;
-        address.sll_ifindex = static_cast<int>(xdp_network::ifindex(device));
+        address.sll_ifindex = static_cast<int>(private_network::ifindex(device));
         const ssize_t sent = sendto(socket, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr *>(&address),
                                     sizeof(address));
         close(socket);
@@ -114,7 +128,7 @@ protected:
     std::string directory_ = "/sys/fs/bpf/mrc/switch-test-" + std::to_string(getpid());
     std::string pin_ = directory_ + "/leaf";
     std::string config_ = "/tmp/switch-test-" + std::to_string(getpid()) + ".toml";
-    std::unique_ptr<xdp_network> network_;
+    std::unique_ptr<private_network> network_;
     std::unique_ptr<switch_process> switch_;
 };
 
@@ -148,6 +162,7 @@ TEST_P(switch_forward_test, a_blackhole_swallows_until_it_is_cleared)
     const capture spine{"p1"};
     impair("--port d1 --blackhole on");
     send("p0", to_spine(300));
+    ASSERT_TRUE(wait_for_verdict("impair_blackhole", 1));
     impair("--port d1 --clear");
     send("p0", to_spine(400));
     EXPECT_TRUE(same_bytes(at_spine(400), spine.next()));
@@ -156,10 +171,10 @@ TEST_P(switch_forward_test, a_blackhole_swallows_until_it_is_cleared)
 
 TEST_P(switch_forward_test, an_overfull_queue_trims_to_the_headers)
 {
-    constexpr int packets = 20; // 68 KB into a queue whose BDP is 32 KB and whose rate drains 125 bytes a ms
+    constexpr int packets = 20; // 68 KB into a queue whose BDP is 32 KB and that drains 1,250 bytes a second
     start();
     const capture spine{"p1"};
-    impair("--port d1 --rate 1Mbit --trim on --ecn-threshold off");
+    impair("--port d1 --rate 10kbit --trim on --ecn-threshold off");
     for (int i = 0; i < packets; i++)
         send("p0", to_spine(3414));
     frame last;
@@ -231,7 +246,7 @@ TEST_P(switch_forward_test, a_port_that_is_taken_is_named_and_nothing_stays)
 
 TEST_P(switch_forward_test, a_missing_port_is_named_and_nothing_stays)
 {
-    xdp_network::ip("link delete d1");
+    private_network::ip("link delete d1");
     const auto refused = run_command(switch_binary + " run --config " + config_);
     EXPECT_NE(refused.status, 0);
     EXPECT_NE(refused.output.find("port d1: no such device"), std::string::npos) << refused.output;
