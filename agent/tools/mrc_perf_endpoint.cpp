@@ -77,6 +77,20 @@ void add(service::qp_report &sum, const service::qp_report &one)
     sum.paths_denied = one.paths_denied;
 }
 
+void subtract(traffic &from, const traffic &first)
+{
+    using service::status_report;
+    for (std::size_t plane = 0; plane < std::size(first.sum.plane_tx_packets); ++plane) {
+        from.sum.plane_tx_packets[plane] -= first.sum.plane_tx_packets[plane];
+        from.sum.plane_rx_packets[plane] -= first.sum.plane_rx_packets[plane];
+    }
+    static constexpr std::uint64_t status_report::*counters[] = {
+        &status_report::received,      &status_report::dropped,          &status_report::bad_icrc,
+        &status_report::transmit_sent, &status_report::transmit_refused, &status_report::socket_dropped};
+    for (const auto counter : counters)
+        from.host.*counter -= first.host.*counter;
+}
+
 } // namespace
 
 std::string completion_word(std::uint32_t status)
@@ -186,15 +200,12 @@ void endpoint::check_daemon() const
 
 traffic endpoint::query()
 {
-    traffic result{.sum = {}, .planes = host().planes};
+    traffic result{.sum = {}, .host = or_throw(session_.status(), "query"), .planes = host().planes};
     for (const auto &qp : qps_)
         add(result.sum, or_throw(session_.query(qp), "query"));
     if (!first_)
-        first_ = result.sum;
-    for (std::size_t plane = 0; plane < std::size(first_->plane_tx_packets); ++plane) {
-        result.sum.plane_tx_packets[plane] -= first_->plane_tx_packets[plane];
-        result.sum.plane_rx_packets[plane] -= first_->plane_rx_packets[plane];
-    }
+        first_ = result;
+    subtract(result, *first_);
     return result;
 }
 

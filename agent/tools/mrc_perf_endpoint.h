@@ -19,6 +19,7 @@ namespace mrc::perf
 // are those since the run began, of all that this host exchanges with the peer's leaf.
 struct traffic {
     service::qp_report sum{};
+    service::status_report host{}; // of the whole daemon, since the run began
     std::uint32_t planes = 0;
 };
 
@@ -59,7 +60,7 @@ private:
     service::registered_memory receive_memory_;
     std::vector<service::session_qp> qps_;
     side peer_;
-    std::optional<service::qp_report> first_; // when the run began
+    std::optional<traffic> first_; // when the run began
 };
 
 // "retry_exceeded" and so on, as verbs programmers know them.

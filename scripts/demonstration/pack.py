@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import os
 import pathlib
+import stat
 import subprocess
 import sysconfig
 import tempfile
@@ -15,8 +16,8 @@ SOURCES = ("/usr/bin", f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}", "/us
 
 
 def choose_files(wanted_bytes):
-    """Regular files until there are enough bytes."""
-    chosen, total = {}, 0  # a dict keeps the order, and a path of two sources once
+    """Regular files until there are enough bytes; one of several names of a file, which tar would store once."""
+    chosen, total = {}, 0
     for source in SOURCES:
         for directory, _, names in os.walk(source):
             for name in sorted(names):
@@ -25,12 +26,13 @@ def choose_files(wanted_bytes):
                     status = os.lstat(path)
                 except OSError:
                     continue
-                if not os.path.isfile(path) or os.path.islink(path) or path in chosen:
+                identity = (status.st_dev, status.st_ino)
+                if not stat.S_ISREG(status.st_mode) or identity in chosen:
                     continue
-                chosen[path] = None
+                chosen[identity] = path
                 total += status.st_size
                 if total >= wanted_bytes:
-                    return chosen
+                    return list(chosen.values())
     raise demo_failure(f"{', '.join(SOURCES)} hold {total} bytes only; ask for less with --size")
 
 

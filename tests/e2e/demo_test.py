@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/demo --json says what a measurement needs, exits 0 only when every byte matched, and leaves nothing behind,
+also when it is interrupted."""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+
+from lab_support import DEADLINE_S, ROOT, check, left_behind, need_binaries, need_root
+from transfer_support import wait_until
+
+DEMO = os.path.join(ROOT, "scripts/demo")
+LIMIT_S = 60
+FIELDS = ("goodput_gbps", "msg_rate_mps", "max_stall_us", "retransmits", "bytes", "verified", "cut_at_ms", "planes",
+          "stalls_us", "plane_tx_packets", "plane_rx_packets", "sha256_sent", "sha256_received", "paths_good")
+
+
+def start():
+    return subprocess.Popen([DEMO, "--no-build", "--json", "--size", "400"], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def prefix_of(process):
+    return f"demo{process.pid}"  # bash replaces itself by Python
+
+
+def left(process):
+    return left_behind(prefix_of(process)) + glob.glob("/var/tmp/mrc-demo-*")
+
+
+def test_whole():
+    process = start()
+    out, progress = process.communicate(timeout=LIMIT_S)
+    check(process.returncode == 0, "it succeeds" + (f":\n{progress}" if process.returncode else ""))
+    result = json.loads(out)
+    missing = [field for field in FIELDS if field not in result]
+    check(not missing, f"the JSON object has all fields{missing or ''}")
+    check(result["verified"] is True and result["bytes"] >= 400 * 10**6, f"{result['bytes']} bytes are right")
+    check(0 < result["cut_at_ms"] < result["duration_ms"], f"the plane died at {result['cut_at_ms']:.0f} ms "
+          f"of {result['duration_ms']:.0f}")
+    cut = result["cut_plane"]
+    others = [packets for plane, packets in enumerate(result["plane_rx_packets"]) if plane != cut]
+    check(result["plane_rx_packets"][cut] < min(others), f"which shows: {result['plane_rx_packets']}")
+    print(f"   {result['goodput_gbps']:.2f} Gbit/s, longest stalls {result['stalls_us']} us")
+    check(left(process) == [], "and nothing is left behind")
+
+
+def test_interrupted():
+    process = start()
+    reached = wait_until(lambda: os.path.isdir(f"/run/mrc/{prefix_of(process)}-h1"), DEADLINE_S)
+    check(reached, "a second demo has its hosts")
+    process.send_signal(signal.SIGINT)
+    out, progress = process.communicate(timeout=LIMIT_S)
+    check(process.returncode == 130 and out == "", f"SIGINT ends it with 130: {progress.splitlines()[-1:]}")
+    check(left(process) == [], "and nothing is left behind")
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    test_whole()
+    test_interrupted()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mrc-perf between two hosts of a lab: server, client, its progress, and the reports of both."""
+
+import contextlib
+import json
+import os
+import pathlib
+import selectors
+import subprocess
+import sys
+import time
+
+from lab_support import LAB, ROOT, binary
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from lab.wait_until import wait_until  # noqa: E402, F401
+
+DEADLINE_S = 60
+INTERVAL_MS = 50
+
+
+class lines_of:
+    """Lines of a process's stream as they come, each within a deadline."""
+
+    def __init__(self, stream):
+        os.set_blocking(stream.fileno(), False)
+        self.stream, self.buffer = stream, b""
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(stream, selectors.EVENT_READ)
+
+    def next(self, deadline):
+        """The next line, or None at the end."""
+        while b"\n" not in self.buffer:
+            if not self.selector.select(max(0, deadline - time.monotonic())):
+                sys.exit("FAIL: no line within the deadline")
+            chunk = os.read(self.stream.fileno(), 65536)
+            if not chunk:
+                return None
+            self.buffer += chunk
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode()
+
+
+def start_perf(fabric, host, *arguments):
+    """mrc-perf in a host; `exec` replaces itself, so the process is mrc-perf."""
+    return subprocess.Popen([LAB, "exec", "--prefix", fabric.prefix, host, "--", binary("mrc-perf"), *arguments],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@contextlib.contextmanager
+def server(fabric, *arguments):
+    """A server on h1 and the reader of its standard output, once it listens."""
+    process = start_perf(fabric, "h1", "--json", *arguments)
+    try:
+        said = lines_of(process.stdout)
+        first = said.next(time.monotonic() + DEADLINE_S)
+        if first is None or not first.startswith("LISTENING "):
+            sys.exit(f"FAIL: the server did not start: {process.stderr.read().decode()}")
+        yield process, said
+    finally:
+        process.kill()
+        process.wait()
+
+
+class result:
+    """What a client said: its report, its other lines on standard error, its exit status, how long it took."""
+
+    def __init__(self, report, complaints, status, seconds):
+        self.report, self.complaints, self.status, self.seconds = report, complaints, status, seconds
+
+
+def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S):
+    """A client on h0 to its end. on_sample(sample, process) sees the progress as it comes."""
+    started = time.monotonic()
+    deadline = started + limit_s
+    address = next(host["mrc_address"] for host in fabric.status()["hosts"] if host["name"] == "h1")
+    process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments)
+    try:
+        progress, complaints = lines_of(process.stderr), []
+        while (line := progress.next(deadline)) is not None:
+            if not line.startswith("{"):
+                complaints.append(line)
+            elif on_sample and (event := json.loads(line))["event"] == "interval":
+                on_sample(event, process)
+        said = lines_of(process.stdout).next(deadline)
+        process.wait(max(1, deadline - time.monotonic()))
+    finally:
+        process.kill()
+        process.wait()
+    return result(json.loads(said) if said else None, complaints, process.returncode, time.monotonic() - started)
+
+
+def transfer(fabric, *arguments, on_sample=None, output=None):
+    """One client against one server; returns the client's result and the server's report and exit status."""
+    with server(fabric, "--once", *(("--output", output) if output else ())) as (process, said):
+        client = run_client(fabric, *arguments, on_sample=on_sample)
+        line = said.next(time.monotonic() + DEADLINE_S)
+        return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
+
+
+def random_file(directory, megabytes):
+    path = pathlib.Path(directory) / "bytes"
+    path.write_bytes(os.urandom(megabytes << 20))
+    return path

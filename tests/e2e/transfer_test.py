@@ -1,0 +1,214 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers across the fabric, one case of the table a run: each by its engine and switches, under faults, and when
+the far end dies. Every case ends with nothing left behind."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+from lab_support import check, lab, left_behind, need_binaries, need_root
+from transfer_support import random_file, run_client, server, transfer, wait_until
+
+PLANES, SPINES = 4, 2
+FILE_MB = 64
+DARK_S = 2
+DEAD_PEER_LIMIT_S = 10
+HEADERS = 132  # of a packet beside its payload, outer header included
+
+
+def say(client):
+    report = client.report or {}
+    print(f"   {report.get('status')}: {report.get('goodput_gbps', 0):.2f} Gbit/s, "
+          f"longest stall {report.get('max_stall_us', 0):.0f} us, {report.get('retransmits')} sent again, "
+          f"{'; '.join(client.complaints)}")
+
+
+def check_file(fabric, megabytes=FILE_MB):
+    """A file arrives byte by byte; returns the client's report."""
+    with tempfile.TemporaryDirectory() as directory:
+        path, output = random_file(directory, megabytes), pathlib.Path(directory) / "arrived"
+        client, report, status = transfer(fabric, "--file", str(path), output=str(output))
+        say(client)
+        check(client.status == 0 and status == 0, f"both ends succeed {client.complaints}")
+        check(output.read_bytes() == path.read_bytes(), f"{megabytes} MiB arrived as they were")
+        check(client.report["verified"] is True and report["verified"] is True, "and both ends know it")
+        check(client.report["sha256_sent"] == client.report["sha256_received"] == report["sha256_received"] != "",
+              "by the same SHA-256")
+    return client.report
+
+
+def check_all_planes(report):
+    for key in ("plane_tx_packets", "plane_rx_packets"):
+        least, most = min(report[key]), max(report[key])
+        check(len(report[key]) == PLANES and least > 0.8 * most, f"{key} are spread evenly: {report[key]}")
+
+
+def plain(fabric):
+    report = check_file(fabric)
+    check(report["payload_bytes"] == 3072, "payload is 3072 bytes on links of 3400")
+    check_all_planes(report)
+
+
+def small_mtu(fabric):
+    payload = check_file(fabric)["payload_bytes"]
+    check(payload == (1500 - HEADERS) // 64 * 64, f"payload is {payload} bytes on links of 1500")
+
+
+def impaired(fabric):
+    report = check_file(fabric)
+    check(report["retransmits"] > 0, f"{report['retransmits']} packets were sent again")
+    check(report["receiver"]["rx_duplicates"] > 0, f"{report['receiver']['rx_duplicates']} duplicates were put aside")
+    check(report["receiver"]["bad_icrc"] > 0, f"{report['receiver']['bad_icrc']} corrupt packets were caught")
+
+
+def one_plane(fabric):
+    for plane in range(PLANES - 1):
+        fabric.run("plane", str(plane), "down")
+    report = check_file(fabric)
+    arrived = report["plane_rx_packets"]
+    check(arrived[PLANES - 1] > 0 and not any(arrived[:-1]), f"everything came by the last plane: {arrived}")
+
+
+def darkness(fabric):
+    """All planes are dark for two seconds in the middle of a run of verified WRITEs."""
+    seen = {"bytes": 0, "dark": False}
+
+    def cut(sample, _process):
+        seen["bytes"] = sample["bytes"]
+        if sample["bytes"] == 0 or seen["dark"]:
+            return
+        for plane in range(PLANES):
+            fabric.run("plane", str(plane), "down")
+        seen["dark"] = True
+        started = time.monotonic()
+        wait_until(lambda: time.monotonic() - started >= DARK_S, 2 * DARK_S)
+        for plane in range(PLANES):
+            fabric.run("plane", str(plane), "up")
+
+    client, report, status = transfer(fabric, "-D", "6", "--verify", on_sample=cut)
+    say(client)
+    check(client.status == 0 and status == 0, f"both ends succeed {client.complaints}")
+    check(client.report["verified"] is True, "every byte is right")
+    check(client.report["max_stall_us"] >= DARK_S * 1e6, f"it was dark for {client.report['max_stall_us'] / 1e6:.2f} s")
+    after = [sample for sample in client.report["intervals"] if sample["t_ms"] > client.report["max_stall_us"] / 1e3]
+    check(report["bytes"] > 0 and after and after[-1]["bytes"] > after[0]["bytes"], "and it went on afterwards")
+
+
+def dead_peer(fabric):
+    """The far end dies without a word: mrcd is killed, and the server stopped so that it cannot tell by TCP. The sender
+    gives up when its retries are used up; the server, once it runs again, says why it ends."""
+    hosts = {host["name"]: host for host in fabric.status()["hosts"]}
+    killed_at = []
+
+    def kill(sample, _process):
+        if sample["bytes"] > 0 and not killed_at:
+            process.send_signal(signal.SIGSTOP)
+            os.kill(hosts["h1"]["pid"], signal.SIGKILL)
+            killed_at.append(time.monotonic())
+
+    with server(fabric, "--once") as (process, _):
+        client = run_client(fabric, "-D", "60", on_sample=kill)
+        seconds = time.monotonic() - killed_at[0] if killed_at else 0
+        say(client)
+        check(killed_at and client.status == 1, f"the sender fails {client.complaints}")
+        check(seconds < DEAD_PEER_LIMIT_S, f"after {seconds:.1f} s of {DEAD_PEER_LIMIT_S}")
+        check(client.report["status"] == "retry_exceeded", f"and says {client.report['status']}")
+        check(len(client.complaints) == 1, "in one line")
+        process.send_signal(signal.SIGCONT)
+        check(process.wait(DEAD_PEER_LIMIT_S) == 1, "the server fails, too")
+        check("mrcd of this host is gone" in process.stderr.read().decode(), "and names its daemon")
+
+
+def once(action):
+    """What to do at the first sample with bytes."""
+    done = []
+
+    def on_sample(sample, process):
+        if sample["bytes"] > 0 and not done:
+            done.append(action(process))
+    return on_sample
+
+
+def interrupted_client(fabric):
+    client, report, status = transfer(fabric, "-D", "60",
+                                      on_sample=once(lambda process: process.send_signal(signal.SIGINT)))
+    say(client)
+    check(client.status == 130 and status == 130, "SIGINT at the client ends both")
+    check(client.report["status"] == report["status"] == "interrupted" and client.report["bytes"] == report["bytes"],
+          "and both report the same bytes")
+
+
+def client_after_client(fabric):
+    """A server outlives clients that are killed, and speaks with the next."""
+    with server(fabric) as (process, said):
+        killed = run_client(fabric, "-D", "60", on_sample=once(lambda client: client.kill()))
+        check(killed.report is None, "a client is killed")
+        report = json.loads(said.next(time.monotonic() + DEAD_PEER_LIMIT_S))
+        check(report["status"] == "far_end", "the server reports that it is gone")
+        client = run_client(fabric, "-n", "100", "-s", "256K", "-q", "4", "--verify", "--bidir")
+        check(client.status == 0 and client.report["verified"] is True, "the next client is served, both ways at once")
+        client = run_client(fabric, "-n", "20000", "-s", "64", "--verify")
+        check(client.status == 0 and client.report["verified"] is True, "many small messages arrive whole")
+        client = run_client(fabric, "--lat", "-n", "1000")
+        check(client.status == 0 and 0 < client.report["lat_us"]["p50"] <= client.report["lat_us"]["max"],
+              f"latency is measured: {client.report['lat_us']}")
+        process.send_signal(signal.SIGTERM)
+        check(process.wait(DEAD_PEER_LIMIT_S) == 0, "SIGTERM ends an idle server")
+
+
+def refusals(fabric):
+    client = run_client(fabric, "-n", "1")
+    check(client.status == 1 and "cannot reach a mrc-perf server" in client.complaints[0],
+          f"without a server: {client.complaints}")
+    with server(fabric, "--output", "/nonexistent/file"), tempfile.TemporaryDirectory() as directory:
+        client = run_client(fabric, "--file", str(random_file(directory, 1)))
+        check(client.status == 1 and "cannot write '/nonexistent/file.part'" in client.complaints[0],
+              f"the far end's trouble is told: {client.complaints}")
+
+
+def tool(fabric):
+    interrupted_client(fabric)
+    client_after_client(fabric)
+    refusals(fabric)
+
+
+# name: (the case, options of `up`)
+CASES = {
+    "xdp": (plain, ("--engine", "xdp")),
+    "af_xdp": (plain, ("--engine", "af_xdp")),
+    "kernel_switch": (plain, ("--switch", "kernel")),
+    "mtu_1500": (small_mtu, ("--mtu", "1500")),
+    "impaired": (impaired, ("--topology", "IMPAIRED")),
+    "one_plane": (one_plane, ()),
+    "darkness": (darkness, ()),
+    "dead_peer": (dead_peer, ()),
+    "tool": (tool, ()),
+}
+
+# Every path crosses one of these links once in each direction.
+IMPAIRED = "".join(f'[[impair]]\na = "p{plane}t0-0"\nb = "p{plane}t1-{spine}"\nloss = "1%"\ncorrupt = "0.1%"\n'
+                   f'duplicate = "1%"\n' for plane in range(PLANES) for spine in range(SPINES))
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in CASES:
+        sys.exit(f"usage: transfer_test.py CASE; cases: {', '.join(CASES)}")
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    case, options = CASES[sys.argv[1]]
+    with tempfile.TemporaryDirectory() as directory:
+        topology = pathlib.Path(directory) / "topology.toml"
+        topology.write_text(IMPAIRED, encoding="utf-8")
+        options = [str(topology) if option == "IMPAIRED" else option for option in options]
+        with lab("transfer", *options) as fabric:
+            case(fabric)
+    check(left_behind(fabric.prefix) == [], "nothing is left behind")
+
+
+if __name__ == "__main__":
+    main()
