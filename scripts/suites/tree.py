@@ -59,4 +59,3 @@ class tree:
 # Directory targets of Ninja: the tests in that directory, and only what they link.
 RELEASE = tree("release", "build", [])
 ASAN = tree("asan", "build/asan", ["tests/unit/all", "tests/sim/all"], prefix="asan.", without="command")
-FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])
