@@ -16,7 +16,7 @@ namespace
 mac_address mac_of(const __u8 (&bytes)[6])
 {
     mac_address mac;
-    std::copy(std::begin(bytes), std::end(bytes), std::begin(mac.bytes));
+    std::ranges::copy(bytes, std::begin(mac.bytes));
     return mac;
 }
 

@@ -34,8 +34,8 @@ int xsk_socket_pair::bind_once()
                                      &transmit_, fill_, completion_, &config);
 }
 
-xsk_socket_pair::xsk_socket_pair(umem &memory, const xsk_options &options, int busy_limit_ms)
-    : memory_{memory}, options_{options}
+xsk_socket_pair::xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms)
+    : memory_{memory}, options_{std::move(options)}
 {
     using clock = std::chrono::steady_clock;
     if (options_.multi_buffer)

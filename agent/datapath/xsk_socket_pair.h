@@ -25,7 +25,7 @@ class xsk_socket_pair
 public:
     // Binds; zero copy when the driver has it, else copy mode. A queue whose previous owner has just gone can answer
     // EBUSY for up to a second: binding waits for it, at most `busy_limit_ms`. Throws startup_error.
-    xsk_socket_pair(umem &memory, const xsk_options &options, int busy_limit_ms = 2000);
+    xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms = 2000);
     xsk_socket_pair(const xsk_socket_pair &) = delete;
     xsk_socket_pair &operator=(const xsk_socket_pair &) = delete;
     ~xsk_socket_pair();

@@ -63,8 +63,8 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 {
 }
 
-daemon::daemon(const daemon_config &config)
-    : config_{config}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
+daemon::daemon(daemon_config config)
+    : config_{std::move(config)}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
       programs_{programs_for(config_, rules_, links_, plan_)}, ports_{config_, rules_, programs_, plan_},
       worker_{worker_options_for(config_, rules_),
               {.sockets = &ports_.sockets(),

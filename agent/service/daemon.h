@@ -25,7 +25,7 @@ class daemon
 public:
     // Loads, attaches and listens; after it the host is an MRC endpoint. Throws datapath::startup_error with one line
     // that names what is wrong; nothing stays attached or pinned then.
-    explicit daemon(const daemon_config &config);
+    explicit daemon(daemon_config config);
     daemon(const daemon &) = delete;
     daemon &operator=(const daemon &) = delete;
     ~daemon();

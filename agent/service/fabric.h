@@ -45,7 +45,7 @@ public:
     explicit fabric(const daemon_config &config);
 
     [[nodiscard]] endpoint self() const { return self_; }
-    [[nodiscard]] std::uint32_t planes() const { return options_.planes; }
+    [[nodiscard]] std::uint8_t planes() const { return options_.planes; }
     [[nodiscard]] std::uint32_t leaves() const { return options_.leaves; }
 
     // The common address: inner source and destination.

@@ -74,9 +74,8 @@ port_plan plan_ports(const daemon_config &config, const link_monitor &links)
     if (plan.payload_bytes > live_frame_payload) {
         if (plan.engine == transmit_engine::xdp)
             throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
-                                          ", but the engine \"xdp\" sends at most " +
-                                          std::to_string(live_frame_payload) +
-                                          " bytes a packet: use \"auto\" or \"af_xdp\""};
+                                          ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
+                                          " bytes a packet: use 'auto' or 'af_xdp'"};
         plan.engine = transmit_engine::af_xdp;
     }
     return plan;
@@ -218,8 +217,8 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
         if (!ready)
             row.flags = status.flags; // out of use before its addresses change
         row.ifindex = status.ifindex;
-        std::copy(status.mac.begin(), status.mac.end(), std::begin(row.mac));
-        std::copy(status.gateway_mac.begin(), status.gateway_mac.end(), std::begin(row.gateway_mac));
+        std::memcpy(row.mac, status.mac.data(), sizeof(row.mac));
+        std::memcpy(row.gateway_mac, status.gateway_mac.data(), sizeof(row.gateway_mac));
         row.mtu = static_cast<__u16>(std::min<std::uint32_t>(status.mtu, UINT16_MAX));
         row.outer_source = rules_.address_of(rules_.self(), plane);
         row.usid = rules_.own_usid_address(plane);

@@ -68,7 +68,7 @@ void peer_directory::add(endpoint host, protocol::path_group &group, const path_
                        .host_usid = peer.host_usid,
                        .reserved = 0};
     programs_.set_peer(peer.address, row);
-    for (std::uint8_t plane = 0; plane < rows.planes; ++plane)
+    for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
         programs_.set_peer(rules_.address_of(host, protocol::plane{plane}), row);
     worker_.call([&] { worker_.add_peer(peer); });
     peers_.emplace(host, peer);
@@ -94,12 +94,13 @@ std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(co
 void peer_directory::add_all_if_small()
 {
     const std::uint64_t addresses =
-        std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * (rules_.planes() + 1);
+        std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * (rules_.planes() + 1U);
     if (addresses > MRC_MAX_PEERS)
         return;
-    for (std::uint32_t leaf = 0; leaf < rules_.leaves(); ++leaf)
-        for (std::uint32_t downlink = 0; downlink < config_.fabric.hosts_per_leaf; ++downlink)
-            (void)find_or_add(rules_.address_of({.leaf = leaf, .downlink = downlink}));
+    for (endpoint host{}; host.leaf < rules_.leaves(); ++host.leaf)
+        for (host.downlink = 0; host.downlink < config_.fabric.hosts_per_leaf; ++host.downlink)
+            if (host != rules_.self() && !find_or_add(rules_.address_of(host)))
+                return; // path rows are used up: the other hosts are added when a queue pair asks for them
 }
 
 } // namespace mrc::service
