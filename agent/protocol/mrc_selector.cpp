@@ -67,7 +67,8 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane)
         order.next = 0;
         shuffle(order.positions, count, random_);
     }
-    std::optional<std::uint16_t> restored;
+    std::uint16_t restored = 0;
+    bool any_restored = false;
     for (std::size_t step = 0; step < count; ++step) {
         const std::size_t at = (order.next + step) % count;
         const std::uint16_t slot = paths.active_slot(lane, order.positions[at]);
@@ -77,13 +78,14 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane)
             order.next = at + 1;
             return slot;
         }
-        if (!restored) {
+        if (!any_restored) {
             skipped_[slot] = false;
             restored = slot;
+            any_restored = true;
         }
     }
     ++order.next;
-    return *restored;
+    return restored;
 }
 
 // No GOOD path on any usable plane: the ones with the fewest recent losses carry on, so that a QP never stops sending
@@ -104,6 +106,8 @@ std::optional<std::uint16_t> mrc_selector::least_bad(const path_group &paths, pl
 {
     lane_order &order = lanes_[lane.value];
     const std::size_t count = order.positions.size();
+    if (count == 0)
+        return std::nullopt;
     std::optional<std::uint16_t> best;
     unsigned best_losses = 0;
     for (std::size_t step = 0; step < count; ++step) {

@@ -10,7 +10,7 @@ namespace mrc::protocol
 namespace
 {
 
-constexpr std::uint64_t ack_generation_trigger = 16 * 1024; // below such a window the responder's threshold never fires
+constexpr std::uint64_t ack_generation_trigger = 16'384; // below such a window the responder's threshold never fires
 
 std::uint8_t opcode_of(const send_request &request, packet_number number)
 {

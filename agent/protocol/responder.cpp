@@ -234,7 +234,7 @@ std::optional<packet> responder::next_answer()
         ++counters_.acks_sent;
         return make_ack();
     }
-    if (nak_due_) {
+    if (nak_due_ && refused_) {
         nak_due_ = false;
         ++counters_.acks_sent;
         transport_ack_packet nak = make_ack();
