@@ -7,7 +7,7 @@
  * inputs   Ethernet | IPv6 or IPv4 | …, also GSO; `config`
  * outputs  Ethernet | outer IPv6 | inner packet, by redirect to a port's egress. A flow keeps its path; UDP to the MRC
  *          port is sprayed packet by packet. Outer ECN is the inner's (RFC 6040 normal mode), DSCP is never trimmable.
- * maps     reads host, peers; reads paths and ports and writes their transmit counters; writes verdicts
+ * maps     reads host, peers; reads paths and ports and writes their transmit counters; writes overlay, verdicts
  * kernel   6.1
  * cost     720 ns where the flow must be hashed, 520 ns where not (sprayed; sockets bring their hash along): single
  *          cold runs, of which about 80 ns are the measuring (tests/bpf/host_tx_test.cpp prints them)
@@ -22,6 +22,7 @@
 #include "verdict.h"
 
 MRC_PEERS(peers);
+MRC_ROWS(overlay, struct mrc_overlay, MRC_MAX_GROUPS);
 
 const volatile struct mrc_tx_config config = {
     .udp_ports = {MRC_UDP_PORT_ROCE, MRC_UDP_PORT_SPEC},
@@ -102,6 +103,18 @@ static __always_inline enum mrc_verdict push_outer(struct __sk_buff *skb, const 
     return MRC_GO_ON;
 }
 
+/* Tells the agent which paths are in use. Flows overwrite each other: any peer that is sent to will do. */
+static __always_inline void note_use(const struct mrc_path *path, const struct mrc_peer *peer, __u64 now)
+{
+    const __u32 row = path->group;
+    struct mrc_overlay *use = bpf_map_lookup_elem(&overlay, &row);
+
+    if (!use)
+        return;
+    use->last_tx_ns = now;
+    use->host_usid = peer->host_usid;
+}
+
 static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const struct tx_packet *packet, __u32 row,
                                                 __u32 hash, const struct mrc_peer *peer, __u32 *ifindex)
 {
@@ -120,6 +133,7 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
     struct mrc_port *port = path ? port_of(path) : NULL;
     struct outer_header header = {};
     enum mrc_verdict verdict;
+    __u64 now;
 
     if (!port)
         return MRC_TX_DROP_NO_PATH;
@@ -127,7 +141,9 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
     verdict = push_outer(skb, &header);
     if (verdict != MRC_GO_ON)
         return verdict;
-    count_sent(port, path, segments, wire_bytes, bpf_ktime_get_ns());
+    now = bpf_ktime_get_ns();
+    count_sent(port, path, segments, wire_bytes, now);
+    note_use(path, peer, now);
     *ifindex = port->ifindex;
     return MRC_TX_PUSHED;
 }

@@ -53,7 +53,7 @@ instant monotonic_now()
 }
 
 worker::worker(const worker_options &options, resources borrowed)
-    : options_{options}, io_{std::move(borrowed)}, qp_by_row_(MRC_MAX_QPS),
+    : options_{options}, io_{std::move(borrowed)}, qp_by_row_(MRC_MAX_QPS), targets_{*io_.paths, *io_.overlay},
       doorbell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
 {
@@ -142,6 +142,10 @@ void worker::run()
         work += transmit(now);
         for (const auto &qp : qps_)
             deliver_completions(*qp);
+        if (now >= next_watch_) {
+            watch_paths(now);
+            next_watch_ = now + probe_targets::watch_interval;
+        }
         if (now >= next_report_) {
             report();
             next_report_ = now + report_interval;
@@ -279,12 +283,12 @@ std::size_t worker::transmit_endpoint_operations(instant now)
         answers_.pop_back();
         ++sent;
     }
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
+    for (const probe_targets::group &group : targets_.groups()) {
         while (engines_ready()) {
-            const auto probe = groups_[i]->next_packet(now);
+            const auto probe = group.paths->next_packet(now);
             if (!probe)
                 break;
-            emit(group_probe_peers_[i], *probe);
+            emit(group.target, *probe);
             ++sent;
         }
     }
@@ -334,10 +338,14 @@ bool worker::emit(const worker_peer &to, const protocol::outgoing &packet)
 void worker::add_peer(const worker_peer &peer)
 {
     peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
-    if (std::ranges::find(groups_, peer.paths) == groups_.end()) {
-        groups_.push_back(peer.paths);
-        group_probe_peers_.push_back(peer);
-    }
+    targets_.add(peer);
+}
+
+void worker::watch_paths(instant now)
+{
+    for (const auto &qp : qps_)
+        targets_.on_use(qp->peer, now);
+    targets_.watch_overlay(now);
 }
 
 const worker_peer *worker::find_peer(const mrc_ip &address) const
@@ -357,6 +365,7 @@ void worker::on_endpoint_packet(const decoded &packet, const protocol::arrival &
     ++counters_.drops[MRC_AGENT_ACCEPTED];
     if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content)) {
         peer->paths->on_packet(*response, how);
+        targets_.on_answer(*peer, how.at);
         return;
     }
     const auto *request = std::get_if<protocol::endpoint_request_packet>(&packet.content);
@@ -395,8 +404,8 @@ instant worker::next_deadline() const
     instant first = protocol::never;
     for (const auto &qp : qps_)
         first = std::min(first, qp->protocol->next_deadline());
-    for (const protocol::path_group *group : groups_)
-        first = std::min(first, group->next_deadline());
+    for (const probe_targets::group &group : targets_.groups())
+        first = std::min(first, group.paths->next_deadline());
     return first;
 }
 
@@ -405,8 +414,8 @@ void worker::report()
 {
     for (const auto &qp : qps_)
         report_qp(*qp);
-    for (protocol::path_group *group : groups_)
-        report_paths(*group);
+    for (const probe_targets::group &group : targets_.groups())
+        report_paths(*group.paths);
 }
 
 void worker::report_qp(const worker_qp &qp)

@@ -18,6 +18,7 @@
 
 #include "datapath/frame_codec.h"
 #include "datapath/mapped_array.h"
+#include "datapath/probe_targets.h"
 #include "datapath/region_table.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/unique_fd.h"
@@ -30,13 +31,6 @@
 
 namespace mrc::datapath
 {
-
-// A host that this one speaks to, for packets that belong to no queue pair: endpoint operations.
-struct worker_peer {
-    mrc_ip address{};
-    std::uint16_t host_usid = 0;
-    protocol::path_group *paths = nullptr;
-};
 
 // Everything of one queue pair that lives in the worker. Built by the service thread, then handed over.
 struct worker_qp {
@@ -76,6 +70,7 @@ public:
         std::vector<transmit_engine *> engines; // by port row, null where the host has no port
         mapped_array<mrc_path> *paths = nullptr;
         mapped_array<mrc_qp> *qps = nullptr;
+        mapped_array<mrc_overlay> *overlay = nullptr;
     };
 
     worker(const worker_options &options, resources borrowed);
@@ -103,9 +98,7 @@ public:
     void add_qp(std::unique_ptr<worker_qp> qp);
     [[nodiscard]] std::unique_ptr<worker_qp> remove_qp(protocol::qpn number);
     [[nodiscard]] worker_qp *find_qp(protocol::qpn number);
-    // Path groups are probed through the first peer that was added for them.
     void add_peer(const worker_peer &peer);
-    [[nodiscard]] std::span<protocol::path_group *const> path_groups() const { return groups_; }
     [[nodiscard]] region_table &regions() { return regions_; }
     [[nodiscard]] const worker_counters &counters() const { return counters_; }
 
@@ -142,6 +135,7 @@ private:
     void on_endpoint_packet(const decoded &packet, const protocol::arrival &how);
     [[nodiscard]] const worker_peer *find_peer(const mrc_ip &address) const;
     void deliver_completions(worker_qp &qp);
+    void watch_paths(protocol::instant now);
     void report();
     void report_paths(protocol::path_group &group);
     void report_qp(const worker_qp &qp);
@@ -155,14 +149,14 @@ private:
     region_table regions_;
     std::vector<std::unique_ptr<worker_qp>> qps_;
     std::vector<worker_qp *> qp_by_row_;
-    std::vector<worker_peer> peers_;             // sorted by address
-    std::vector<protocol::path_group *> groups_; // distinct
-    std::vector<worker_peer> group_probe_peers_; // by group
+    std::vector<worker_peer> peers_; // sorted by address
+    probe_targets targets_;
     boost::container::static_vector<answer, 64> answers_;
     std::vector<transmit_engine *> distinct_engines_;
     worker_counters counters_;
     std::size_t first_qp_ = 0; // whose turn it is
-    protocol::instant next_report_{};
+    protocol::instant next_report_;
+    protocol::instant next_watch_;
     std::vector<pollfd> poll_set_;
 
     boost::lockfree::spsc_queue<call_base *, boost::lockfree::capacity<64>> calls_;

@@ -19,6 +19,7 @@
 #define MRC_MAX_PATHS 8192 /* path rows of one host; row 0 counts packets of unknown paths */
 #define MRC_MAX_QPS 8192   /* power of two: the low bits of a QPN are its row */
 #define MRC_MAX_PEERS 4096
+#define MRC_MAX_GROUPS 1536 /* remote T0s, by their number: struct mrc_path group */
 
 #define MRC_QPN_ROW(qpn) ((qpn) & (MRC_MAX_QPS - 1))
 
@@ -179,6 +180,17 @@ struct mrc_peer {
     __u16 reserved;
 };
 
+/*
+ * `overlay`: array of MRC_MAX_GROUPS rows, row = number of the remote T0. host_tx tells what ordinary sockets use, and
+ * the agent watches the health of those paths: no acknowledgement of such traffic passes through it.
+ */
+struct mrc_overlay {
+    __u64 last_tx_ns;
+    __u16 host_usid; /* of the peer that was sent to then, as in struct mrc_peer */
+    __u16 reserved[3];
+    __u64 reserved2[6];
+};
+
 /* Outer destination of a packet on `path` to the host whose downlink is `host_usid`: one table of paths serves all of a
  * T0.
  */
@@ -337,6 +349,7 @@ MRC_ASSERT_SIZE(struct mrc_host, 64);
 MRC_ASSERT_SIZE(struct mrc_path, 64);
 MRC_ASSERT_SIZE(struct mrc_signal, 128);
 MRC_ASSERT_SIZE(struct mrc_peer, 16);
+MRC_ASSERT_SIZE(struct mrc_overlay, 64);
 MRC_ASSERT_SIZE(struct mrc_qp, 192);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 192);

@@ -26,6 +26,7 @@ namespace
 {
 
 constexpr std::uint16_t peer_host_usid = 0x8003;
+constexpr std::uint32_t peer_group = 1;
 constexpr std::uint32_t port_ifindex_base = 1000;
 
 ip6_address carrier_of(std::uint32_t plane, std::uint32_t uplink)
@@ -134,6 +135,7 @@ protected:
         path.carrier = to_ip(carrier_of(plane, uplink));
         path.host_usid_at = 3;
         path.state = static_cast<std::uint16_t>(state);
+        path.group = peer_group;
         path.plane = static_cast<std::uint8_t>(plane);
         path.port = static_cast<std::uint8_t>(plane);
         update(skeleton_->maps.paths, row_of(plane, uplink), path);
@@ -257,6 +259,16 @@ TEST_F(host_tx, counts_path_and_port)
     EXPECT_EQ(port.tx_packets, 2U);
     EXPECT_EQ(port.tx_bytes, (packet.size() + 40) * 2);
     EXPECT_NE(port.last_tx_ns, 0U);
+}
+
+TEST_F(host_tx, tells_the_agent_whose_paths_sockets_use)
+{
+    EXPECT_EQ(lookup<mrc_overlay>(skeleton_->maps.overlay, peer_group).last_tx_ns, 0U);
+    expect(ipv6_datagram(1024, 5001), MRC_TX_PUSHED, TC_ACT_REDIRECT);
+
+    const auto use = lookup<mrc_overlay>(skeleton_->maps.overlay, peer_group);
+    EXPECT_NE(use.last_tx_ns, 0U);
+    EXPECT_EQ(use.host_usid, peer_host_usid);
 }
 
 TEST_F(host_tx, a_flow_keeps_its_path_and_flows_use_all)

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/probe_targets.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace mrc::datapath
+{
+
+using namespace std::chrono_literals;
+using protocol::instant;
+
+namespace
+{
+
+// Probes of a group that has something to probe are far more frequent.
+constexpr auto answer_patience = 1s;
+// Sockets pause: the paths stay watched so long after the last packet.
+constexpr auto overlay_memory = 1s;
+
+bool same_host(const worker_peer &a, const worker_peer &b)
+{
+    return std::memcmp(a.address.bytes, b.address.bytes, sizeof(a.address.bytes)) == 0;
+}
+
+} // namespace
+
+probe_targets::probe_targets(const mapped_array<mrc_path> &paths, const mapped_array<mrc_overlay> &overlay)
+    : paths_{paths}, overlay_{overlay}
+{
+}
+
+void probe_targets::add(const worker_peer &peer)
+{
+    const auto [entry, is_new] = at_.try_emplace(peer.paths, groups_.size());
+    if (is_new)
+        groups_.push_back({.paths = peer.paths,
+                           .target = peer,
+                           .row = paths_[peer.paths->path(0).index.value].group,
+                           .answered = {},
+                           .peers = {}});
+    groups_[entry->second].peers.push_back(peer);
+}
+
+void probe_targets::use(group &entry, const worker_peer &peer, instant now)
+{
+    if (same_host(entry.target, peer) || now - entry.answered <= answer_patience)
+        return;
+    entry.target = peer;
+    entry.answered = now; // its time to answer starts
+}
+
+void probe_targets::on_use(const worker_peer &peer, instant now)
+{
+    if (const auto entry = at_.find(peer.paths); entry != at_.end())
+        use(groups_[entry->second], peer, now);
+}
+
+void probe_targets::on_answer(const worker_peer &peer, instant now)
+{
+    const auto entry = at_.find(peer.paths);
+    if (entry != at_.end() && same_host(groups_[entry->second].target, peer))
+        groups_[entry->second].answered = now;
+}
+
+void probe_targets::watch_overlay(instant now)
+{
+    for (group &entry : groups_) {
+        if (entry.row >= overlay_.size())
+            continue;
+        mrc_overlay &row = overlay_[entry.row];
+        const instant last{std::chrono::nanoseconds{std::atomic_ref{row.last_tx_ns}.load(std::memory_order_relaxed)}};
+        if (last == instant{} || now - last > overlay_memory)
+            continue;
+        entry.paths->watch(last + overlay_memory);
+        const std::uint16_t usid = std::atomic_ref{row.host_usid}.load(std::memory_order_relaxed);
+        const auto peer = std::ranges::find(entry.peers, usid, &worker_peer::host_usid);
+        if (peer != entry.peers.end())
+            use(entry, *peer, now);
+    }
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The path groups of the worker, and for each the host behind it that answers its EV probes. A group is a remote T0;
+// not every address behind it is a living host, so probes go to one that traffic is sent to, and stay with it while it
+// answers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "datapath/mapped_array.h"
+#include "mrc/maps.h"
+#include "protocol/path_group.h"
+
+namespace mrc::datapath
+{
+
+// A host that this one speaks to, for packets that belong to no queue pair: endpoint operations.
+struct worker_peer {
+    mrc_ip address{};
+    std::uint16_t host_usid = 0;
+    protocol::path_group *paths = nullptr;
+};
+
+class probe_targets
+{
+public:
+    struct group {
+        protocol::path_group *paths = nullptr;
+        worker_peer target;
+        std::uint32_t row = 0; // of `overlay`
+        protocol::instant answered{};
+        std::vector<worker_peer> peers;
+    };
+
+    probe_targets(const mapped_array<mrc_path> &paths, const mapped_array<mrc_overlay> &overlay);
+
+    // The first peer of a group is its target until another one is known to be in use.
+    void add(const worker_peer &peer);
+    // Traffic goes to this peer: it becomes the target when the present one does not answer.
+    void on_use(const worker_peer &peer, protocol::instant now);
+    void on_answer(const worker_peer &peer, protocol::instant now);
+    // Has the paths watched that ordinary sockets use. To be called every watch_interval.
+    void watch_overlay(protocol::instant now);
+
+    [[nodiscard]] std::span<const group> groups() const { return groups_; }
+
+    static constexpr protocol::duration watch_interval = std::chrono::milliseconds{100};
+
+private:
+    void use(group &entry, const worker_peer &peer, protocol::instant now);
+
+    const mapped_array<mrc_path> &paths_;
+    const mapped_array<mrc_overlay> &overlay_;
+    std::vector<group> groups_;
+    std::unordered_map<const protocol::path_group *, std::size_t> at_; // in groups_
+};
+
+} // namespace mrc::datapath
