@@ -216,8 +216,8 @@ void link_monitor::implementation::on_router(std::uint32_t ifindex, const mrc_ip
 
 bool link_monitor::implementation::is_port(std::uint32_t ifindex) const
 {
-    return std::any_of(ports_.begin(), ports_.end(),
-                       [ifindex](const watched_port &port) { return port.device && port.device->ifindex == ifindex; });
+    return std::ranges::any_of(
+        ports_, [ifindex](const watched_port &port) { return port.device && port.device->ifindex == ifindex; });
 }
 
 // Compares with the last evaluation. The timer runs while a gateway is unresolved or a dump has failed.
