@@ -17,7 +17,7 @@ namespace
 {
 
 constexpr std::uint64_t standstill = 1; // bytes per ns << MRC_SW_RATE_SHIFT: a byte in 17 ms
-constexpr std::uint32_t bdp = 100000;
+constexpr std::uint64_t bdp = 100000;
 
 const std::string to_spine = "fcbb:bb00:2000:1000:2001:8000::";
 const std::string to_spine_shifted = "fcbb:bb00:1000:2001:8000::";
@@ -114,6 +114,7 @@ TEST_F(switch_queue_test, marks_nothing_below_the_minimum)
 TEST_F(switch_queue_test, marks_about_half_in_the_middle)
 {
     constexpr int packets = 4000;
+    constexpr int half = packets / 2;
     constexpr int six_sigma = 190;
     const frame in = build({.destination = to_spine, .frame_bytes = 200});
 
@@ -122,8 +123,7 @@ TEST_F(switch_queue_test, marks_about_half_in_the_middle)
         set_backlog(spine_port, bdp / 2 - in.size());
         run_prog(fd(), in);
     }
-    EXPECT_NEAR(static_cast<int>(per_cpu_sum(bpf_map__fd(program_->maps.verdicts), MRC_SW_MARKED)), packets / 2,
-                six_sigma);
+    EXPECT_NEAR(static_cast<int>(per_cpu_sum(bpf_map__fd(program_->maps.verdicts), MRC_SW_MARKED)), half, six_sigma);
 }
 
 TEST_F(switch_queue_test, never_marks_on_a_host_facing_port)

@@ -8,7 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstdio>
+#include <iostream>
 
 #include "packet_builder.h"
 #include "prog_run.h"
@@ -193,6 +193,7 @@ TEST_F(switch_test, certain_loss_loses_everything)
 TEST_F(switch_test, half_loss_loses_about_half)
 {
     constexpr int packets = 4000;
+    constexpr int expected = packets / 2;
     constexpr int six_sigma = 190; // of 4,000 fair coins: sigma is 31.6
     const frame in = build({.destination = to_spine});
     mrc_sw_impair half{};
@@ -202,7 +203,7 @@ TEST_F(switch_test, half_loss_loses_about_half)
     impair(spine_port, half);
     for (int i = 0; i < packets; i++)
         lost += run_prog(fd(), in).verdict == XDP_DROP ? 1 : 0;
-    EXPECT_NEAR(lost, packets / 2, six_sigma);
+    EXPECT_NEAR(lost, expected, six_sigma);
 }
 
 TEST_F(switch_test, corruption_flips_one_bit_behind_the_outer_header)
@@ -288,10 +289,10 @@ TEST_F(switch_test, prints_what_a_packet_costs)
     queue.rate = 100ULL << MRC_SW_RATE_SHIFT;
     queue.trim_bytes = queue.drop_bytes = queue.ecn_min_bytes = queue.ecn_max_bytes = 1U << 30;
     impair(spine_port, queue);
-    std::printf("switch: %u ns per routed packet, %u with a virtual queue, %u per foreign packet; one shifted packet a "
-                "system call: %u, with a virtual queue %u\n",
-                warm, ns_per_packet(fd(), routed, repeat), ns_per_packet(fd(), foreign, repeat), cold,
-                timed_ns_per_run(fd(), shifted));
+    std::cout << "switch: " << warm << " ns per routed packet, " << ns_per_packet(fd(), routed, repeat)
+              << " with a virtual queue, " << ns_per_packet(fd(), foreign, repeat)
+              << " per foreign packet; one shifted packet a system call: " << cold << ", with a virtual queue "
+              << timed_ns_per_run(fd(), shifted) << '\n';
 }
 
 } // namespace
