@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pinned BPF maps of a lab's hosts, as bpftool prints them."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+from lab_support import ROOT
+
+GOOD, ASSUMED_BAD = 1, 3  # enum mrc_path_state
+
+
+def bpftool(*arguments):
+    done = subprocess.run(["bpftool", "-j", "map", *arguments], capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def verdict_names():
+    """Names of enum mrc_verdict in their order."""
+    text = (pathlib.Path(ROOT) / "include/mrc/maps.h").read_text(encoding="utf-8")
+    body = re.sub(r"/\*.*?\*/", "", re.search(r"enum mrc_verdict \{(.*?)\};", text, re.S).group(1), flags=re.S)
+    return [name.strip() for name in body.split(",") if name.strip()]
+
+
+class host_maps:
+    def __init__(self, instance):
+        self.pins = f"/sys/fs/bpf/mrc/{instance}"
+
+    def rows(self, name):
+        """Every row of an array, by its number."""
+        return [entry["formatted"]["value"] for entry in bpftool("dump", "pinned", f"{self.pins}/{name}")]
+
+    def row(self, name, number):
+        key = [str(byte) for byte in number.to_bytes(4, "little")]
+        return bpftool("lookup", "pinned", f"{self.pins}/{name}", "key", *key)["formatted"]["value"]
+
+    def verdicts(self):
+        """Counts by name, over all CPUs."""
+        return {name: sum(cpu["value"] for cpu in values["values"])
+                for name, values in zip(verdict_names(), (entry["formatted"] for entry in
+                                                          bpftool("dump", "pinned", f"{self.pins}/verdicts")))}
+
+    def paths_of_plane(self, plane, group):
+        """Numbers of the path rows toward a remote T0 on one plane."""
+        return [number for number, row in enumerate(self.rows("paths"))
+                if row["state"] and row["plane"] == plane and row["group"] == group]
+
+    def states(self, numbers):
+        return {self.row("paths", number)["state"] for number in numbers}
+
+    def sum(self, name, field):
+        return sum(row[field] for row in self.rows(name))
