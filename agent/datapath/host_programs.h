@@ -34,8 +34,9 @@ struct port_attachment {
 };
 
 struct host_programs_options {
-    std::string pin_dir;        // created; removed at the end
-    std::string scratch_device; // name of the TAP that host_push sits on
+    std::string pin_dir;                          // created; removed at the end
+    std::string scratch_device;                   // name of the TAP that host_push sits on
+    std::uint8_t overlay_dscp = MRC_DSCP_NO_TRIM; // of the outer header of ordinary traffic
     std::vector<port_attachment> ports;
 };
 

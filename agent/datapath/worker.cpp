@@ -311,6 +311,7 @@ bool worker::emit(const worker_peer &to, const protocol::outgoing &packet)
         return true; // a plane without a port here: lost like any packet, and inferred as such
     const std::span<std::byte> out = engine->reserve();
     const bool ipv4 = is_ipv4_mapped(to.address);
+    const std::uint8_t dscp = options_.code_points[packet.dscp & 63U];
     if (packet.payload.bytes != 0) {
         const auto bytes = regions_.read(packet.payload.lkey, packet.payload.address, packet.payload.bytes);
         if (!bytes)
@@ -320,7 +321,7 @@ bool worker::emit(const worker_peer &to, const protocol::outgoing &packet)
     const auto size = encode(packet.content,
                              {.ip = {.source = options_.address, .destination = to.address},
                               .udp_port = options_.udp_port,
-                              .dscp = packet.dscp,
+                              .dscp = dscp,
                               .ecn = packet.ecn,
                               .entropy = packet.entropy},
                              out);
@@ -329,7 +330,7 @@ bool worker::emit(const worker_peer &to, const protocol::outgoing &packet)
     engine->commit({.path = packet.path.value,
                     .host_usid = to.host_usid,
                     .flow_label = packet.entropy.value & 0xFFFFFu,
-                    .tclass = MRC_TCLASS(packet.dscp, packet.ecn),
+                    .tclass = MRC_TCLASS(dscp, packet.ecn),
                     .next_header = ipv4 ? protocol_ipv4 : protocol_ipv6,
                     .bytes = static_cast<std::uint16_t>(*size)});
     return true;

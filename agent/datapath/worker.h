@@ -4,6 +4,7 @@
 // deadline.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <semaphore>
@@ -45,10 +46,20 @@ struct worker_qp {
     bool completion_pending = false;
 };
 
+// Every code point stands for itself.
+[[nodiscard]] constexpr std::array<std::uint8_t, 64> default_code_points()
+{
+    std::array<std::uint8_t, 64> all{};
+    for (std::uint8_t i = 0; i < all.size(); ++i)
+        all[i] = i;
+    return all;
+}
+
 struct worker_options {
     mrc_ip address{}; // inner source of everything sent
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE;
     std::uint32_t burst = 64;
+    std::array<std::uint8_t, 64> code_points = default_code_points(); // sent for each of the protocol's (enum mrc_dscp)
     std::chrono::microseconds spin{0};
 };
 

@@ -29,7 +29,9 @@ struct qp_config {
     std::uint32_t window_psns = 1024;   // MPR: PSNs beyond cack, up to 4096; the same at both ends
     std::uint32_t send_queue_depth = 128;
     retry_config retry;
-    bool trim_nack = true; // the peer answers trimmed packets: data may be trimmed
+    bool trim_nack = true;          // the peer answers trimmed packets: data may be trimmed
+    bool answer_trimmed = true;     // answer the peer's trimmed packets
+    bool nack_out_of_window = true; // answer packets beyond the window, at a limited rate; else drop them (D5)
     std::uint64_t seed = 1;
 };
 

@@ -39,8 +39,9 @@ std::uint8_t nak_for(write_refusal why)
 } // namespace
 
 responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters)
-    : local_{config.local}, peer_{config.peer}, trim_nack_{config.trim_nack}, space_{config.first_receive},
-      memory_{memory}, counters_{counters}, received_{config.window_psns},
+    : local_{config.local}, peer_{config.peer}, answer_trimmed_{config.answer_trimmed},
+      nack_out_of_window_{config.nack_out_of_window}, space_{config.first_receive}, memory_{memory},
+      counters_{counters}, received_{config.window_psns},
       ends_(std::bit_ceil(std::size_t{config.window_psns} / word_bits + 2))
 {
 }
@@ -89,7 +90,7 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
 void responder::on_trimmed(const data_packet &data, packet_number number, const arrival &how)
 {
     ++counters_.rx_trimmed;
-    if (!trim_nack_ || number >= received_.edge() + received_.window() || received_.test(number))
+    if (!answer_trimmed_ || number >= received_.edge() + received_.window() || received_.test(number))
         return;
     send_nack(data, how.trimmed_last_hop ? MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED, how);
 }
@@ -97,7 +98,7 @@ void responder::on_trimmed(const data_packet &data, packet_number number, const 
 void responder::on_beyond_window(const data_packet &data, const arrival &how, instant now)
 {
     ++counters_.rx_out_of_window;
-    if (last_beyond_ && now - *last_beyond_ < beyond_interval)
+    if (!nack_out_of_window_ || (last_beyond_ && now - *last_beyond_ < beyond_interval))
         return;
     last_beyond_ = now;
     send_nack(data, MRC_NACK_PSN_OOR_WINDOW, how);

@@ -82,7 +82,8 @@ private:
 
     qpn local_;
     qpn peer_;
-    bool trim_nack_;
+    bool answer_trimmed_;
+    bool nack_out_of_window_;
     psn_space space_;
     memory_sink &memory_;
     qp_counters &counters_;

@@ -245,7 +245,9 @@ std::unique_ptr<datapath::worker_qp> client_session::build_qp(owned_qp &qp, cons
                             .retry = {.timeout_exponent = static_cast<std::uint8_t>(request.timeout),
                                       .linear = static_cast<std::uint8_t>(request.linear),
                                       .exponential = static_cast<std::uint8_t>(request.exponential)},
-                            .trim_nack = transport.trim_nack,
+                            .trim_nack = shared_.config.peers.trim_nack,
+                            .answer_trimmed = transport.trim_nack,
+                            .nack_out_of_window = shared_.config.wire.oor == out_of_range::nack,
                             .seed = random_value<std::uint64_t>()},
         *peer.paths, shared_.worker.regions(), *built->congestion);
     return built;

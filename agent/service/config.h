@@ -100,14 +100,12 @@ struct wire_options {
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE; // of packets sent; both are received (decision D1)
     dscp_options dscp;
     out_of_range oor = out_of_range::nack;
-    std::uint32_t port_mask_base = 1; // bit of port 1 in a port status mask (decision D9)
 };
 
 // What is assumed of peers, because neither the OCP API nor packets tell it.
 struct peer_defaults {
     payload_sizes payload = payload_sizes::any;
     bool trim_nack = true;
-    bool service_time = false;
 };
 
 struct source_position {

@@ -178,8 +178,6 @@ void add_wire(std::vector<option> &all)
     all.push_back(
         make("wire", "dscp_no_trim", dscp, [](auto &c, std::size_t) -> auto & { return c.wire.dscp.no_trim; }));
     all.push_back(make("wire", "oor", out_of_range_answers, [](auto &c, std::size_t) -> auto & { return c.wire.oor; }));
-    all.push_back(make("wire", "port_mask_base", whole{0, 1},
-                       [](auto &c, std::size_t) -> auto & { return c.wire.port_mask_base; }));
 }
 
 void add_peer_defaults(std::vector<option> &all)
@@ -188,8 +186,6 @@ void add_peer_defaults(std::vector<option> &all)
                        [](auto &c, std::size_t) -> auto & { return c.peers.payload; }));
     all.push_back(
         make("peer_defaults", "trim_nack", flag{}, [](auto &c, std::size_t) -> auto & { return c.peers.trim_nack; }));
-    all.push_back(make("peer_defaults", "service_time", flag{},
-                       [](auto &c, std::size_t) -> auto & { return c.peers.service_time; }));
 }
 
 std::vector<option> build_options()

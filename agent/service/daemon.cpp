@@ -37,6 +37,7 @@ datapath::host_programs_options programs_for(const daemon_config &config, const 
 {
     return {.pin_dir = config.daemon.pin_dir,
             .scratch_device = "mrcpush%d",
+            .overlay_dscp = config.wire.dscp.no_trim,
             .ports = attachments(config, rules, links, plan)};
 }
 
@@ -46,12 +47,23 @@ port_plan plan_for(const daemon_config &config, link_monitor &links)
     return plan_ports(config, links);
 }
 
+std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
+{
+    auto points = datapath::default_code_points();
+    points[MRC_DSCP_CONTROL] = configured.control;
+    points[MRC_DSCP_TRIMMABLE] = configured.trimmable;
+    points[MRC_DSCP_TRIMMABLE_RETX] = configured.retx;
+    points[MRC_DSCP_NO_TRIM] = configured.no_trim;
+    return points;
+}
+
 datapath::worker_options worker_options_for(const daemon_config &config, const fabric &rules)
 {
     const bool few_cores = std::thread::hardware_concurrency() < 4;
     return {.address = rules.address_of(rules.self()),
             .udp_port = config.wire.udp_port,
             .burst = config.transmit.burst,
+            .code_points = code_points_for(config.wire.dscp),
             .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(few_cores ? 0 : 20)}};
 }
 

@@ -2,6 +2,7 @@
 #include "service/host_ports.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 
@@ -16,6 +17,7 @@ namespace
 constexpr std::uint32_t ring_size = 2048;
 constexpr std::uint32_t transmit_frames = 512; // per socket, beyond what its receive side can hold
 constexpr std::uint32_t smallest_payload = 256;
+constexpr std::uint32_t most_payload = 4096;
 constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
 constexpr std::uint32_t payload_step = 64;
 constexpr std::uint32_t single_buffer_mtu = 3400; // a page less XDP headroom and skb_shared_info is 3,506 on x86-64
@@ -68,9 +70,15 @@ port_plan plan_ports(const daemon_config &config, const link_monitor &links)
     if (room < smallest_payload)
         throw datapath::startup_error{"the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
                                       std::to_string(smallest_payload + packet_overhead) + " is needed"};
-    port_plan plan{.payload_bytes = config.transmit.payload.value_or(std::min(room, live_frame_payload)),
+    const std::uint32_t largest = config.peers.payload == payload_sizes::verbs
+                                      ? std::bit_floor(std::min(room, most_payload))
+                                      : std::min(room, live_frame_payload);
+    port_plan plan{.payload_bytes = config.transmit.payload.value_or(largest),
                    .multi_buffer = largest_mtu(links) > single_buffer_mtu,
                    .engine = config.transmit.engine};
+    if (config.peers.payload == payload_sizes::verbs && !std::has_single_bit(plan.payload_bytes))
+        throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
+                                      ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
     if (plan.payload_bytes > live_frame_payload) {
         if (plan.engine == transmit_engine::xdp)
             throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
