@@ -212,10 +212,20 @@ static __always_inline __u32 sw_receive(struct xdp_md *ctx)
     return *row;
 }
 
-static __always_inline int sw_forward(struct xdp_md *ctx, struct sw_hop *hop)
+/* A cable that is cut carries nothing either way: what arrives on a blackholed port is lost as well. */
+static __always_inline int sw_arrive(__u32 ingress)
 {
-    int verdict = sw_shift(hop);
+    const struct mrc_sw_impair *link = bpf_map_lookup_elem(&sw_impair, &ingress);
 
+    return link && link->flags & MRC_SW_BLACKHOLE ? (int)MRC_SW_IMPAIR_BLACKHOLE : SW_CONTINUE;
+}
+
+static __always_inline int sw_forward(struct xdp_md *ctx, struct sw_hop *hop, __u32 ingress)
+{
+    int verdict = sw_arrive(ingress);
+
+    if (verdict == SW_CONTINUE)
+        verdict = sw_shift(hop);
     if (verdict == SW_CONTINUE)
         verdict = sw_route(hop);
     if (verdict == SW_CONTINUE)
@@ -251,7 +261,7 @@ int switch_port(struct xdp_md *ctx)
     int verdict = sw_parse(ctx, &hop);
 
     if (verdict == SW_CONTINUE)
-        verdict = forward_in_kernel ? sw_leave_to_kernel(ctx, &hop, ingress) : sw_forward(ctx, &hop);
+        verdict = forward_in_kernel ? sw_leave_to_kernel(ctx, &hop, ingress) : sw_forward(ctx, &hop, ingress);
     sw_count((__u32)verdict);
     if (verdict == MRC_SW_FORWARDED)
         return XDP_REDIRECT;

@@ -63,8 +63,9 @@ struct mrc_sw_route {
 
 /*
  * `sw_impair`: array of MRC_SW_MAX_PORTS rows, for packets leaving by that port (forward = "kernel": arriving at it,
- * and then only blackhole, loss and corrupt act). Written by `mrc-switch impair` while traffic runs; a packet in flight
- * may see a row half old and half new. Probabilities in 1/2^32; MRC_SW_ALWAYS is certainty, 0 never.
+ * and then only blackhole, loss and corrupt act); a blackhole also takes what arrives. Written by `mrc-switch impair`
+ * while traffic runs; a packet in flight may see a row half old and half new. Probabilities in 1/2^32; MRC_SW_ALWAYS is
+ * certainty, 0 never.
  */
 #define MRC_SW_ALWAYS 0xFFFFFFFFu
 

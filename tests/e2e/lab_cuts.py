@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cutting, restoring and impairing links, switches and planes of a kernel-switch lab, as a ping sees it."""
 
+import json
 import subprocess
 
 from lab_kernel_hosts import set_up_hosts, use_path_both_ways
-from lab_support import check, lab, need_binaries, need_root
+from lab_support import binary, check, lab, need_binaries, need_root
 
 LINK = ("p0t0-0", "p0t1-0")
 HOST_LINK = ("h0", "p0t0-0")
@@ -67,6 +68,20 @@ def test_carrier(kind):
         check("NO-CARRIER" in shown, "the host's port has lost its carrier")
 
 
+def forwarded(fabric, switch):
+    out = fabric.inside(switch, binary("mrc-switch"), "show", "--pin", f"/sys/fs/bpf/mrc/{fabric.prefix}/{switch}", "--json")
+    return json.loads(out)["verdicts"].get("forwarded", 0)
+
+
+def test_host_link_is_cut_both_ways():
+    with started("both", "xdp") as fabric:
+        target = use_first_path(fabric)
+        fabric.run("link", *HOST_LINK, "down")
+        before = forwarded(fabric, "p0t0-0")
+        check(silent(fabric, target), "the cut host link: no answer")
+        check(forwarded(fabric, "p0t0-0") == before, "nothing from the cut host link was forwarded")
+
+
 def test_cuts(kind):
     with started("cuts", kind) as fabric:
         target = use_first_path(fabric)
@@ -123,6 +138,7 @@ def main():
     print("XDP switches:")
     test_carrier("xdp")
     test_cuts("xdp")
+    test_host_link_is_cut_both_ways()
     test_impairments("xdp")
 
 
