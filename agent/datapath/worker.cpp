@@ -263,6 +263,7 @@ std::size_t worker::transmit(instant now)
         progress = false;
         for (std::size_t i = 0; i < qps_.size(); ++i) {
             worker_qp &qp = *qps_[(first_qp_ + i) % qps_.size()];
+            now = monotonic_now(); // time stamps as late as a burst allows
             for (std::uint32_t n = 0; n < options_.burst && engines_ready() && transmit_one(qp, now); ++n) {
                 ++sent;
                 progress = true;
@@ -398,85 +399,6 @@ void worker::deliver_completions(worker_qp &qp)
     if (qp.completion_pending && qp.completions.consumer_waits())
         signal_event(qp.completion_event.get());
     qp.completion_pending = false;
-}
-
-instant worker::next_deadline() const
-{
-    instant first = protocol::never;
-    for (const auto &qp : qps_)
-        first = std::min(first, qp->protocol->next_deadline());
-    for (const probe_targets::group &group : targets_.groups())
-        first = std::min(first, group.paths->next_deadline());
-    return first;
-}
-
-// Copies what operators see into the mmaped rows. Every 10 ms, never per packet.
-void worker::report()
-{
-    for (const auto &qp : qps_)
-        report_qp(*qp);
-    for (const probe_targets::group &group : targets_.groups())
-        report_paths(*group.paths);
-}
-
-void worker::report_qp(const worker_qp &qp)
-{
-    const protocol::qp_counters &counters = qp.protocol->counters();
-    mrc_qp &row = (*io_.qps)[MRC_QPN_ROW(qp.number.value)];
-    row.state = static_cast<__u32>(qp.protocol->state());
-    row.rx_packets = counters.rx_packets;
-    row.rx_bytes = counters.rx_bytes;
-    row.rx_duplicates = counters.rx_duplicates;
-    row.rx_out_of_window = counters.rx_out_of_window;
-    row.rx_refused = counters.rx_refused;
-    row.tx_packets = counters.tx_packets;
-    row.tx_bytes = counters.tx_bytes;
-    row.retransmits = counters.retransmits;
-    row.timeouts = counters.timeouts;
-    row.nacks = counters.nacks;
-    row.sacks_sent = counters.sacks_sent;
-    row.sacks_received = counters.sacks_received;
-    row.cwnd_bytes = static_cast<__u32>(qp.congestion->cwnd());
-    row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
-}
-
-void worker::report_paths(protocol::path_group &group)
-{
-    static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_SKIP, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
-    while (group.next_transition())
-        continue; // the rows below carry the states; transitions are for subscribers
-    for (unsigned slot = 0; slot < group.size(); ++slot) {
-        mrc_path &row = (*io_.paths)[group.path(slot).index.value];
-        row.state = states[static_cast<std::size_t>(group.state(slot))];
-        row.retransmits = group.counters(slot).retransmits;
-        row.losses = group.counters(slot).losses;
-    }
-}
-
-bool worker::anything_waiting() const
-{
-    return calls_.read_available() != 0 || std::ranges::any_of(qps_, [](const auto &qp) { return !qp->sends.empty(); });
-}
-
-void worker::sleep_until(instant deadline)
-{
-    auto &sleeping = static_cast<worker_status *>(status_.get())->sleeping;
-    std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!anything_waiting()) {
-        std::vector<pollfd> &fds = poll_set_;
-        fds.clear();
-        fds.push_back({.fd = doorbell_.get(), .events = POLLIN, .revents = 0});
-        for (const auto &socket : *io_.sockets)
-            fds.push_back({.fd = socket->fd(), .events = POLLIN, .revents = 0});
-        const auto wait = std::clamp<std::chrono::nanoseconds>(deadline - monotonic_now(), 0ns, 100ms);
-        const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
-        ++counters_.sleeps;
-        ::ppoll(fds.data(), fds.size(), &limit, nullptr);
-    }
-    std::atomic_ref{sleeping}.store(0, std::memory_order_relaxed);
-    std::uint64_t rings = 0;
-    [[maybe_unused]] const ssize_t cleared = ::read(doorbell_.get(), &rings, sizeof(rings)); // EAGAIN: nobody rang
 }
 
 } // namespace mrc::datapath

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the worker sleeps: until a packet, a doorbell or a deadline. A client looks at the status page after it has
+// queued a request, the worker at the rings after it has set the page: whoever comes second sees the other.
+#include <algorithm>
+
+#include "datapath/worker.h"
+
+namespace mrc::datapath
+{
+
+using namespace std::chrono_literals;
+using protocol::instant;
+
+instant worker::next_deadline() const
+{
+    instant first = protocol::never;
+    for (const auto &qp : qps_)
+        first = std::min(first, qp->protocol->next_deadline());
+    for (const probe_targets::group &group : targets_.groups())
+        first = std::min(first, group.paths->next_deadline());
+    return first;
+}
+
+bool worker::anything_waiting() const
+{
+    return calls_.read_available() != 0 || std::ranges::any_of(qps_, [](const auto &qp) { return !qp->sends.empty(); });
+}
+
+void worker::sleep_until(instant deadline)
+{
+    auto &sleeping = static_cast<worker_status *>(status_.get())->sleeping;
+    std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!anything_waiting()) {
+        std::vector<pollfd> &fds = poll_set_;
+        fds.clear();
+        fds.push_back({.fd = doorbell_.get(), .events = POLLIN, .revents = 0});
+        for (const auto &socket : *io_.sockets)
+            fds.push_back({.fd = socket->fd(), .events = POLLIN, .revents = 0});
+        const auto wait = std::clamp<std::chrono::nanoseconds>(deadline - monotonic_now(), 0ns, 100ms);
+        const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
+        ++counters_.sleeps;
+        ::ppoll(fds.data(), fds.size(), &limit, nullptr);
+    }
+    std::atomic_ref{sleeping}.store(0, std::memory_order_relaxed);
+    std::uint64_t rings = 0;
+    [[maybe_unused]] const ssize_t cleared = ::read(doorbell_.get(), &rings, sizeof(rings)); // EAGAIN: nobody rang
+}
+
+} // namespace mrc::datapath
