@@ -105,7 +105,8 @@ def check_leaving(leaving):
     for outer, inner, bth in leaving.packets():
         kinds[bth.opcode in mrc.DATA, ecn(outer), ecn(inner)] += 1
     data = {key[1:]: count for key, count in kinds.items() if key[0]}
-    check(set(data) == {(mrc.ECT0, mrc.ECT0)}, f"all {sum(data.values())} data packets leave with ECT(0) inside and out")
+    packets = sum(data.values())
+    check(set(data) == {(mrc.ECT0, mrc.ECT0)}, f"all {packets} data packets leave with ECT(0) inside and out")
     control = {key[1:] for key in kinds if not key[0]}
     check(control <= {(mrc.NOT_ECT, mrc.NOT_ECT)}, "what is not data leaves as Not-ECT")
 

@@ -69,7 +69,8 @@ def test_carrier(kind):
 
 
 def forwarded(fabric, switch):
-    out = fabric.inside(switch, binary("mrc-switch"), "show", "--pin", f"/sys/fs/bpf/mrc/{fabric.prefix}/{switch}", "--json")
+    pins = f"/sys/fs/bpf/mrc/{fabric.prefix}/{switch}"
+    out = fabric.inside(switch, binary("mrc-switch"), "show", "--pin", pins, "--json")
     return json.loads(out)["verdicts"].get("forwarded", 0)
 
 
