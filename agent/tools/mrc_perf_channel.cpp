@@ -142,6 +142,16 @@ void channel::send(message_kind kind, const boost::json::object &body)
     }
 }
 
+bool channel::try_send(message_kind kind, const boost::json::object &body)
+{
+    try {
+        send(kind, body);
+    } catch (const perf_error &) {
+        return false;
+    }
+    return true;
+}
+
 // False when nothing new is there.
 bool channel::fill()
 {

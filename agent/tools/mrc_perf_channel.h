@@ -48,6 +48,8 @@ public:
     [[nodiscard]] static channel connect(const std::string &host, std::uint16_t port);
 
     void send(message_kind kind, const boost::json::object &body = {});
+    // The same to a peer that may have gone: false when it has.
+    bool try_send(message_kind kind, const boost::json::object &body);
     // The next message if one is there. Throws when the peer is gone, speaks something else, or reports an error.
     [[nodiscard]] std::optional<message> receive();
     // Waits for a message of this kind.

@@ -30,13 +30,8 @@ void note_failure(report_context &context, channel &server, const perf_error &er
 {
     context.status = error.status();
     context.error = error.what();
-    if (error.status() != "far_end") {
-        try {
-            server.send(message_kind::error, {{"text", error.what()}});
-        } catch (const perf_error &) {
-            // then it does have to
-        }
-    }
+    if (error.status() != "far_end")
+        server.try_send(message_kind::error, {{"text", error.what()}});
 }
 
 template <typename Run>

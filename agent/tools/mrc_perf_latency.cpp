@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <thread>
 
@@ -37,7 +38,7 @@ double percentile(const std::vector<std::uint32_t> &sorted, double share)
 {
     if (sorted.empty())
         return 0;
-    const auto rank = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+    const auto rank = static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
     return static_cast<double>(sorted[rank]) / 1000.0;
 }
 
@@ -164,8 +165,8 @@ run_parts ping_pong::parts()
 {
     try {
         (is_client_ ? parts_.sent : parts_.received) = own_summary();
-    } catch (const perf_error &) {
-        // mrcd is gone, and its counters with it
+    } catch (const perf_error &error) { // mrcd is gone, and its counters with it
+        parts_.missing = error.what();
     }
     return parts_;
 }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -119,7 +120,7 @@ private:
 class file_sink final : public payload_sink
 {
 public:
-    explicit file_sink(const std::string &path) : path_{path}
+    explicit file_sink(std::string path) : path_{std::move(path)}
     {
         if (path_.empty())
             return;

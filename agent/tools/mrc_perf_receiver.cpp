@@ -153,7 +153,7 @@ void stream_receiver::on_done(boost::json::object body)
 void stream_receiver::finish()
 {
     end_phase(local_.query());
-    const bool partial = plan_.mode == test_mode::file && *total_ != plan_.messages;
+    const bool partial = plan_.mode == test_mode::file && checked_ != plan_.messages;
     verdict_ = sink_->judge(partial ? std::string{} : text_member(sender_, "sha256"));
     if (partial)
         verdict_.complaint = "only a part of the file was sent";

@@ -27,7 +27,7 @@ json::object section(const json::object &object, const char *name)
     return found != nullptr && found->is_object() ? found->get_object() : json::object{};
 }
 
-json::value value_or(const json::object &object, const char *name, json::value fallback)
+json::value value_or(const json::object &object, const char *name, const json::value &fallback)
 {
     const auto *found = object.if_contains(name);
     return found != nullptr ? *found : fallback;
@@ -130,6 +130,8 @@ json::object make_report(const report_context &context, const run_parts &parts)
     json::object report;
     report["status"] = status_of(context, parts, totals);
     report["error"] = context.error.empty() ? value_or(totals, "complaint", "") : json::value(context.error);
+    if (!parts.missing.empty())
+        report["missing"] = parts.missing; // why counters are
     report["role"] = client ? "client" : "server";
     report["mode"] = mode_name(plan.mode);
     report["client"] = service::to_text(client ? context.local.address : context.peer.address);

@@ -125,8 +125,8 @@ void stream_run::handle_signals()
 void stream_run::wait()
 {
     auto until = run_clock::now() + longest_wait;
-    if (receiver_ && receiver_->next_sample())
-        until = std::min(until, *receiver_->next_sample());
+    if (receiver_)
+        until = std::min(until, receiver_->next_sample().value_or(until));
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - run_clock::now());
     const std::array<int, 2> others{peer_.fd(), signals_.fd()};
     local_.wait(others, std::max(left, std::chrono::milliseconds{0}));
@@ -141,8 +141,8 @@ run_parts stream_run::parts()
             parts_.received = receiver_->summary();
             parts_.received_from = receiver_->sender_summary();
         }
-    } catch (const perf_error &) {
-        // mrcd is gone, and its counters with it
+    } catch (const perf_error &error) { // mrcd is gone, and its counters with it
+        parts_.missing = error.what();
     }
     return parts_;
 }

@@ -22,6 +22,7 @@ struct run_parts {
     boost::json::object received_from; // the far end's as sender
     boost::json::object received;      // what this end received of it
     bool interrupted = false;
+    std::string missing; // why a summary could not be made
 };
 
 struct run_settings {
@@ -29,7 +30,7 @@ struct run_settings {
     std::string file;   // client
     std::string output; // server
     // A sample from the far end's receiver, with what this end's sender has counted meanwhile.
-    std::function<void(const boost::json::object &sample, const traffic &sender)> on_interval = {};
+    std::function<void(const boost::json::object &sample, const traffic &sender)> on_interval;
 };
 
 class stream_run

@@ -42,7 +42,7 @@ run_parts execute(Run &run, channel &client, report_context &context)
         context.status = error.status();
         context.error = error.what();
         if (error.status() != "far_end")
-            client.send(message_kind::error, {{"text", error.what()}});
+            client.try_send(message_kind::error, {{"text", error.what()}});
     }
     return run.parts();
 }
@@ -64,7 +64,7 @@ boost::json::object serve_run(const options &chosen, const test_plan &plan, endp
         ping_pong run{local, client, signals, plan, false};
         parts = execute(run, client, context);
     } else {
-        const run_settings settings{.is_client = false, .file = {}, .output = chosen.output};
+        const run_settings settings{.is_client = false, .file = {}, .output = chosen.output, .on_interval = {}};
         stream_run run{local, client, signals, plan, settings};
         parts = execute(run, client, context);
     }
@@ -96,11 +96,7 @@ int serve(const options &chosen, channel &client, signal_source &signals)
         return report_run(serve_run(chosen, plan, local, client, signals), chosen.json);
     } catch (const perf_error &error) {
         fmt::print(stderr, "mrc-perf: client {}: {}\n", client.peer(), error.what());
-        try {
-            client.send(message_kind::error, {{"text", error.what()}});
-        } catch (const perf_error &) {
-            // it has gone: nobody to tell
-        }
+        client.try_send(message_kind::error, {{"text", error.what()}});
     }
     return EXIT_FAILURE;
 }

@@ -56,8 +56,8 @@ private:
     std::uint64_t posted_ = 0;
     std::uint64_t consumed_ = 0;
     std::vector<std::uint64_t> completed_; // per queue pair
-    run_clock::time_point first_post_{};
-    run_clock::time_point last_completion_{};
+    run_clock::time_point first_post_;
+    run_clock::time_point last_completion_;
     bool stopped_ = false;
     bool done_ = false;
     boost::json::object summary_; // once done

@@ -49,8 +49,8 @@ def path_states(sample):
 def paths(result):
     lines = []
     dark = [sample for sample in result["intervals"]
-            if result["cut_at_ms"] and result["cut_done_ms"] <= sample["t_ms"]
-            and sample["t_ms"] <= result.get("restored_at_ms", float("inf"))]
+            if result["cut_at_ms"] and result["cut_at_ms"] <= sample["t_ms"]
+            and sample["t_ms"] <= result.get("restored_ordered_ms", float("inf"))]
     if dark:
         lines.append(f"paths, dark     {path_states(dark[-1])}")
     return [*lines, f"paths, at last  {path_states(result)}"]
@@ -78,8 +78,8 @@ def plot(result):
     top = max(rate for _, rate, _ in lines) or 1
     header = "".join(f"{f'plane {plane}':>9}" for plane in range(result["planes"]))
     yield f"{'time':>8}  {'Gbit/s':>7}  {'':{BAR}}{header}   packets that arrived"
-    pending = [(result[key], what) for key, what in (("cut_at_ms", f"plane {result['cut_plane']} dies"),
-                                                     ("restored_at_ms", f"plane {result['cut_plane']} comes back"))
+    pending = [(result[key], what) for key, what in (("cut_at_ms", f"plane {result['cut_plane']} is dark"),
+                                                     ("restored_at_ms", f"plane {result['cut_plane']} is back"))
                if result.get(key)]
     for time_ms, rate, packets in lines:
         mark = ""

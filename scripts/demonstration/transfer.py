@@ -34,7 +34,7 @@ class line_reader:
         try:
             return self.lines.get(timeout=seconds)
         except queue.Empty:
-            raise demo_failure(f"nothing from {what} for {seconds} s") from None
+            raise demo_failure(f"nothing from {what()} for {seconds} s") from None
 
 
 class plane_cut:
@@ -49,8 +49,8 @@ class plane_cut:
         self.client.send_signal(signal.SIGUSR1)  # the stall clock starts a new phase
         begun = time.monotonic_ns()
         self.lab.run("plane", str(self.plane), state)
-        self.events[f"{name}_at_ms"] = (begun - self.started_ns) / 1e6  # the order; switches follow one by one
-        self.events[f"{name}_done_ms"] = (time.monotonic_ns() - self.started_ns) / 1e6
+        self.events[f"{name}_ordered_ms"] = (begun - self.started_ns) / 1e6
+        self.events[f"{name}_at_ms"] = (time.monotonic_ns() - self.started_ns) / 1e6  # the last switch has followed
 
     def follow(self, sample):
         if sample["bytes"] >= self.total_bytes:
@@ -65,7 +65,7 @@ class plane_cut:
 def start_server(lab):
     server = lab.start("h1", PERF, "--once", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = line_reader(server.stdout)
-    line = said.next(READY_DEADLINE_S, "the server")
+    line = said.next(READY_DEADLINE_S, lambda: "the server")
     if line is None or not line.startswith("LISTENING"):
         raise demo_failure(f"the server on h1 did not start: {server.stderr.read().strip()}")
     return said
@@ -75,7 +75,12 @@ def watch(client, cut):
     """Reads the client's progress to its end; returns what else it said on standard error."""
     progress = line_reader(client.stderr)
     other = []
-    while (line := progress.next(SILENCE_DEADLINE_S, "the transfer")) is not None:
+    last = "its start"
+
+    def where():
+        return f"the transfer after {last}"
+
+    while (line := progress.next(SILENCE_DEADLINE_S, where)) is not None:
         try:
             event = json.loads(line)
         except ValueError:
@@ -84,6 +89,7 @@ def watch(client, cut):
         if event["event"] == "start":
             cut.started_ns = event["monotonic_ns"]
         else:
+            last = f"{event['bytes']} bytes at {event['t_ms']:.0f} ms"
             cut.follow(event)
     return other
 
@@ -94,16 +100,17 @@ def transfer(lab, file, plane):
         server = start_server(lab)
         client = lab.start("h0", PERF, lab.address("h1"), "--file", file["path"], "--interval", str(INTERVAL_MS),
                            "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = line_reader(client.stdout)  # beside the progress: the report is longer than a pipe holds
         cut = plane_cut(lab, plane, client, file["bytes"])
         complaints = watch(client, cut)
-        said = client.stdout.read()
+        from_client = said.next(READY_DEADLINE_S, lambda: "the client at its end")
         client.wait()
-    if not said:
+    if not from_client:
         raise demo_failure("; ".join(complaints) or f"mrc-perf ended with status {client.returncode}")
-    result = json.loads(said)
+    result = json.loads(from_client)
     if "cut_at_ms" not in cut.events and result["status"] == "ok":
         raise demo_failure("the transfer was over before the plane could be cut; give a larger --size")
-    from_server = server.next(READY_DEADLINE_S, "the server's report")
+    from_server = server.next(READY_DEADLINE_S, lambda: "the server at its end")
     result["server"] = json.loads(from_server) if from_server else None
     result["sha256_file"] = file["sha256"]
     result["cut_at_ms"] = None

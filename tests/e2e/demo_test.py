@@ -37,7 +37,7 @@ def test_whole():
     check(process.returncode == 0, "it succeeds" + (f":\n{progress}" if process.returncode else ""))
     result = json.loads(out)
     missing = [field for field in FIELDS if field not in result]
-    check(not missing, f"the JSON object has all fields{missing or ''}")
+    check(not missing, f"the JSON object has all fields {missing or ''}")
     check(result["verified"] is True and result["bytes"] >= 400 * 10**6, f"{result['bytes']} bytes are right")
     check(0 < result["cut_at_ms"] < result["duration_ms"], f"the plane died at {result['cut_at_ms']:.0f} ms "
           f"of {result['duration_ms']:.0f}")

@@ -8,6 +8,7 @@ import pathlib
 import selectors
 import subprocess
 import sys
+import tempfile
 import time
 
 from lab_support import LAB, ROOT, binary
@@ -41,10 +42,10 @@ class lines_of:
         return line.decode()
 
 
-def start_perf(fabric, host, *arguments):
+def start_perf(fabric, host, *arguments, stdout=subprocess.PIPE):
     """mrc-perf in a host; `exec` replaces itself, so the process is mrc-perf."""
     return subprocess.Popen([LAB, "exec", "--prefix", fabric.prefix, host, "--", binary("mrc-perf"), *arguments],
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE)
 
 
 @contextlib.contextmanager
@@ -69,24 +70,32 @@ class result:
         self.report, self.complaints, self.status, self.seconds = report, complaints, status, seconds
 
 
+def follow(process, on_sample, deadline):
+    """Reads a client's standard error to its end; returns what was no progress."""
+    progress, complaints = lines_of(process.stderr), []
+    while (line := progress.next(deadline)) is not None:
+        if not line.startswith("{"):
+            complaints.append(line)
+        elif on_sample and (event := json.loads(line))["event"] == "interval":
+            on_sample(event, process)
+    return complaints
+
+
 def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S):
     """A client on h0 to its end. on_sample(sample, process) sees the progress as it comes."""
     started = time.monotonic()
     deadline = started + limit_s
     address = next(host["mrc_address"] for host in fabric.status()["hosts"] if host["name"] == "h1")
-    process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments)
-    try:
-        progress, complaints = lines_of(process.stderr), []
-        while (line := progress.next(deadline)) is not None:
-            if not line.startswith("{"):
-                complaints.append(line)
-            elif on_sample and (event := json.loads(line))["event"] == "interval":
-                on_sample(event, process)
-        said = lines_of(process.stdout).next(deadline)
-        process.wait(max(1, deadline - time.monotonic()))
-    finally:
-        process.kill()
-        process.wait()
+    with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
+        process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
+        try:
+            complaints = follow(process, on_sample, deadline)
+            process.wait(max(1, deadline - time.monotonic()))
+        finally:
+            process.kill()
+            process.wait()
+        out.seek(0)
+        said = out.read()
     return result(json.loads(said) if said else None, complaints, process.returncode, time.monotonic() - started)
 
 
