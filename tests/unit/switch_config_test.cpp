@@ -14,7 +14,7 @@
 #include <tools/mrc_switch_pins.h>
 #include <tools/mrc_switch_quantity.h>
 
-#include "switch_process.h"
+#include "../bpf/switch_process.h"
 
 namespace mrc::lab_switch
 {
