@@ -81,7 +81,7 @@ def running_lab(arguments, planes):
         if not os.access(BIN / name, os.X_OK):
             raise demo_failure(f"{BIN / name} is missing; run without --no-build, or name its directory in MRC_BIN")
     try:
-        with step(f"lab {stage.prefix}: 2 hosts on {planes} planes of 2 leaves and 2 spines, {arguments.switch} switches"):
+        with step(f"lab {stage.prefix}: 2 hosts, {planes} planes of 2 leaves and 2 spines, {arguments.switch}"):
             stage.run("up", "--planes", str(planes), "--leaves", "2", "--spines", "2", "--hosts", "2",
                       "--switch", arguments.switch, "--engine", arguments.engine, "--mtu", str(arguments.mtu))
         yield stage
