@@ -30,7 +30,7 @@ public:
         protocol::path_group *paths = nullptr;
         worker_peer target;
         std::uint32_t row = 0; // of `overlay`
-        protocol::instant answered{};
+        protocol::instant answered;
         std::vector<worker_peer> peers;
     };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <semaphore>
 #include <thread>
 #include <type_traits>
@@ -50,8 +51,7 @@ struct worker_qp {
 [[nodiscard]] constexpr std::array<std::uint8_t, 64> default_code_points()
 {
     std::array<std::uint8_t, 64> all{};
-    for (std::uint8_t i = 0; i < all.size(); ++i)
-        all[i] = i;
+    std::iota(all.begin(), all.end(), std::uint8_t{0});
     return all;
 }
 

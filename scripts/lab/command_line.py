@@ -45,6 +45,7 @@ def _add_up(commands):
     up.add_argument("--switch", metavar="KIND",
                     help="who forwards: xdp (mrc-switch, default) or kernel (seg6local next-csid)")
     up.add_argument("--mode", metavar="MODE", help="XDP mode of mrc-switch: native (default) or generic")
+    up.add_argument("--host-mode", metavar="MODE", help="XDP mode of mrcd's ports: native (default) or generic")
     up.add_argument("--engine", metavar="ENGINE", help="mrcd's transmit engine: auto (default), xdp or af_xdp")
     up.add_argument("--topology", metavar="FILE",
                     help="TOML with the same keys as these options, [[host]] name, leaf, downlink, and "
@@ -124,7 +125,7 @@ def _up(arguments):
     for key in (*options.RANGES, *options.CHOICES):
         value = getattr(arguments, key)
         if value is not None:
-            setattr(chosen, key, options.check_value(f"--{key}", key, value))
+            setattr(chosen, key, options.check_value("--" + key.replace("_", "-"), key, value))
     if arguments.mrcd_config:
         chosen.extra_config = options.load_extra_config(arguments.mrcd_config)
     prefix = arguments.prefix or prefix or os.environ.get("MRC_LAB")

@@ -57,6 +57,7 @@ def host_config(prefix, fabric, node):
             f"device = {_quoted(port.device)}",
             f"plane = {plane}",
             f"gateway = {_quoted(port.peer.address)}",
+            f"mode = {_quoted(options.host_mode)}",
         ]
     lines += ["", "[transmit]", f"engine = {_quoted(options.engine)}"]
     text = "\n".join(lines) + "\n"

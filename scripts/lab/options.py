@@ -22,7 +22,7 @@ RANGES = {
     "mtu": (1280, 9216),
     "queues": (1, 64),
 }
-CHOICES = {"switch": SWITCH_KINDS, "mode": XDP_MODES, "engine": ENGINES}
+CHOICES = {"switch": SWITCH_KINDS, "mode": XDP_MODES, "host_mode": XDP_MODES, "engine": ENGINES}
 
 # "-h0" at the end would make the prefix look like an instance of another lab.
 PREFIX_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,23}")
@@ -41,6 +41,7 @@ class lab_options:
     queues: int = 1
     switch: str = "xdp"
     mode: str = "native"
+    host_mode: str = "native"
     engine: str = "auto"
     places: dict = dataclasses.field(default_factory=dict)  # host number as text -> [leaf, downlink]
     impairments: list = dataclasses.field(default_factory=list)  # [a, b, {name: value}]
