@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <numeric>
 #include <semaphore>
 #include <thread>
 #include <type_traits>
@@ -51,7 +50,8 @@ struct worker_qp {
 [[nodiscard]] constexpr std::array<std::uint8_t, 64> default_code_points()
 {
     std::array<std::uint8_t, 64> all{};
-    std::iota(all.begin(), all.end(), std::uint8_t{0});
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<std::uint8_t>(i);
     return all;
 }
 
