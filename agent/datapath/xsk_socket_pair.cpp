@@ -120,9 +120,20 @@ void xsk_socket_pair::flush()
         outstanding_ += queued_;
         queued_ = 0;
     }
-    // In copy mode one call sends at most 32 frames (kernel: TX_BATCH_SIZE) and the rest waits for the next kick.
-    if (outstanding_ != 0 && xsk_ring_prod__needs_wakeup(&transmit_))
+    // In copy mode one call sends at most 32 frames (kernel: TX_BATCH_SIZE), and nothing wakes the worker for the rest. A
+    // call that sends none has met a full device: the next flush tries again.
+    std::uint32_t unsent = this->unsent();
+    while (unsent != 0 && xsk_ring_prod__needs_wakeup(&transmit_)) {
         ::sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
+        const std::uint32_t before = std::exchange(unsent, this->unsent());
+        if (unsent == before)
+            return;
+    }
+}
+
+std::uint32_t xsk_socket_pair::unsent()
+{
+    return options_.ring_size - xsk_prod_nb_free(&transmit_, options_.ring_size);
 }
 
 std::uint32_t xsk_socket_pair::reap()

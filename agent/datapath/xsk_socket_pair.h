@@ -60,7 +60,7 @@ public:
     // is full (see has_room); the frame then goes back to the free list.
     bool transmit(frame packet, std::uint32_t length, bool more = false);
     [[nodiscard]] bool has_room(std::uint32_t frames) { return xsk_prod_nb_free(&transmit_, frames) >= frames; }
-    // Submits what transmit() queued and wakes the kernel once.
+    // Submits what transmit() queued and has the kernel send it.
     void flush();
     // Takes back frames the kernel has sent. Returns how many.
     std::uint32_t reap();
@@ -81,6 +81,7 @@ private:
     // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
     received join(const xdp_desc &part);
     void refill();
+    [[nodiscard]] std::uint32_t unsent(); // submitted, and not yet taken by the kernel
     int bind_once();
 
     umem &memory_;
