@@ -60,6 +60,11 @@ def small_mtu(fabric):
     check(payload == (1500 - HEADERS) // 64 * 64, f"payload is {payload} bytes on links of 1500")
 
 
+def large_payload(fabric):
+    report = check_file(fabric)
+    check(report["payload_bytes"] == 4096, "payload is 4096 bytes, each packet in two buffers")
+
+
 def impaired(fabric):
     report = check_file(fabric)
     check(report["retransmits"] > 0, f"{report['retransmits']} packets were sent again")
@@ -186,7 +191,10 @@ CASES = {
     "xdp": (plain, ("--engine", "xdp")),
     "af_xdp": (plain, ("--engine", "af_xdp")),
     "kernel_switch": (plain, ("--switch", "kernel")),
+    "generic_hosts": (plain, ("--host-mode", "generic")),
+    "generic_hosts_af_xdp": (plain, ("--host-mode", "generic", "--engine", "af_xdp")),
     "mtu_1500": (small_mtu, ("--mtu", "1500")),
+    "multi_buffer": (large_payload, ("--mtu", "4400", "--mrcd-config", "PAYLOAD_4096")),
     "impaired": (impaired, ("--topology", "IMPAIRED")),
     "one_plane": (one_plane, ()),
     "darkness": (darkness, ()),
@@ -206,9 +214,11 @@ def main():
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
     case, options = CASES[sys.argv[1]]
     with tempfile.TemporaryDirectory() as directory:
-        topology = pathlib.Path(directory) / "topology.toml"
-        topology.write_text(IMPAIRED, encoding="utf-8")
-        options = [str(topology) if option == "IMPAIRED" else option for option in options]
+        files = {}
+        for name, text in (("IMPAIRED", IMPAIRED), ("PAYLOAD_4096", "payload = 4096\n")):
+            files[name] = pathlib.Path(directory) / name
+            files[name].write_text(text, encoding="utf-8")
+        options = [str(files.get(option, option)) for option in options]
         with lab("transfer", *options) as fabric:
             case(fabric)
     check(left_behind(fabric.prefix) == [], "nothing is left behind")
