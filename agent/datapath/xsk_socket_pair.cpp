@@ -18,6 +18,7 @@ namespace mrc::datapath
 namespace
 {
 
+constexpr std::uint32_t copy_mode_batch = 32; // net/xdp/xsk.c, TX_BATCH_SIZE
 constexpr std::size_t longest_packet = 16384; // a jumbo frame, its metadata, and room to spare
 
 } // namespace
@@ -120,20 +121,12 @@ void xsk_socket_pair::flush()
         outstanding_ += queued_;
         queued_ = 0;
     }
-    // In copy mode one call sends at most 32 frames (kernel: TX_BATCH_SIZE), and nothing wakes the worker for the rest. A
-    // call that sends none has met a full device: the next flush tries again.
-    std::uint32_t unsent = this->unsent();
-    while (unsent != 0 && xsk_ring_prod__needs_wakeup(&transmit_)) {
-        ::sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
-        const std::uint32_t before = std::exchange(unsent, this->unsent());
-        if (unsent == before)
-            return;
-    }
-}
-
-std::uint32_t xsk_socket_pair::unsent()
-{
-    return options_.ring_size - xsk_prod_nb_free(&transmit_, options_.ring_size);
+    // In copy mode one call sends at most 32 frames and answers EAGAIN when there are more. Left for the next round
+    // they would wait in the ring for longer than the path takes, which the transport cannot tell from loss.
+    std::uint32_t calls = outstanding_ / copy_mode_batch + 1;
+    while (outstanding_ != 0 && calls-- != 0 && xsk_ring_prod__needs_wakeup(&transmit_) != 0)
+        if (::sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0 || errno != EAGAIN)
+            break;
 }
 
 std::uint32_t xsk_socket_pair::reap()
