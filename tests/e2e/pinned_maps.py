@@ -16,11 +16,25 @@ def bpftool(*arguments):
     return json.loads(done.stdout)
 
 
+def dump_all(paths):
+    """Rows of many pinned arrays, by path; one process for all."""
+    batch = "".join(f"map dump pinned {path}\n" for path in paths)
+    done = subprocess.run(["bpftool", "-j", "batch", "file", "-"], input=batch, capture_output=True, text=True,
+                          check=True)
+    return {path: [row["formatted"] for row in entry["output"]]
+            for path, entry in zip(paths, json.loads(done.stdout), strict=True)}
+
+
 def verdict_names():
     """Names of enum mrc_verdict in their order."""
     text = (pathlib.Path(ROOT) / "include/mrc/maps.h").read_text(encoding="utf-8")
     body = re.sub(r"/\*.*?\*/", "", re.search(r"enum mrc_verdict \{(.*?)\};", text, re.S).group(1), flags=re.S)
     return [name.strip() for name in body.split(",") if name.strip()]
+
+
+def sum_verdicts(rows):
+    """Counts by name, over all CPUs."""
+    return {name: sum(cpu["value"] for cpu in row["values"]) for name, row in zip(verdict_names(), rows)}
 
 
 class host_maps:
@@ -36,10 +50,7 @@ class host_maps:
         return bpftool("lookup", "pinned", f"{self.pins}/{name}", "key", *key)["formatted"]["value"]
 
     def verdicts(self):
-        """Counts by name, over all CPUs."""
-        return {name: sum(cpu["value"] for cpu in values["values"])
-                for name, values in zip(verdict_names(), (entry["formatted"] for entry in
-                                                          bpftool("dump", "pinned", f"{self.pins}/verdicts")))}
+        return sum_verdicts(dump_all([f"{self.pins}/verdicts"])[f"{self.pins}/verdicts"])
 
     def paths_of_plane(self, plane, group):
         """Numbers of the path rows toward a remote T0 on one plane."""
