@@ -81,7 +81,6 @@ private:
     // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
     received join(const xdp_desc &part);
     void refill();
-    [[nodiscard]] std::uint32_t unsent(); // submitted, and not yet taken by the kernel
     int bind_once();
 
     umem &memory_;
