@@ -42,10 +42,14 @@ bool af_xdp_transmit::ready()
 {
     if (!current_)
         current_ = memory_.allocate();
-    return current_ && memory_.free_frames() + 1 >= frames_per_packet_ &&
-           std::ranges::all_of(sockets_, [this](xsk_socket_pair *socket) {
-               return socket == nullptr || socket->has_room(frames_per_packet_);
-           });
+    if (!current_ || memory_.free_frames() + 1 < frames_per_packet_)
+        return false;
+    for (std::size_t row = 0; row < sockets_.size(); ++row) {
+        const bool usable = sockets_[row] != nullptr && (ports_[row].flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
+        if (usable && !sockets_[row]->has_room(frames_per_packet_)) // a port out of use may keep a full ring for ever
+            return false;
+    }
+    return true;
 }
 
 std::span<std::byte> af_xdp_transmit::head()

@@ -87,8 +87,15 @@ void host_programs::release()
     push_ = nullptr;
     host_tx_bpf__destroy(overlay_);
     overlay_ = nullptr;
-    std::error_code ignored;
-    std::filesystem::remove_all(options_.pin_dir, ignored);
+    remove_pins();
+}
+
+// Only what this program pins: the directory's name comes from the configuration and may hold other things.
+void host_programs::remove_pins()
+{
+    for (const auto &[name, fd] : maps_)
+        ::unlink((options_.pin_dir + "/" + name).c_str());
+    ::rmdir(options_.pin_dir.c_str());
 }
 
 void host_programs::share_maps(bpf_object *object)
@@ -155,8 +162,8 @@ void host_programs::load_transmit()
 
 void host_programs::pin_maps()
 {
+    remove_pins(); // left by a daemon that was killed
     std::error_code error;
-    std::filesystem::remove_all(options_.pin_dir, error); // left by a daemon that was killed
     std::filesystem::create_directories(options_.pin_dir, error);
     if (error)
         throw startup_error{"cannot create '" + options_.pin_dir + "': " + error.message() +
@@ -222,29 +229,19 @@ void host_programs::set_socket(std::uint32_t port, std::uint32_t queue, int sock
         fail_startup("cannot register the AF_XDP socket of port " + std::to_string(port));
 }
 
-void host_programs::set_peer(const mrc_ip &address, const mrc_peer &peer)
+bool host_programs::set_peer(const mrc_ip &address, const mrc_peer &peer)
 {
-    if (bpf_map_update_elem(map_fd("peers"), &address, &peer, BPF_ANY) != 0)
-        fail_startup("cannot add a peer (at most " + std::to_string(MRC_MAX_PEERS) + ")");
+    return bpf_map_update_elem(map_fd("peers"), &address, &peer, BPF_ANY) == 0;
 }
 
-void host_programs::set_transmit_port(std::uint32_t port, int ifindex)
+void host_programs::remove_peer(const mrc_ip &address)
 {
-    if (bpf_map_update_elem(map_fd("tx_ports"), &port, &ifindex, BPF_ANY) != 0)
-        fail_startup("cannot register port " + std::to_string(port) + " for redirects");
+    bpf_map_delete_elem(map_fd("peers"), &address);
 }
 
-std::array<std::uint64_t, MRC_VERDICT_COUNT> host_programs::verdicts() const
+bool host_programs::set_transmit_port(std::uint32_t port, int ifindex)
 {
-    std::array<std::uint64_t, MRC_VERDICT_COUNT> sums{};
-    std::vector<std::uint64_t> per_cpu(static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    for (std::uint32_t row = 0; row < MRC_VERDICT_COUNT; ++row) {
-        if (bpf_map_lookup_elem(map_fd("verdicts"), &row, per_cpu.data()) != 0)
-            continue;
-        for (const std::uint64_t count : per_cpu)
-            sums[row] += count;
-    }
-    return sums;
+    return bpf_map_update_elem(map_fd("tx_ports"), &port, &ifindex, BPF_ANY) == 0;
 }
 
 } // namespace mrc::datapath

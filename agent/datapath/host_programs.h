@@ -3,7 +3,6 @@
 // process, maps pinned for bpftool and mrcctl.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -65,17 +64,18 @@ public:
     mapped_array<mrc_overlay> &overlay() { return overlay_use_; }
 
     void set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd);
-    void set_peer(const mrc_ip &address, const mrc_peer &peer);
-    // Lets the transmit engine redirect to the port.
-    void set_transmit_port(std::uint32_t port, int ifindex);
-    // Sum over CPUs of one verdict.
-    [[nodiscard]] std::array<std::uint64_t, MRC_VERDICT_COUNT> verdicts() const;
+    // False when all MRC_MAX_PEERS rows are in use.
+    [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer &peer);
+    void remove_peer(const mrc_ip &address);
+    // Lets the transmit engine redirect to the port. False when the device has just gone.
+    [[nodiscard]] bool set_transmit_port(std::uint32_t port, int ifindex);
 
 private:
     void share_maps(bpf_object *object);
     void adopt_maps(bpf_object *object);
     void load(bpf_object *object, const std::string &what);
     void pin_maps();
+    void remove_pins();
     void load_receive(const port_attachment &port);
     void load_transmit();
     void release();

@@ -29,7 +29,7 @@ struct memory_region {
     mapping memory;
 };
 
-// Keys are 32 random bits over the row number, so a guessed key hits nothing. Owned by the worker.
+// A key is 20 random bits over the 12 bits of its row. Owned by the worker.
 class region_table final : public protocol::memory_sink
 {
 public:

@@ -26,7 +26,7 @@ mapping map_area(std::size_t bytes, bool &huge)
 
 } // namespace
 
-umem::umem(std::uint32_t frames, std::uint32_t ring_size) : total_{frames}
+umem::umem(std::uint32_t frames, std::uint32_t ring_size)
 {
     memory_ = map_area(std::size_t{frames} * frame_bytes, huge_);
     free_.reserve(frames);

@@ -61,7 +61,6 @@ public:
 
     [[nodiscard]] frame allocate(); // empty when none is free
     [[nodiscard]] std::size_t free_frames() const { return free_.size(); }
-    [[nodiscard]] std::size_t total_frames() const { return total_; }
     [[nodiscard]] bool uses_huge_pages() const { return huge_; }
 
     // Takes back a frame whose address a completion or receive ring delivered.
@@ -75,7 +74,6 @@ public:
 
 private:
     mapping memory_;
-    std::size_t total_ = 0;
     bool huge_ = false;
     std::vector<std::uint64_t> free_;
     xsk_umem *handle_ = nullptr;

@@ -37,7 +37,7 @@ static_assert(sizeof(send_entry) == 64 && sizeof(completion_entry) == 32);
 struct ring_header {
     alignas(64) std::uint32_t producer = 0;
     alignas(64) std::uint32_t consumer = 0;
-    alignas(64) std::uint32_t consumer_waits = 0; // the consumer sleeps on its eventfd
+    alignas(64) std::uint32_t consumer_waits = 0; // the consumer sleeps on its descriptor
 };
 static_assert(sizeof(ring_header) == 192);
 
@@ -87,7 +87,7 @@ public:
         std::atomic_ref{header_->consumer_waits}.store(waits ? 1 : 0, std::memory_order_seq_cst);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    // Producer, after push: does the consumer need its eventfd?
+    // Producer, after push: does the consumer need its descriptor signalled?
     [[nodiscard]] bool consumer_waits() const
     {
         std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -54,10 +54,10 @@ instant monotonic_now()
 
 worker::worker(const worker_options &options, resources borrowed)
     : options_{options}, io_{std::move(borrowed)}, qp_by_row_(MRC_MAX_QPS), targets_{*io_.paths, *io_.overlay},
-      doorbell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+      doorbell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, service_bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
 {
-    if (!doorbell_ || !status_fd_ || ::ftruncate(status_fd_.get(), sizeof(worker_status)) != 0)
+    if (!doorbell_ || !service_bell_ || !status_fd_ || ::ftruncate(status_fd_.get(), sizeof(worker_status)) != 0)
         fail_startup("cannot create the worker's doorbell");
     void *page = ::mmap(nullptr, sizeof(worker_status), PROT_READ | PROT_WRITE, MAP_SHARED, status_fd_.get(), 0);
     if (page == MAP_FAILED)
@@ -84,7 +84,7 @@ void worker::stop()
 {
     stopping_ = true;
     if (thread_.joinable()) {
-        signal_event(doorbell_.get());
+        signal_event(service_bell_.get());
         thread_.join();
     }
 }
@@ -96,7 +96,7 @@ void worker::submit(call_base &request)
         return;
     }
     calls_.push(&request);
-    signal_event(doorbell_.get());
+    signal_event(service_bell_.get());
     request.done.acquire();
 }
 
@@ -214,15 +214,20 @@ void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
     qp->protocol->on_packet(parsed->content, parsed->payload, arrived, now);
 }
 
+// Room for its completion is what a request needs; after an error the older ones are completed first.
+bool worker::can_take(const worker_qp &qp)
+{
+    const bool draining = qp.protocol->state() == protocol::qp_state::error && qp.protocol->outstanding() != 0;
+    return !qp.sends.empty() && !draining && qp.protocol->outstanding() < qp.sends.capacity() && !qp.completions.full();
+}
+
+// At most a burst of each QP, so that no client keeps the others waiting.
 std::size_t worker::take_requests(instant now)
 {
     std::size_t count = 0;
     send_entry entry;
     for (const auto &qp : qps_) {
-        while (!qp->sends.empty()) {
-            const bool room = qp->protocol->outstanding() < qp->sends.capacity() && !qp->completions.full();
-            if (!room || !qp->sends.pop(entry))
-                break;
+        for (std::uint32_t n = 0; n < options_.burst && can_take(*qp) && qp->sends.pop(entry); ++n) {
             const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length, UINT32_MAX));
             const protocol::write_request request{
                 .id = entry.id,

@@ -137,6 +137,7 @@ private:
     void on_frame(std::byte *data, std::uint32_t length, protocol::instant now);
     std::size_t run_calls();
     std::size_t take_requests(protocol::instant now);
+    [[nodiscard]] static bool can_take(const worker_qp &qp);
     void run_timers(protocol::instant now);
     std::size_t transmit(protocol::instant now);
     bool transmit_one(worker_qp &qp, protocol::instant now);
@@ -171,7 +172,8 @@ private:
     std::vector<pollfd> poll_set_;
 
     boost::lockfree::spsc_queue<call_base *, boost::lockfree::capacity<64>> calls_;
-    unique_fd doorbell_;
+    unique_fd doorbell_;     // clients hold it too, and may do with it what they like
+    unique_fd service_bell_; // of the service thread's calls
     unique_fd status_fd_;
     mapping status_;
     std::atomic<bool> stopping_ = false;

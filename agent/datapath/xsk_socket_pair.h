@@ -32,7 +32,6 @@ public:
 
     [[nodiscard]] int fd() const { return xsk_socket__fd(handle_); }
     [[nodiscard]] bool zero_copy() const { return zero_copy_; }
-    [[nodiscard]] const xsk_options &options() const { return options_; }
 
     // Calls on_frame(std::byte *frame, std::uint32_t length) for up to `limit` received frames, then gives their memory
     // back to the fill ring. Returns how many there were.

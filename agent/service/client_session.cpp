@@ -7,9 +7,10 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "protocol/fixed_window.h"
 #include "service/address.h"
@@ -46,6 +47,9 @@ std::string unfit_for_registration(int fd, const memory_request &request)
     const int seals = ::fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
         return "memory must be a memfd sealed with F_SEAL_SHRINK";
+    struct statfs system{};
+    if (::fstatfs(fd, &system) != 0 || system.f_type == HUGETLBFS_MAGIC) // a hole punched there can raise SIGBUS here
+        return "memory on huge pages cannot be registered yet";
     if (::fstat(fd, &status) != 0)
         return "memory cannot be examined";
     const auto size = static_cast<std::uint64_t>(status.st_size);
@@ -197,8 +201,12 @@ client_session::answer client_session::create_qp(const create_request &request)
     const datapath::queue_pair_layout layout{.send_capacity = qp.numbers.send_depth,
                                              .completion_capacity = qp.numbers.completion_depth};
     qp.rings = datapath::unique_fd{::memfd_create("mrc-qp", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-    qp.completion_event = datapath::unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (!qp.rings || !qp.completion_event || ::ftruncate(qp.rings.get(), static_cast<off_t>(layout.bytes())) != 0 ||
+    // A pipe, not an eventfd: each end has its own flags, so no client can make the worker's write block.
+    int ends[2] = {-1, -1};
+    const bool piped = ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+    qp.completion_wait = datapath::unique_fd{ends[0]};
+    qp.completion_event = datapath::unique_fd{ends[1]};
+    if (!qp.rings || !piped || ::ftruncate(qp.rings.get(), static_cast<off_t>(layout.bytes())) != 0 ||
         ::fcntl(qp.rings.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return {refuse(errno, "cannot allocate the rings of a queue pair"), {}};
 
@@ -208,7 +216,7 @@ client_session::answer client_session::create_qp(const create_request &request)
     shared_.programs.qps()[MRC_QPN_ROW(row.qpn)] = row;
     answer result;
     result.reply.qp = qp.numbers;
-    result.fds = {qp.rings.get(), qp.completion_event.get()};
+    result.fds = {qp.rings.get(), qp.completion_wait.get()};
     qps_.emplace(qp.numbers.qpn, std::move(qp));
     return result;
 }
@@ -228,7 +236,7 @@ std::unique_ptr<datapath::worker_qp> client_session::build_qp(owned_qp &qp, cons
     built->rings = datapath::mapping{rings, layout.bytes()};
     built->sends = layout.sends(rings);
     built->completions = layout.completions(rings);
-    built->completion_event = datapath::unique_fd{::fcntl(qp.completion_event.get(), F_DUPFD_CLOEXEC, 0)};
+    built->completion_event = std::move(qp.completion_event);
     // A software fabric's rings hold 256 packets a port (veth): by default no more than that is in flight on a plane.
     const std::uint64_t automatic_window =
         std::uint64_t{128} * (shared_.payload_bytes + MRC_MAX_HEADERS) * shared_.rules.planes();
@@ -275,7 +283,7 @@ client_session::answer client_session::connect_qp(const connect_request &request
     mrc_qp &row = shared_.programs.qps()[MRC_QPN_ROW(request.qpn)];
     row.peer_qpn = request.peer_qpn;
     row.mpr = shared_.config.transport.window_psns;
-    row.peer = request.peer;
+    row.peer = peer->address; // what the peer sends from, whichever of its addresses was named
     at->second.connected = true;
     return {};
 }

@@ -46,7 +46,8 @@ private:
     struct owned_qp {
         qp_reply numbers{};
         datapath::unique_fd rings;
-        datapath::unique_fd completion_event;
+        datapath::unique_fd completion_wait;  // the client's end of the pipe
+        datapath::unique_fd completion_event; // the worker's end, until it is connected
         bool connected = false;
     };
     struct answer {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,8 +42,39 @@ datapath::host_programs_options programs_for(const daemon_config &config, const 
             .ports = attachments(config, rules, links, plan)};
 }
 
+sockaddr_un socket_address(const std::string &path)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path))
+        datapath::fail_startup("socket path '" + path + "'", ENAMETOOLONG);
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    return address;
+}
+
+datapath::unique_fd session_socket()
+{
+    datapath::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!socket)
+        datapath::fail_startup("cannot open the session socket");
+    return socket;
+}
+
+// Before anything of the instance is touched: its pins and socket may belong to a daemon that lives.
+void refuse_if_running(const daemon_config &config)
+{
+    const sockaddr_un address = socket_address(config.daemon.socket);
+    const datapath::unique_fd probe = session_socket();
+    const bool stale = ::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0 &&
+                       (errno == ECONNREFUSED || errno == ENOENT);
+    if (!stale)
+        throw datapath::startup_error{"instance '" + config.daemon.instance + "' is running already on '" +
+                                      config.daemon.socket + "'"};
+}
+
 port_plan plan_for(const daemon_config &config, link_monitor &links)
 {
+    refuse_if_running(config);
     require_ports(config, links);
     return plan_ports(config, links);
 }
@@ -77,15 +109,15 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 
 daemon::daemon(daemon_config config)
     : config_{std::move(config)}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
-      programs_{programs_for(config_, rules_, links_, plan_)}, ports_{config_, rules_, programs_, plan_},
-      worker_{worker_options_for(config_, rules_),
-              {.sockets = &ports_.sockets(),
-               .engines = ports_.engines(),
-               .paths = &programs_.paths(),
-               .qps = &programs_.qps(),
-               .overlay = &programs_.overlay()}},
-      peers_{config_, rules_, programs_, worker_, usable_}, signals_{context_, SIGTERM, SIGINT},
-      links_readable_{context_, links_.fd()}, acceptor_{context_}
+      programs_{programs_for(config_, rules_, links_, plan_)}, ports_{config_, rules_, programs_, plan_, links_},
+      peers_{config_, rules_, programs_, worker_, usable_}, worker_{worker_options_for(config_, rules_),
+                                                                    {.sockets = &ports_.sockets(),
+                                                                     .engines = ports_.engines(),
+                                                                     .paths = &programs_.paths(),
+                                                                     .qps = &programs_.qps(),
+                                                                     .overlay = &programs_.overlay()}},
+      signals_{context_, SIGTERM, SIGINT}, links_readable_{context_, ::fcntl(links_.fd(), F_DUPFD_CLOEXEC, 0)},
+      acceptor_{context_}
 {
     create_overlay();
     peers_.add_all_if_small();
@@ -97,7 +129,6 @@ daemon::daemon(daemon_config config)
 
 daemon::~daemon()
 {
-    links_readable_.release(); // owned by links_
     for (const auto &entry : connections_)
         entry->readable.release(); // owned by the session
     connections_.clear();
@@ -157,21 +188,12 @@ void daemon::create_overlay()
 void daemon::listen()
 {
     const std::filesystem::path path{config_.daemon.socket};
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.string().size() >= sizeof(address.sun_path))
-        datapath::fail_startup("socket path '" + path.string() + "'", ENAMETOOLONG);
-    std::memcpy(address.sun_path, path.c_str(), path.string().size());
-
+    const sockaddr_un address = socket_address(path);
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
-    datapath::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (socket && ::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) == 0)
-        throw datapath::startup_error{"instance '" + config_.daemon.instance + "' is running already on '" +
-                                      path.string() + "'"};
     std::filesystem::remove(path, error); // left by a daemon that was killed
-    socket.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0 ||
+    datapath::unique_fd socket = session_socket();
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0 ||
         ::chmod(path.c_str(), 0660) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
         datapath::fail_startup("cannot listen on '" + path.string() + "'");
     acceptor_.assign(socket.release());
@@ -207,11 +229,22 @@ void daemon::accept_next()
         });
 }
 
+// What one client's request throws (out of memory, say) ends that client's session only.
+bool daemon::serves(connection &client)
+{
+    try {
+        return client.session.serve();
+    } catch (const std::exception &error) {
+        spdlog::error("a session ends: {}", error.what());
+        return false;
+    }
+}
+
 void daemon::serve_next(std::list<std::unique_ptr<connection>>::iterator at)
 {
     (*at)->readable.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                                [this, at](const boost::system::error_code &error) {
-                                   if (!error && (*at)->session.serve()) {
+                                   if (!error && serves(**at)) {
                                        serve_next(at);
                                        return;
                                    }

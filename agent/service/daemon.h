@@ -45,6 +45,7 @@ private:
     void log_ports(const std::vector<std::string> &modes) const;
     void log_counters();
     void accept_next();
+    [[nodiscard]] static bool serves(connection &client);
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
     void watch_links();
     void apply_links();
@@ -58,8 +59,8 @@ private:
     std::unique_ptr<datapath::tap_device> overlay_;
     host_ports ports_;
     protocol::plane_mask usable_; // read by all path groups on the worker thread, changed there only
+    peer_directory peers_;        // its path groups outlive the worker that uses them
     datapath::worker worker_;
-    peer_directory peers_;
 
     boost::asio::io_context context_;
     boost::asio::signal_set signals_;

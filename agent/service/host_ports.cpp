@@ -30,7 +30,11 @@ std::uint32_t receive_queues(const std::string &device)
     std::error_code error;
     for (const auto &entry : std::filesystem::directory_iterator{"/sys/class/net/" + device + "/queues", error})
         queues += entry.path().filename().string().starts_with("rx-") ? 1 : 0;
-    return std::clamp<std::uint32_t>(queues, 1, MRC_MAX_QUEUES);
+    if (queues > MRC_MAX_QUEUES)
+        throw datapath::startup_error{"'" + device + "' has " + std::to_string(queues) + " receive queues, at most " +
+                                      std::to_string(MRC_MAX_QUEUES) + " can be served: ethtool -L " + device +
+                                      " combined " + std::to_string(MRC_MAX_QUEUES)};
+    return std::max<std::uint32_t>(queues, 1);
 }
 
 datapath::xdp_mode mode_of(attach_mode mode)
@@ -133,10 +137,12 @@ std::vector<datapath::port_attachment> attachments(const daemon_config &config, 
 }
 
 host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
-                       const port_plan &plan)
+                       const port_plan &plan, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, first_socket_(MRC_MAX_PORTS),
       engines_(MRC_MAX_PORTS)
 {
+    for (const port_status &port : links.ports())
+        attached_.push_back(port.ifindex);
     bind_sockets();
     build_engines();
 }
@@ -214,6 +220,16 @@ std::uint64_t host_ports::socket_drops() const
     return sum;
 }
 
+// A device that came back under another index has neither our program nor our sockets, and one whose MTU has shrunk
+// carries probes but no data: neither is usable, whatever the link says.
+std::uint32_t host_ports::usable_flags(std::size_t port, const port_status &status)
+{
+    const std::uint32_t row = config_.ports[port].plane.value;
+    const bool ours = status.ifindex == attached_[port] && status.mtu >= plan_.payload_bytes + packet_overhead &&
+                      programs_.set_transmit_port(row, static_cast<int>(status.ifindex));
+    return ours ? status.flags : status.flags & ~std::uint32_t{MRC_PORT_UP};
+}
+
 protocol::plane_mask host_ports::update(const link_monitor &links)
 {
     protocol::plane_mask usable;
@@ -221,18 +237,17 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
         const port_status &status = links.ports()[i];
         const protocol::plane plane = config_.ports[i].plane;
         mrc_port &row = programs_.ports()[plane.value];
-        const bool ready = (status.flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
+        const std::uint32_t flags = usable_flags(i, status);
+        const bool ready = (flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
         if (!ready)
-            row.flags = status.flags; // out of use before its addresses change
+            row.flags = flags; // out of use before its addresses change
         row.ifindex = status.ifindex;
         std::memcpy(row.mac, status.mac.data(), sizeof(row.mac));
         std::memcpy(row.gateway_mac, status.gateway_mac.data(), sizeof(row.gateway_mac));
         row.mtu = static_cast<__u16>(std::min<std::uint32_t>(status.mtu, UINT16_MAX));
         row.outer_source = rules_.address_of(rules_.self(), plane);
         row.usid = rules_.own_usid_address(plane);
-        if (status.ifindex != 0)
-            programs_.set_transmit_port(plane.value, static_cast<int>(status.ifindex));
-        row.flags = status.flags;
+        row.flags = flags;
         usable.set(plane, ready);
     }
     programs_.host()[0].planes = rules_.planes();

@@ -44,7 +44,7 @@ class host_ports
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
     host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
-               const port_plan &plan);
+               const port_plan &plan, const link_monitor &links);
 
     [[nodiscard]] std::vector<std::unique_ptr<datapath::xsk_socket_pair>> &sockets() { return sockets_; }
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
@@ -57,6 +57,7 @@ public:
     protocol::plane_mask update(const link_monitor &links);
 
 private:
+    [[nodiscard]] std::uint32_t usable_flags(std::size_t port, const port_status &status);
     void bind_sockets();
     void build_engines();
 
@@ -64,6 +65,7 @@ private:
     const fabric &rules_;
     datapath::host_programs &programs_;
     port_plan plan_;
+    std::vector<std::uint32_t> attached_; // interface indices that programs and sockets are on, by configured port
     std::unique_ptr<datapath::umem> memory_;
     std::vector<std::unique_ptr<datapath::xsk_socket_pair>> sockets_;
     std::vector<datapath::xsk_socket_pair *> first_socket_; // by port row

@@ -56,7 +56,7 @@ std::expected<protocol::path_group *, std::string> peer_directory::group_for(std
     return groups_.emplace(leaf, std::move(group)).first->second.get();
 }
 
-void peer_directory::add(endpoint host, protocol::path_group &group, const path_group &rows)
+bool peer_directory::add(endpoint host, protocol::path_group &group, const path_group &rows)
 {
     const datapath::worker_peer peer{
         .address = rules_.address_of(host), .host_usid = fabric::host_usid(host), .paths = &group};
@@ -67,11 +67,16 @@ void peer_directory::add(endpoint host, protocol::path_group &group, const path_
                        .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
                        .host_usid = peer.host_usid,
                        .reserved = 0};
-    programs_.set_peer(peer.address, row);
+    std::vector<mrc_ip> addresses{peer.address};
     for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
-        programs_.set_peer(rules_.address_of(host, protocol::plane{plane}), row);
+        addresses.push_back(rules_.address_of(host, protocol::plane{plane}));
+    if (!std::ranges::all_of(addresses, [&](const mrc_ip &address) { return programs_.set_peer(address, row); })) {
+        std::ranges::for_each(addresses, [&](const mrc_ip &address) { programs_.remove_peer(address); });
+        return false;
+    }
     worker_.call([&] { worker_.add_peer(peer); });
     peers_.emplace(host, peer);
+    return true;
 }
 
 std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(const mrc_ip &address)
@@ -87,7 +92,8 @@ std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(co
     const auto group = group_for(host->leaf);
     if (!group)
         return std::unexpected{group.error()};
-    add(*host, **group, table_.groups().at(host->leaf));
+    if (!add(*host, **group, table_.groups().at(host->leaf)))
+        return std::unexpected{"all " + std::to_string(MRC_MAX_PEERS) + " peer rows are in use"};
     return peers_.at(*host);
 }
 

@@ -32,7 +32,8 @@ public:
 
 private:
     [[nodiscard]] std::expected<protocol::path_group *, std::string> group_for(std::uint32_t leaf);
-    void add(endpoint host, protocol::path_group &group, const path_group &rows);
+    // False when the `peers` map is full; nothing of this host is in it then.
+    [[nodiscard]] bool add(endpoint host, protocol::path_group &group, const path_group &rows);
 
     const daemon_config &config_;
     const fabric &rules_;

@@ -200,8 +200,8 @@ bool session::wait(std::span<session_qp> qps, std::span<const int> others, std::
         ::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
     for (session_qp &qp : qps) {
         qp.completions_.set_waiting(false);
-        std::uint64_t signals = 0;
-        [[maybe_unused]] const ssize_t cleared = ::read(qp.completion_event_.get(), &signals, sizeof(signals));
+        std::array<std::byte, 4096> signals;
+        [[maybe_unused]] const ssize_t cleared = ::read(qp.completion_event_.get(), signals.data(), signals.size());
     }
     return pollable();
 }

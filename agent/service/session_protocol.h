@@ -16,7 +16,7 @@ enum class request_kind : std::uint32_t {
     hello = 1,         // → hello_reply; fds: doorbell eventfd, worker status page
     register_memory,   // fd: sealed memfd → memory_reply
     deregister_memory, // key
-    create_qp,         // → qp_reply; fds: shared rings, completion eventfd
+    create_qp,         // → qp_reply; fds: shared rings, completion pipe
     connect_qp,        // qpn and the peer's side
     query_qp,          // qpn → qp_report
     reset_progress,    // qpn: the stall clock starts anew

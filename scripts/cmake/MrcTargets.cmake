@@ -9,6 +9,8 @@ target_compile_options(mrc_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -
 target_compile_options(mrc_flags INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 target_include_directories(mrc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/agent)
 if(MRC_SANITIZE)
+  # The GCC manual warns of false positives of this warning in instrumented code; g++ 12 has them for std::optional.
+  target_compile_options(mrc_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_compile_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE})
 endif()

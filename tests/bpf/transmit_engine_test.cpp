@@ -49,7 +49,7 @@ public:
             datapath::host_programs_options{.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid()),
                                             .scratch_device = "scratch%d",
                                             .ports = {port}});
-        programs->set_transmit_port(plane, port.ifindex);
+        EXPECT_TRUE(programs->set_transmit_port(plane, port.ifindex));
 
         memory = std::make_unique<datapath::umem>(4 * ring_size, ring_size);
         socket = std::make_unique<datapath::xsk_socket_pair>(
