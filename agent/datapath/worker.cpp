@@ -263,6 +263,7 @@ std::size_t worker::transmit(instant now)
 {
     const std::size_t limit = 4 * std::size_t{options_.burst};
     std::size_t sent = transmit_endpoint_operations(now);
+    std::size_t flushed = 0;
     bool progress = true;
     while (progress && sent < limit && engines_ready()) {
         progress = false;
@@ -273,12 +274,23 @@ std::size_t worker::transmit(instant now)
                 ++sent;
                 progress = true;
             }
+            // Port by port, a long queue would leave one plane's packets behind the others' answers: that looks like
+            // loss.
+            if (sent - flushed >= options_.burst) {
+                flush();
+                flushed = sent;
+            }
         }
         first_qp_ = qps_.empty() ? 0 : (first_qp_ + 1) % qps_.size();
     }
+    flush();
+    return sent;
+}
+
+void worker::flush()
+{
     for (transmit_engine *engine : distinct_engines_)
         engine->flush();
-    return sent;
 }
 
 std::size_t worker::transmit_endpoint_operations(instant now)

@@ -140,6 +140,7 @@ private:
     [[nodiscard]] static bool can_take(const worker_qp &qp);
     void run_timers(protocol::instant now);
     std::size_t transmit(protocol::instant now);
+    void flush();
     bool transmit_one(worker_qp &qp, protocol::instant now);
     std::size_t transmit_endpoint_operations(protocol::instant now);
     // False when the payload cannot be read under the packet's local key.
