@@ -4,6 +4,7 @@
 // order, whole bursts of it, and nothing leaves through a port that is out of use. And AF_XDP receive in front of
 // host_rx.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -61,8 +62,8 @@ public:
         mrc_port &row = programs->ports()[plane];
         row.ifindex = static_cast<__u32>(port.ifindex);
         row.mtu = static_cast<__u16>(mtu);
-        std::fill(std::begin(row.mac), std::end(row.mac), __u8{0x02});
-        std::fill(std::begin(row.gateway_mac), std::end(row.gateway_mac), __u8{0x06});
+        std::memset(row.mac, 0x02, sizeof(row.mac));
+        std::memset(row.gateway_mac, 0x06, sizeof(row.gateway_mac));
         row.outer_source = address_ending_in(1);
         row.flags = MRC_PORT_USABLE;
         mrc_path &path = programs->paths()[path_row];
@@ -164,6 +165,7 @@ TEST_P(transmit_engines, bursts_arrive_whole_and_in_order)
     constexpr std::uint32_t burst = 96; // more than one call takes
     for (std::uint32_t round = 0; round < bursts; ++round) {
         std::vector<frame> expected;
+        expected.reserve(burst);
         for (std::uint32_t i = 0; i < burst; ++i)
             expected.push_back(commit(1000, round * burst + i));
         for (std::uint32_t i = 0; i < burst; ++i) {
