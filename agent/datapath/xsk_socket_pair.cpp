@@ -149,10 +149,7 @@ xsk_socket_pair::drop_counters xsk_socket_pair::drops() const
     socklen_t length = sizeof(statistics);
     if (::getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0)
         return {};
-    return {.receive_dropped = statistics.rx_dropped,
-            .receive_ring_full = statistics.rx_ring_full,
-            .fill_ring_empty = statistics.rx_fill_ring_empty_descs,
-            .transmit_invalid = statistics.tx_invalid_descs};
+    return {.receive_dropped = statistics.rx_dropped, .receive_ring_full = statistics.rx_ring_full};
 }
 
 } // namespace mrc::datapath

@@ -67,8 +67,6 @@ public:
     struct drop_counters {
         std::uint64_t receive_dropped = 0; // no room or no memory at this socket
         std::uint64_t receive_ring_full = 0;
-        std::uint64_t fill_ring_empty = 0;
-        std::uint64_t transmit_invalid = 0;
     };
     [[nodiscard]] drop_counters drops() const;
 

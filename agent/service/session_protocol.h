@@ -76,7 +76,8 @@ struct qp_reply {
     std::uint32_t completion_depth;
 };
 
-// Cumulative since the QP was created, except the stall.
+// Cumulative since the QP was created, except the stall, and except paths_* and plane_*: these are of the path group
+// that all QPs to the same leaf share, since the daemon started, control packets included.
 struct qp_report {
     std::uint64_t rx_packets, rx_bytes, rx_duplicates, rx_refused;
     std::uint64_t tx_packets, tx_bytes, retransmits, spurious, timeouts, losses, nacks;
