@@ -176,8 +176,11 @@ static __always_inline enum mrc_verdict receive(struct xdp_md *ctx, struct rx_pa
     packet->path = packet->peer ? path_row(packet->peer, packet->ev) : 0;
     packet->now = bpf_ktime_get_ns();
     count_signals(packet);
-    if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && reflect(ctx, packet, own_port()))
-        return MRC_RX_REFLECTED;
+    if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer) {
+        verdict = reflect(ctx, packet, own_port());
+        if (verdict != MRC_GO_ON)
+            return verdict;
+    }
     verdict = pop(ctx, packet);
     if (verdict != MRC_GO_ON)
         return verdict;

@@ -122,10 +122,12 @@ static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_messa
 }
 
 /*
- * True when the answer stands in the frame, ready for XDP_TX. It goes back by the request's own EV: same plane, same
- * uplink. False with the frame untouched, unless the kernel refuses to write what it has just grown.
+ * MRC_RX_REFLECTED when the answer stands in the frame, ready for XDP_TX: it goes back by the request's own EV, same
+ * plane, same uplink. MRC_GO_ON when it is the agent's, with the frame untouched, unless the kernel refuses to write
+ * what it has just grown.
  */
-static __always_inline bool reflect(struct xdp_md *ctx, const struct rx_packet *packet, struct mrc_port *port)
+static __always_inline enum mrc_verdict reflect(struct xdp_md *ctx, const struct rx_packet *packet,
+                                                struct mrc_port *port)
 {
     const __u32 only = 0;
     struct reflector *reflector = bpf_map_lookup_elem(&reflectors, &only);
@@ -133,17 +135,19 @@ static __always_inline bool reflect(struct xdp_md *ctx, const struct rx_packet *
     struct mrc_path *path;
 
     if (!row || !reflector || !port || !port_usable(port) || !read_probe(ctx, packet, reflector))
-        return false;
+        return MRC_GO_ON;
     path = bpf_map_lookup_elem(&paths, &row);
     if (!path || path->state == MRC_PATH_UNUSED || path->port != config.port)
-        return false;
-    if (!within_probe_rate(&reflector->due_ns, packet->now) || bpf_xdp_adjust_tail(ctx, MRC_PROBE_GROWTH))
-        return false;
+        return MRC_GO_ON;
+    if (!within_probe_rate(&reflector->due_ns, packet->now))
+        return MRC_RX_DROP_PROBE_RATE;
+    if (bpf_xdp_adjust_tail(ctx, MRC_PROBE_GROWTH))
+        return MRC_GO_ON;
     turn_into_response(&reflector->message);
     if (!write_response(ctx, &reflector->message, port, path, packet->peer->host_usid))
-        return false;
+        return MRC_GO_ON;
     count_sent(port, path, 1, MRC_PROBE_FRAME + MRC_PROBE_GROWTH, packet->now);
-    return true;
+    return MRC_RX_REFLECTED;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #define MRC_MAPS_H
 
 #include <linux/types.h>
+#include <mrc/ip.h>
 #include <mrc/srv6.h>
 #include <mrc/wire.h>
 
@@ -23,12 +24,10 @@
 
 #define MRC_QPN_ROW(qpn) ((qpn) & (MRC_MAX_QPS - 1))
 
-struct mrc_ip {
-    __u8 bytes[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
-};
-
 /*
- * Verdicts of all programs and drop reasons of the agent. Map `verdicts` (per-CPU array of __u64, one per program set).
+ * Verdicts of all programs and drop reasons of the agent. Map `verdicts` (per-CPU array of __u64, one per program set;
+ * the agent writes its own rows every 10 ms).
+ *
  * A name ends in the word that documents and metrics use; new values go before the _COUNT of their group's end only.
  */
 enum mrc_verdict {
@@ -48,6 +47,7 @@ enum mrc_verdict {
     MRC_RX_DROP_NO_SOCKET,    /* no AF_XDP socket on this queue */
     MRC_RX_DROP_RESIZE,       /* bpf_xdp_adjust_head or _meta refused */
     MRC_RX_DROP_NOT_FABRIC,   /* MRC or the uSID block on a port that is not a fabric port */
+    MRC_RX_DROP_PROBE_RATE,   /* EV probe beyond the rate at which they are answered */
     /* host_push, XDP transmit engine */
     MRC_PUSH_SENT,     /* handed to the port by redirect */
     MRC_PUSH_EMPTY,    /* a live frame without a slot to send */
@@ -86,7 +86,9 @@ enum mrc_verdict {
     MRC_AGENT_DROP_BAD_OPCODE,
     MRC_AGENT_DROP_UNKNOWN_QP,
     MRC_AGENT_DROP_WRONG_PEER,
-    MRC_AGENT_DROP_WRONG_STATE, /* the QP is not ready to receive */
+    MRC_AGENT_DROP_UNASKED, /* endpoint response to nothing that was asked, or an operation unknown here */
+    MRC_AGENT_DROP_RATE,    /* endpoint request beyond the rate at which they are taken */
+    MRC_AGENT_DROP_NO_PORT, /* port status without a port of this fabric */
     MRC_VERDICT_COUNT
 };
 
@@ -98,13 +100,27 @@ enum mrc_port_flags {
 };
 #define MRC_PORT_USABLE (MRC_PORT_PRESENT | MRC_PORT_UP | MRC_PORT_NEIGHBOUR)
 
+/* Why a port is out of use; new values go before the _COUNT. */
+enum mrc_port_reason {
+    MRC_PORT_IN_USE,
+    MRC_PORT_MISSING,            /* no device of that name in the daemon's network namespace */
+    MRC_PORT_DOWN,               /* administratively down */
+    MRC_PORT_NO_CARRIER,         /* up, but the link is not */
+    MRC_PORT_NO_NEIGHBOUR,       /* the gateway has no MAC address */
+    MRC_PORT_SEVERAL_NEIGHBOURS, /* gateway = auto, and there is more than one to choose from */
+    MRC_PORT_REPLACED,           /* came back as another device, without our programs and sockets */
+    MRC_PORT_SMALL_MTU,          /* its MTU has shrunk below what a packet needs */
+    MRC_PORT_DISABLED,           /* by the controller */
+    MRC_PORT_REASON_COUNT
+};
+
 struct mrc_port {
     __u32 ifindex;
     __u32 flags; /* enum mrc_port_flags */
     __u8 mac[6]; /* the port's own */
     __u8 gateway_mac[6];
     __u16 mtu;
-    __u16 reserved;
+    __u16 reason;               /* enum mrc_port_reason; agent */
     struct mrc_ip outer_source; /* this host's address on the plane */
     struct mrc_ip usid;         /* block:hostusid:: that is popped here */
     __u64 rx_packets;           /* host_rx, atomic */
@@ -112,7 +128,8 @@ struct mrc_port {
     __u64 tx_packets;           /* host_push and host_tx, atomic; the AF_XDP engine adds its own */
     __u64 tx_bytes;
     __u64 last_tx_ns;
-    __u64 reserved2[4];
+    char device[16]; /* name; empty: the host has no port on this plane */
+    __u64 reserved2[2];
 };
 
 /*
@@ -122,7 +139,10 @@ struct mrc_port {
 struct mrc_host {
     __u32 plane_mask; /* bit p: the port of plane p is usable */
     __u32 planes;
-    __u64 reserved[7];
+    __u32 pid;           /* of the daemon, in its own PID namespace */
+    __u32 payload_bytes; /* of one packet */
+    __u64 started_ns;
+    __u64 reserved[5];
 };
 
 /* `paths`: array of MRC_MAX_PATHS rows. Row = group base + plane * uplinks + uplink of one remote T0. */
@@ -231,7 +251,30 @@ struct mrc_qp {
     __u32 evs_good;
     __u32 evs_assumed_bad;
     __u32 reserved2;
-    __u64 reserved3[5];
+    __u64 losses; /* inferred: a later packet of the same EV had arrived */
+    __u64 losses_by_age;
+    __u64 losses_by_sleek;
+    __u64 spurious; /* retransmissions whose original had arrived */
+    __u64 silences; /* times that the peer fell silent on all paths */
+    __u64 rx_trimmed;
+    __u64 rx_congested; /* data packets with CE */
+    /* Rejections, each by its reason (agent/protocol/qp_config.h). */
+    __u64 rx_malformed;
+    __u64 rx_busy;
+    __u64 rx_unexpected;
+    __u64 rx_bad_immediate;
+    __u64 rx_no_receive;
+    __u64 rx_wrong_state;
+    __u64 sacks_stale;
+    __u64 sacks_rejected;
+    __u64 acks_rejected;
+    __u64 nacks_rejected;
+    __u64 probes_rejected;
+    __u64 nacks_stale;
+    __u64 nacks_unknown;
+    __u64 control_dropped; /* answers that found no room in their queue */
+    __u64 acks_unknown;    /* neither ACK nor NAK */
+    __u64 reserved3[7];
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -268,7 +311,7 @@ struct mrc_rx_meta {
 #define MRC_NO_QP 0xFFFFFFFFu
 
 /* host_rx's configuration, written into its read-only data before load; one object instance per port. */
-#define MRC_RX_ADDRESSES 9 /* the common address and one per plane */
+#define MRC_RX_ADDRESSES 10 /* the common address, its IPv4 counterpart and one per plane */
 #define MRC_RX_UDP_PORTS 2
 #define MRC_RX_PROBES_PER_SECOND 50000 /* a peer probes each bad EV every 5 ms */
 #define MRC_RX_PROBE_BURST_NS 10000000 /* how far arrivals may run ahead of that rate */
@@ -350,9 +393,9 @@ MRC_ASSERT_SIZE(struct mrc_path, 64);
 MRC_ASSERT_SIZE(struct mrc_signal, 128);
 MRC_ASSERT_SIZE(struct mrc_peer, 16);
 MRC_ASSERT_SIZE(struct mrc_overlay, 64);
-MRC_ASSERT_SIZE(struct mrc_qp, 192);
+MRC_ASSERT_SIZE(struct mrc_qp, 384);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
-MRC_ASSERT_SIZE(struct mrc_rx_config, 192);
+MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);

@@ -49,15 +49,20 @@ enum mrc_opcode {
 
 /* Base Transport Header [6-3/6-4 data, 7-10/7-11 control]. */
 struct mrc_bth {
-    __u8 opcode; /* enum mrc_opcode */
-    __u8 flags;  /* m, se, pad count, transport version 0: MRC_BTH_PAD_*, the rest 0 on send, ignored on receive (D3) */
-    __be16 pkey; /* always MRC_PKEY_DEFAULT */
+    __u8 opcode;  /* enum mrc_opcode */
+    __u8 flags;   /* m, se, pad count, transport version 0. m: 0 on send, ignored on receive; se: see below (D3) */
+    __be16 pkey;  /* always MRC_PKEY_DEFAULT */
     __u8 var_res; /* variant: the ICRC sees all ones */
     __u8 dqp[3];  /* destination QP; MRC_QPN_ENDPOINT for endpoint operations [7-6] */
     __u8 control; /* MRC_BTH_ACK_REQUEST | MRC_BTH_RTX | MRC_BTH_TS */
     __u8 psn[3]; /* data: PSN. SACK: cack_psn. NACK: nack_psn. Probe: 0. Endpoint operation: id in the low 16 bits [7-6]
                   */
 } __attribute__((packed));
+/*
+ * Solicited event. Transcriptions disagree on the order of m and se (D3): this bit is sent only with an immediate whose
+ * sender asked for it, and read only there, so a peer that counts the other way causes an event too many at worst.
+ */
+#define MRC_BTH_SE 0x40
 #define MRC_BTH_PAD_SHIFT 4
 #define MRC_BTH_PAD_MASK 0x30
 #define MRC_BTH_TVER_MASK 0x0F

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause OR Apache-2.0 */
+/*
+ * What a controller of a software endpoint can ask besides mrc_ctl.h: which profiles there are, and why a call was
+ * refused. An extension of libmrc: the OCP API has neither.
+ */
+#ifndef MRC_CONTROL_H
+#define MRC_CONTROL_H
+
+#include <stdint.h>
+
+#include <mrc.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum mrc_ctl_profile_list {
+    MRC_CTL_LIST_EV_FMT_PROFILES,
+    MRC_CTL_LIST_EV_PROFILES,
+    MRC_CTL_LIST_CC_PROFILES,
+};
+
+/*
+ * The profiles that are not INIT, in ascending order. *count: in, room in `ids`; out, their number. 0, or -1 with
+ * errno: E2BIG when there is too little room, *count says how much is needed; EINVAL, EPERM, EIO.
+ */
+int mrc_ctl_list_profiles(struct mrc_context *mrc_ctx, enum mrc_ctl_profile_list list, uint64_t *ids, int *count);
+
+/*
+ * Why the call of mrc.h or mrc_ctl.h that failed last in this thread did so, as a line for people: what was wrong, and
+ * what is allowed. Empty when there is nothing to tell. Valid until the next call that fails. Not of posts and polls,
+ * which must stay quick.
+ */
+const char *mrc_failure_text(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
