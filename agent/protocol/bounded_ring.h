@@ -21,8 +21,14 @@ public:
         return true;
     }
     // Precondition: not empty.
-    value pop() { return items_[head_++ % capacity]; }
-    void clear() { head_ = tail_; }
+    value pop()
+    {
+        const value item = items_[head_++ % capacity];
+        if (head_ == tail_) // begin anew: a ring that is mostly empty stays in its first cache lines
+            clear();
+        return item;
+    }
+    void clear() { head_ = tail_ = 0; }
 
 private:
     std::array<value, capacity> items_{};

@@ -3,6 +3,7 @@
 //
 // Bytes are nominal packet sizes: inner IPv6 packet without the SRv6 header (UDP length + 40, decision D10). Every
 // transmission is reported by on_sent and leaves the flight exactly once: by on_sack, on_nack, on_loss or on_abandoned.
+// The requester knows from bitmaps which; rcvd_bytes, from which NSCC would have to guess it, is not needed.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace mrc::protocol
 
 // What one SACK tells a controller.
 struct sack_signal {
-    std::uint64_t newly_bytes = 0;       // transmissions that this SACK confirmed
+    std::uint64_t newly_bytes = 0;       // transmissions that this SACK confirmed: they leave the flight
+    std::uint64_t credited_bytes = 0;    // left it before, by a Transport ACK, which says nothing about congestion
     bool congestion_experienced = false; // m != NONE
     std::optional<duration> rtt;         // only when unambiguous
-    std::uint32_t received_units = 0;    // the responder's rcvd_bytes, 256-byte units modulo 2^24
     std::uint8_t receiver_penalty = 0;   // rcv_cwnd_pen
     bool restore_window = false;         // restore_cwnd
 };
@@ -42,7 +43,11 @@ public:
     virtual void on_sack(const sack_signal &signal, instant now) = 0;
     virtual void on_nack(const nack_signal &signal, instant now) = 0;
     virtual void on_loss(std::uint32_t bytes, instant now) = 0; // inferred, or timed out
-    virtual void on_abandoned(std::uint32_t bytes) = 0;         // QP failed: leaves the flight, says nothing
+    virtual void on_abandoned(std::uint32_t bytes) = 0;         // leaves the flight without a word: QP failed, or ACK
+
+    // True once, when the controller wants the RTT of an idle path: the QP then sends one probe in the control class.
+    [[nodiscard]] virtual bool take_clean_probe() { return false; }
+    virtual void on_clean_rtt(duration) {} // that probe's answer
 
     [[nodiscard]] virtual bool can_send(std::uint32_t bytes) const = 0;
     [[nodiscard]] virtual std::uint64_t cwnd() const = 0;    // bytes

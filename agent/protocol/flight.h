@@ -4,9 +4,13 @@
 // state     event                                           next
 // unsent    transmit                                        inflight
 // inflight  SACK, cack, Transport ACK                       delivered
-// inflight  same-EV rule, time-out, NACK TRIMMED            lost
+// inflight  inferred (same EV, age, SLEEK), NACK TRIMMED    lost
+// inflight  its path fell silent, its plane was lost        lost
+// inflight  time-out, while others of the peer deliver      lost
+// inflight  the peer fell silent: the oldest only           lost
+// inflight  the QP fails                                    unsent
 // inflight  NACK without fault of the path (resources, OOR) refused
-// refused   its timer                                       lost
+// refused   its timer, the peer's silence                   lost
 // refused   SACK …                                          delivered
 // lost      transmit (rtx = 1, fresh EV)                    inflight
 // lost      SACK …: it had not been lost                    delivered
@@ -36,11 +40,13 @@ struct transmission {
     instant sent_at;         // latest transmission
     std::uint64_t order = 0; // counts all transmissions of the QP, probes included, from 1 on
     std::uint32_t request = 0;
-    std::uint16_t slot = 0; // path
+    std::uint16_t slot = 0;  // path
+    std::uint16_t bytes = 0; // payload
     packet_fate fate = packet_fate::unsent;
     std::uint8_t failures = 0; // time-outs and refusals: the packet's back-off
     std::uint8_t transmissions = 0;
     bool certain = false;  // delivered, and it was the latest transmission that arrived
+    bool sampled = false;  // the latest transmission has given its round-trip time
     bool spurious = false; // counted as needless retransmission
 
     void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }

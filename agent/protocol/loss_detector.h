@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,28 +20,60 @@ enum class traffic_class : std::uint8_t {
     retransmission,
 };
 
-class loss_detector
+// What one SACK proves, by path: of use while it is read only, so one serves all QPs of a path group.
+class sack_proofs
 {
 public:
-    explicit loss_detector(unsigned slots) : paths_(slots) {}
+    explicit sack_proofs(unsigned slots) : paths_(slots) {}
 
     void begin_sack() { ++epoch_; }
-    // The SACK proves the arrival of transmission number `order` of this QP.
-    void proves(unsigned slot, traffic_class in, std::uint64_t order);
-    // The edge passed it: proven by every SACK that stands at the edge.
-    void below_edge(unsigned slot, traffic_class in, std::uint64_t order);
-    // Is a transmission that the SACK reports missing lost?
-    [[nodiscard]] bool lost(unsigned slot, traffic_class in, std::uint64_t order, bool sack_at_edge) const;
+    // The SACK proves the arrival of transmission number `order` of its QP.
+    void proves(unsigned slot, traffic_class in, std::uint64_t order)
+    {
+        proof &known = paths_[slot][static_cast<std::size_t>(in)];
+        known = {epoch_, known.epoch == epoch_ && known.latest > order ? known.latest : order};
+    }
+    [[nodiscard]] bool later(unsigned slot, traffic_class in, std::uint64_t order) const
+    {
+        const proof &known = paths_[slot][static_cast<std::size_t>(in)];
+        return known.epoch == epoch_ && known.latest > order;
+    }
 
 private:
     struct proof {
         std::uint64_t epoch = 0;
-        std::uint64_t latest = 0;            // by the SACK `epoch`
-        std::uint64_t latest_below_edge = 0; // orders begin at 1
+        std::uint64_t latest = 0;
     };
 
     std::vector<std::array<proof, 2>> paths_;
     std::uint64_t epoch_ = 0;
+};
+
+class loss_detector
+{
+public:
+    loss_detector(sack_proofs &proofs, unsigned slots) : proofs_{proofs}, below_edge_{lines(slots), lines(slots)} {}
+
+    void begin_sack() { proofs_.begin_sack(); }
+    void proves(unsigned slot, traffic_class in, std::uint64_t order) { proofs_.proves(slot, in, order); }
+    // The edge passed it: proven by every SACK that stands at the edge.
+    void below_edge(unsigned slot, traffic_class in, std::uint64_t order)
+    {
+        std::uint64_t &latest = below_edge_[static_cast<std::size_t>(in)][slot];
+        latest = latest > order ? latest : order;
+    }
+    // Is a transmission that the SACK reports missing lost?
+    [[nodiscard]] bool lost(unsigned slot, traffic_class in, std::uint64_t order, bool sack_at_edge) const
+    {
+        return proofs_.later(slot, in, order) ||
+               (sack_at_edge && below_edge_[static_cast<std::size_t>(in)][slot] > order);
+    }
+
+private:
+    using lines = std::vector<std::uint64_t>; // by path: latest transmission below the edge; orders begin at 1
+
+    sack_proofs &proofs_;
+    std::array<lines, 2> below_edge_; // by class
 };
 
 } // namespace mrc::protocol

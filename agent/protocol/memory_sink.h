@@ -10,13 +10,14 @@
 namespace mrc::protocol
 {
 
-// Why nothing was written. The first three become a Remote Access NAK, the last a Remote Operational NAK
-// (IBTA 9.7.5.2).
+// Why nothing was written. The first three become a Remote Access NAK, `fault` a Remote Operational NAK (IBTA 9.7.5.2).
+// `busy` is a NACK NO_PKT_BUFFER: as if the packet had not arrived, so its sender tries again.
 enum class write_refusal : std::uint8_t {
     unknown_key,
     out_of_bounds,
     no_permission,
     fault, // the memory could not be written although key, bounds and access were right
+    busy,  // not now
 };
 
 class memory_sink

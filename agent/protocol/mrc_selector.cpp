@@ -9,8 +9,8 @@ namespace mrc::protocol
 namespace
 {
 
-template <typename sequence>
-void shuffle(sequence &items, std::size_t count, random_source &random)
+template <typename item>
+void shuffle(item *items, std::size_t count, random_source &random)
 {
     for (std::size_t i = count; i > 1; --i)
         std::swap(items[i - 1], items[random.below(static_cast<std::uint32_t>(i))]);
@@ -19,26 +19,26 @@ void shuffle(sequence &items, std::size_t count, random_source &random)
 } // namespace
 
 mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed)
-    : random_{seed}, planes_{paths.planes()}, skipped_(paths.size(), false)
+    : random_{seed}, planes_{paths.planes()}, count_{paths.active_per_plane()},
+      positions_(std::size_t{planes_} * count_), skipped_(paths.size(), false)
 {
     for (unsigned lane = 0; lane < planes_; ++lane) {
         plane_order_[lane] = plane{static_cast<std::uint8_t>(lane)};
-        auto &order = lanes_[lane].positions;
-        order.resize(paths.active_per_plane());
-        for (std::size_t i = 0; i < order.size(); ++i)
-            order[i] = static_cast<std::uint16_t>(i);
-        shuffle(order, order.size(), random_);
+        std::uint8_t *order = order_of(plane_order_[lane]);
+        for (unsigned i = 0; i < count_; ++i)
+            order[i] = static_cast<std::uint8_t>(i);
+        shuffle(order, count_, random_);
     }
-    shuffle(plane_order_, planes_, random_);
+    shuffle(plane_order_.data(), planes_, random_);
 }
 
-std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask avoid)
+std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask usable, plane_mask avoid)
 {
-    plane_mask among = paths.healthy();
+    plane_mask among = usable & paths.good_planes();
     if (const plane_mask wished{among.bits() & ~avoid.bits()}; !wished.empty())
         among = wished;
     if (among.empty())
-        return draw_bad(paths, paths.usable());
+        return draw_bad(paths, usable);
     return paths.path(next_good(paths, next_plane(among)));
 }
 
@@ -54,28 +54,27 @@ plane mrc_selector::next_plane(plane_mask among)
             return plane_order_[plane_turn_++];
         }
         plane_turn_ = 0;
-        shuffle(plane_order_, planes_, random_);
+        shuffle(plane_order_.data(), planes_, random_);
     }
 }
 
 // Precondition: the plane has a GOOD active path.
 std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane)
 {
-    lane_order &order = lanes_[lane.value];
-    const std::size_t count = order.positions.size();
-    if (order.next >= count) {
-        order.next = 0;
-        shuffle(order.positions, count, random_);
+    std::uint8_t *order = order_of(lane);
+    std::uint16_t &next = next_[lane.value];
+    if (next >= count_) {
+        next = 0;
+        shuffle(order, count_, random_);
     }
     std::uint16_t restored = 0;
     bool any_restored = false;
-    for (std::size_t step = 0; step < count; ++step) {
-        const std::size_t at = (order.next + step) % count;
-        const std::uint16_t slot = paths.active_slot(lane, order.positions[at]);
+    for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
+        const std::uint16_t slot = paths.active_slot(lane, order[at]);
         if (paths.state(slot) != path_state::good)
             continue;
         if (!skipped_[slot]) {
-            order.next = at + 1;
+            next = static_cast<std::uint16_t>(at + 1);
             return slot;
         }
         if (!any_restored) {
@@ -84,7 +83,7 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane)
             any_restored = true;
         }
     }
-    ++order.next;
+    ++next;
     return restored;
 }
 
@@ -104,21 +103,19 @@ std::optional<path_choice> mrc_selector::draw_bad(const path_group &paths, plane
 
 std::optional<std::uint16_t> mrc_selector::least_bad(const path_group &paths, plane lane)
 {
-    lane_order &order = lanes_[lane.value];
-    const std::size_t count = order.positions.size();
-    if (count == 0)
-        return std::nullopt;
+    const std::uint8_t *order = order_of(lane);
+    std::uint16_t &next = next_[lane.value];
     std::optional<std::uint16_t> best;
     unsigned best_losses = 0;
-    for (std::size_t step = 0; step < count; ++step) {
-        const std::uint16_t slot = paths.active_slot(lane, order.positions[(order.next + step) % count]);
+    for (unsigned step = 0; step < count_; ++step) {
+        const std::uint16_t slot = paths.active_slot(lane, order[(next + step) % count_]);
         const unsigned losses = paths.evidence().recent_losses(slot, 32);
         if (paths.state(slot) == path_state::denied || (best && losses >= best_losses))
             continue;
         best = slot;
         best_losses = losses;
     }
-    order.next = (order.next + 1) % count;
+    next = static_cast<std::uint16_t>((next + 1u) % count_);
     return best;
 }
 

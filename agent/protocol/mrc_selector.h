@@ -7,6 +7,7 @@
 // taken. A skipped path that is congested again stays skipped, no longer than before.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -23,16 +24,22 @@ class mrc_selector final : public path_selector
 public:
     mrc_selector(const path_group &paths, std::uint64_t seed);
 
-    using path_selector::draw;
-    [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask avoid) override;
-    void on_congestion(std::uint16_t slot) override { skipped_[slot] = true; }
+    [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
+                                                  plane_mask avoid) override;
+    void on_feedback(std::uint16_t slot, path_feedback what) override
+    {
+        if (what != path_feedback::clean)
+            skipped_[slot] = true;
+    }
     [[nodiscard]] bool skipped(std::uint16_t slot) const { return skipped_[slot]; }
+    [[nodiscard]] unsigned skipped_paths() const
+    {
+        return static_cast<unsigned>(std::count(skipped_.begin(), skipped_.end(), true));
+    }
 
 private:
-    struct lane_order {
-        std::vector<std::uint16_t> positions; // of the plane's active set
-        std::size_t next = 0;
-    };
+    // A plane's order: positions of its active set, `count_` of them, and where the walk stands.
+    [[nodiscard]] std::uint8_t *order_of(plane lane) { return positions_.data() + std::size_t{lane.value} * count_; }
 
     [[nodiscard]] plane next_plane(plane_mask among);
     [[nodiscard]] std::uint16_t next_good(const path_group &paths, plane lane);
@@ -43,7 +50,9 @@ private:
     std::array<plane, max_planes> plane_order_{};
     unsigned planes_;
     unsigned plane_turn_ = 0;
-    std::array<lane_order, max_planes> lanes_;
+    unsigned count_;
+    std::array<std::uint16_t, max_planes> next_{};
+    std::vector<std::uint8_t> positions_; // plane by plane: few cache lines, with thousands of QPs they are cold
     std::vector<bool> skipped_;
 };
 

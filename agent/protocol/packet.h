@@ -131,6 +131,7 @@ struct outgoing {
     path_index path;
     std::uint8_t dscp = MRC_DSCP_CONTROL;
     std::uint8_t ecn = MRC_ECN_NOT_ECT;
+    bool dscp_as_is = false; // a code point that a controller asked for, not one of enum mrc_dscp
 };
 
 } // namespace mrc::protocol

@@ -20,8 +20,31 @@ class packet_timers
 public:
     explicit packet_timers(std::size_t capacity) : links_(capacity) {}
 
-    void arm(std::size_t index, unsigned level, instant now);
-    void disarm(std::size_t index);
+    void arm(std::size_t index, unsigned level, instant now)
+    {
+        disarm(index);
+        list &members = lists_[level];
+        const auto self = static_cast<std::uint16_t>(index);
+        links_[index] = {now, members.tail, none, static_cast<std::uint8_t>(level), true};
+        if (members.tail == none)
+            members.head = self;
+        else
+            links_[members.tail].next = self;
+        members.tail = self;
+        levels_ |= 1u << level;
+    }
+    void disarm(std::size_t index)
+    {
+        link &self = links_[index];
+        if (!self.armed)
+            return;
+        list &members = lists_[self.level];
+        (self.previous == none ? members.head : links_[self.previous].next) = self.next;
+        (self.next == none ? members.tail : links_[self.next].previous) = self.previous;
+        self.armed = false;
+        if (members.head == none)
+            levels_ &= ~(1u << self.level);
+    }
     [[nodiscard]] bool empty() const { return levels_ == 0; }
 
     // Waits count from `floor` for packets armed before it: time in which nobody could have answered does not count.

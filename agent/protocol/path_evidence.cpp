@@ -7,25 +7,6 @@
 namespace mrc::protocol
 {
 
-void path_evidence::on_delivered(unsigned slot, instant sent_at)
-{
-    record &path = paths_[slot];
-    path.history <<= 1;
-    path.unanswered = 0;
-    if (sent_at <= path.delivered)
-        return;
-    path.delivered = sent_at;
-
-    auto &[first, second] = leaders_;
-    if (sent_at > first.delivered) {
-        if (first.slot != slot)
-            second = first;
-        first = {slot, sent_at};
-    } else if (first.slot != slot && sent_at > second.delivered) {
-        second = {slot, sent_at};
-    }
-}
-
 void path_evidence::on_loss(unsigned slot)
 {
     paths_[slot].history = paths_[slot].history << 1 | 1u;

@@ -21,7 +21,24 @@ public:
     explicit path_evidence(unsigned slots) : paths_(slots) {}
 
     void on_sent(unsigned slot) { ++paths_[slot].unanswered; }
-    void on_delivered(unsigned slot, instant sent_at);
+    void on_delivered(unsigned slot, instant sent_at)
+    {
+        record &path = paths_[slot];
+        path.history <<= 1;
+        path.unanswered = 0;
+        if (sent_at <= path.delivered)
+            return;
+        path.delivered = sent_at;
+
+        auto &[first, second] = leaders_;
+        if (sent_at > first.delivered) {
+            if (first.slot != slot)
+                second = first;
+            first = {slot, sent_at};
+        } else if (first.slot != slot && sent_at > second.delivered) {
+            second = {slot, sent_at};
+        }
+    }
     // Shifts a loss into the path's history.
     void on_loss(unsigned slot);
     void forget_losses(unsigned slot) { paths_[slot].history = 0; }

@@ -12,44 +12,55 @@ namespace mrc::protocol
 namespace
 {
 
-// With so many arrivals per plane since the last on a plane, the peer has left that plane or cannot reach us on it.
-constexpr std::uint64_t reverse_patience = 64;
 // Packets of a plane that must have gone unanswered before the plane as a whole is suspected.
 constexpr std::uint32_t plane_suspicion = 3;
-constexpr std::uint32_t entropy_values = 1u << (32 - MRC_EV_ENTROPY_SHIFT);
+
+std::vector<profile_entry> universe_of(const path_group_config &config)
+{
+    if (!config.universe.empty())
+        return config.universe;
+    // One EV for every path: nothing of it can be wrong.
+    return expand_profile({}, config.planes, config.uplinks, config.ev_bits, config.seed).value();
+}
 
 path_group_config completed(path_group_config config)
 {
-    if (config.active_per_plane == 0 || config.active_per_plane > config.uplinks)
-        config.active_per_plane = config.uplinks;
+    config.universe = universe_of(config);
+    const auto per_plane = static_cast<unsigned>(config.universe.size() / config.planes);
+    if (config.active_per_plane == 0 || config.active_per_plane > per_plane)
+        config.active_per_plane = per_plane;
+    if (config.arrivals == path_index{})
+        config.arrivals = config.base;
     return config;
 }
 
 } // namespace
 
-path_group::path_group(const path_group_config &config, const plane_mask &local)
-    : config_{completed(config)}, local_{&local}, peer_{(1u << config.planes) - 1},
-      paths_(std::size_t{config.planes} * config.uplinks),
-      active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
-      prober_{config.probes, config.planes, config.uplinks},
+path_group::path_group(const path_group_config &config, const local_ports &local)
+    : config_{completed(config)}, local_{&local}, paths_(std::size_t{config.planes} * config.uplinks),
+      active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()}, proofs_{size()},
+      prober_{config.probes, config.planes, config.uplinks, config.ids},
       heartbeat_{config.heartbeats, config.planes, config.uplinks}
 {
-    random_source random{config.seed};
     for (unsigned slot = 0; slot < size(); ++slot) {
-        // Entropy from 1 on: EV 0 is never used, some NICs take it for "no EV".
-        const std::uint32_t entropy = 1 + random.below(entropy_values - 1);
-        paths_[slot].entropy = ev{mrc_ev_make(slot / config_.uplinks, slot % config_.uplinks, entropy)};
+        paths_[slot].state = path_state::denied;
+        paths_[slot].lane = plane{static_cast<std::uint8_t>(slot / config_.uplinks)};
+    }
+    std::array<std::vector<std::uint16_t>, max_planes> existing;
+    for (const profile_entry &entry : config_.universe) {
+        paths_[entry.slot].entropy = entry.entropy;
+        paths_[entry.slot].state = path_state::good;
+        existing[entry.lane.value].push_back(entry.slot);
     }
     // A random subset of each plane: senders that do not talk to each other spread over all uplinks.
-    std::vector<std::uint16_t> uplinks(config_.uplinks);
+    random_source random{config.seed};
     for (unsigned lane = 0; lane < config_.planes; ++lane) {
-        for (unsigned i = 0; i < config_.uplinks; ++i)
-            uplinks[i] = static_cast<std::uint16_t>(i);
-        for (unsigned i = config_.uplinks; i > 1; --i)
-            std::swap(uplinks[i - 1], uplinks[random.below(i)]);
+        std::vector<std::uint16_t> &slots = existing[lane];
+        for (std::size_t i = slots.size(); i > 1; --i)
+            std::swap(slots[i - 1], slots[random.below(static_cast<std::uint32_t>(i))]);
         for (unsigned position = 0; position < config_.active_per_plane; ++position) {
-            const unsigned slot = lane * config_.uplinks + uplinks[position];
-            active_slots_[lane * config_.active_per_plane + position] = static_cast<std::uint16_t>(slot);
+            const std::uint16_t slot = slots[position];
+            active_slots_[lane * config_.active_per_plane + position] = slot;
             paths_[slot].active = true;
             paths_[slot].position = static_cast<std::uint16_t>(position);
         }
@@ -58,60 +69,14 @@ path_group::path_group(const path_group_config &config, const plane_mask &local)
     }
 }
 
-plane path_group::plane_at(unsigned slot) const
-{
-    return {static_cast<std::uint8_t>(slot / config_.uplinks)};
-}
-
-path_choice path_group::path(unsigned slot) const
-{
-    return {path_index{config_.base.value + slot}, paths_[slot].entropy, plane_at(slot),
-            static_cast<std::uint16_t>(slot)};
-}
-
-std::optional<std::uint16_t> path_group::slot_of(ev entropy) const
-{
-    const unsigned lane = mrc_ev_plane(entropy.value);
-    const unsigned uplink = mrc_ev_uplink(entropy.value);
-    if (lane >= config_.planes || uplink >= config_.uplinks)
-        return std::nullopt;
-    const unsigned slot = lane * config_.uplinks + uplink;
-    if (paths_[slot].entropy != entropy)
-        return std::nullopt;
-    return static_cast<std::uint16_t>(slot);
-}
-
-std::optional<plane> path_group::plane_of(path_index index) const
-{
-    if (index < config_.base || index.value - config_.base.value >= size())
-        return std::nullopt;
-    return plane_at(index.value - config_.base.value);
-}
-
-std::uint16_t path_group::active_slot(plane lane, unsigned position) const
-{
-    return active_slots_[lane.value * config_.active_per_plane + position];
-}
-
-void path_group::on_sent(unsigned slot, instant, bool retransmission)
-{
-    path_counters &counters = paths_[slot].counters;
-    ++counters.tx_packets;
-    counters.retransmits += retransmission ? 1 : 0;
-    evidence_.on_sent(slot);
-}
-
 void path_group::on_delivered(unsigned slot, instant sent_at)
 {
     evidence_.on_delivered(slot, sent_at);
-    on_late_delivery(slot);
-}
-
-void path_group::on_late_delivery(unsigned slot)
-{
+    missing_[plane_at(slot).value] = 0;
     // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
-    if (paths_[slot].silenced && prober_.on_success(slot))
-        readmit(slot, std::nullopt);
+    const path_record &path = paths_[slot];
+    if (path.silenced && sent_at >= path.silent_since && prober_.on_success(slot))
+        readmit(slot, sent_at);
 }
 
 void path_group::on_loss(unsigned slot, instant now)
@@ -120,56 +85,72 @@ void path_group::on_loss(unsigned slot, instant now)
     evidence_.on_loss(slot);
     if (paths_[slot].state == path_state::good &&
         evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && may_retire(slot, true))
-        retire(slot, false, now);
+        retire(slot, std::nullopt, now);
 }
 
 void path_group::on_always_skip(unsigned slot, instant now)
 {
     if (paths_[slot].state == path_state::good && may_retire(slot, true))
-        retire(slot, false, now);
+        retire(slot, std::nullopt, now);
+}
+
+bool path_group::plane_delivers(plane lane, instant since) const
+{
+    const unsigned first = lane.value * config_.uplinks;
+    for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
+        if (evidence_.delivered(slot) >= since)
+            return true;
+    return false;
+}
+
+// Several packets of the plane wait for an answer, and none of those sent since has got one.
+bool path_group::plane_silent(plane lane, instant since) const
+{
+    if (plane_delivers(lane, since))
+        return false;
+    const unsigned first = lane.value * config_.uplinks;
+    std::uint32_t unanswered = 0;
+    for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
+        unanswered += evidence_.unanswered(slot);
+    return unanswered >= plane_suspicion;
 }
 
 void path_group::on_silence(unsigned slot, instant sent_at, instant now)
+{
+    silence(slot, plane_silent(plane_at(slot), sent_at), sent_at, now);
+}
+
+void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, instant now)
 {
     const plane lane = plane_at(slot);
     ++paths_[slot].counters.losses;
     if (paths_[slot].state != path_state::good || !usable().has(lane))
         return;
-    const unsigned first = lane.value * config_.uplinks;
-    bool plane_silent = true;
-    std::uint32_t unanswered = 0;
-    for (unsigned other = first; other < first + config_.uplinks; ++other) {
-        plane_silent = plane_silent && evidence_.delivered(other) < sent_at;
-        unanswered += evidence_.unanswered(other);
-    }
     if (may_retire(slot, false))
-        retire(slot, true, now);
-    if (!plane_silent || unanswered < plane_suspicion)
+        retire(slot, sent_at, now);
+    if (!whole_plane)
         return;
+    const unsigned first = lane.value * config_.uplinks;
     for (unsigned other = first; other < first + config_.uplinks; ++other)
         if (paths_[other].state == path_state::good && may_retire(other, false))
-            retire(other, true, now);
+            retire(other, sent_at, now);
 }
 
 void path_group::on_unanswered(unsigned slot, instant sent_at, instant now)
 {
     evidence_.on_loss(slot);
-    if (evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at)
-        on_silence(slot, sent_at, now);
+    const plane lane = plane_at(slot);
+    std::uint8_t &missing = missing_[lane.value];
+    missing = static_cast<std::uint8_t>(std::min<unsigned>(missing + 1u, plane_suspicion));
+    // One loss on a plane that lags behind the others is no silence of the plane: its next packets may be about to
+    // arrive.
+    const bool plane_quiet = missing == plane_suspicion && plane_silent(lane, sent_at);
+    const bool path_quiet =
+        evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at;
+    if (plane_quiet || path_quiet)
+        silence(slot, plane_quiet, sent_at, now);
     else
         ++paths_[slot].counters.losses;
-}
-
-void path_group::on_arrival(path_index index)
-{
-    ++arrivals_;
-    if (const auto lane = plane_of(index))
-        last_arrival_[lane->value] = arrivals_;
-}
-
-bool path_group::reverse_alive(plane lane) const
-{
-    return arrivals_ - last_arrival_[lane.value] <= reverse_patience * config_.planes;
 }
 
 unsigned path_group::good_on_usable_planes() const
@@ -243,12 +224,13 @@ void path_group::leave(unsigned slot, path_state to)
         take_place(*backup, slot);
 }
 
-void path_group::retire(unsigned slot, bool by_silence, instant now)
+void path_group::retire(unsigned slot, std::optional<instant> silent_since, instant now)
 {
     leave(slot, path_state::assumed_bad);
     prober_.start(slot, now);
-    if (by_silence) {
+    if (silent_since) {
         paths_[slot].silenced = true;
+        paths_[slot].silent_since = *silent_since;
         ++silence_generation_;
     }
 }
@@ -282,7 +264,7 @@ void path_group::deny(unsigned slot)
 
 void path_group::allow(unsigned slot)
 {
-    if (paths_[slot].state == path_state::denied)
+    if (paths_[slot].state == path_state::denied && exists(slot))
         readmit(slot, std::nullopt);
 }
 
@@ -327,19 +309,20 @@ std::optional<outgoing> path_group::next_packet(instant now)
     return make_probe(probe->slot, probe->request_id, now);
 }
 
-void path_group::on_packet(const endpoint_response_packet &response, const arrival &how)
+bool path_group::on_packet(const endpoint_response_packet &response, const arrival &how)
 {
     on_arrival(how.path);
     if (const auto heard = heartbeat_.on_answer(response.request_id)) {
         evidence_.on_delivered(heard->slot, heard->sent_at);
-        return;
+        return true;
     }
     const auto answer = prober_.on_answer(response.request_id, how.at);
     if (!answer)
-        return;
+        return false;
     evidence_.on_delivered(answer->slot, answer->sent_at);
     if (answer->reinstate)
         readmit(answer->slot, how.at);
+    return true;
 }
 
 instant path_group::next_deadline() const

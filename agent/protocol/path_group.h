@@ -9,7 +9,8 @@
 // GOOD         loss: `loss_limit` of its last `loss_span` packets           ASSUMED_BAD, the same
 // GOOD         heartbeats unanswered while other paths answer               ASSUMED_BAD, as by silence
 // GOOD         always_skip: SACK m = ALWAYS_SKIP                            ASSUMED_BAD, the same
-// ASSUMED_BAD  `probe_successes` probes in a row answered in time           GOOD
+// ASSUMED_BAD  `successes` probes in a row answered in time; after silence also packets delivered that were sent since
+//                                                                           GOOD
 // any          deny                                                         DENIED
 // DENIED       allow                                                        GOOD
 // Anything else changes nothing. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
@@ -23,6 +24,8 @@
 #include <optional>
 #include <vector>
 
+#include "protocol/ev_profile.h"
+#include "protocol/loss_detector.h"
 #include "protocol/packet.h"
 #include "protocol/path_evidence.h"
 #include "protocol/path_heartbeat.h"
@@ -36,7 +39,6 @@ inline constexpr unsigned max_planes = 8; // the EV's plane field has 3 bits
 
 enum class path_state : std::uint8_t {
     good,
-    skip,
     assumed_bad,
     denied,
 };
@@ -66,11 +68,16 @@ struct path_group_config {
     unsigned planes = 1;           // 1…8
     unsigned uplinks = 1;          // per plane, 1…256
     path_index base;               // row of plane 0, uplink 0
+    path_index arrivals;           // the same, of the rows by which arriving packets name these paths; 0: base
     unsigned active_per_plane = 0; // the rest are backups; 0 = all active
     unsigned min_active = 1;       // ev_min_active
-    unsigned loss_limit = 2;       // of loss_span: retired
-    unsigned loss_span = 8;        // 1…32
+    unsigned ev_bits = 32;         // 16 when inner packets are IPv4
+    // The EVs that exist (expand_profile), at most one per path and as many on each plane; empty: one for every path.
+    std::vector<profile_entry> universe;
+    unsigned loss_limit = 2; // of loss_span: retired
+    unsigned loss_span = 8;  // 1…32
     probe_config probes;
+    id_range ids = path_probe_ids; // of probes; those of groups that ask the same hosts do not overlap
     heartbeat_config heartbeats;
     std::uint64_t seed = 1;
 };
@@ -78,67 +85,112 @@ struct path_group_config {
 class path_group
 {
 public:
-    // `local` is the mask of this host's usable ports, shared by all groups: one store loses a port.
-    path_group(const path_group_config &config, const plane_mask &local);
+    // `local` outlives the group.
+    path_group(const path_group_config &config, const local_ports &local);
     path_group(const path_group &) = delete;
     path_group &operator=(const path_group &) = delete;
 
-    // Planes on which the peer says it can be reached; all at first.
-    void set_peer_mask(plane_mask mask) { peer_ = mask & plane_mask{(1u << config_.planes) - 1}; }
-    [[nodiscard]] plane_mask peer_mask() const { return peer_; }
-    // Planes that both ends can use now.
-    [[nodiscard]] plane_mask usable() const { return *local_ & peer_; }
-    // Of these, the planes with at least one GOOD active path.
-    [[nodiscard]] plane_mask healthy() const { return usable() & good_planes_; }
+    [[nodiscard]] const local_ports &local() const { return *local_; }
+    // Planes that this host can use now. Which of them a peer can be reached on is the peer's: port_status.h.
+    [[nodiscard]] plane_mask usable() const { return local_->usable() & plane_mask{(1u << config_.planes) - 1}; }
+    // Planes with at least one GOOD active path.
+    [[nodiscard]] plane_mask good_planes() const { return good_planes_; }
 
     [[nodiscard]] unsigned planes() const { return config_.planes; }
     [[nodiscard]] unsigned uplinks() const { return config_.uplinks; }
     [[nodiscard]] unsigned size() const { return config_.planes * config_.uplinks; }
     [[nodiscard]] unsigned active_per_plane() const { return config_.active_per_plane; }
-    [[nodiscard]] path_choice path(unsigned slot) const;
+    [[nodiscard]] path_choice path(unsigned slot) const
+    {
+        return {path_index{config_.base.value + slot}, paths_[slot].entropy, paths_[slot].lane,
+                static_cast<std::uint16_t>(slot)};
+    }
     [[nodiscard]] path_state state(unsigned slot) const { return paths_[slot].state; }
     [[nodiscard]] bool active(unsigned slot) const { return paths_[slot].active; }
     [[nodiscard]] const path_counters &counters(unsigned slot) const { return paths_[slot].counters; }
     // The slot that an EV of ours, reflected by the peer, names; nothing for an EV that we never used.
-    [[nodiscard]] std::optional<std::uint16_t> slot_of(ev entropy) const;
-    // Of an arriving packet's path row, the plane; nothing for rows of other groups.
-    [[nodiscard]] std::optional<plane> plane_of(path_index index) const;
+    [[nodiscard]] std::optional<std::uint16_t> slot_of(ev entropy) const
+    {
+        const unsigned lane = mrc_ev_plane(entropy.value);
+        const unsigned uplink = mrc_ev_uplink(entropy.value);
+        if (lane >= config_.planes || uplink >= config_.uplinks)
+            return std::nullopt;
+        const unsigned slot = lane * config_.uplinks + uplink;
+        if (entropy.value == 0 || paths_[slot].entropy != entropy)
+            return std::nullopt;
+        return static_cast<std::uint16_t>(slot);
+    }
+    // The slot of an arriving packet's path row; nothing for rows of other groups.
+    [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const
+    {
+        if (index < config_.arrivals || index.value - config_.arrivals.value >= size())
+            return std::nullopt;
+        return static_cast<std::uint16_t>(index.value - config_.arrivals.value);
+    }
     // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
-    [[nodiscard]] std::uint16_t active_slot(plane lane, unsigned position) const;
+    [[nodiscard]] std::uint16_t active_slot(plane lane, unsigned position) const
+    {
+        return active_slots_[lane.value * config_.active_per_plane + position];
+    }
     [[nodiscard]] std::uint32_t good_active(plane lane) const { return good_active_[lane.value]; }
 
-    // Controller.
+    // Controller. A path without an EV stays DENIED.
     void deny(unsigned slot);
     void allow(unsigned slot);
+    [[nodiscard]] bool exists(unsigned slot) const { return paths_[slot].entropy.value != 0; }
 
     // What the QPs report.
-    void on_sent(unsigned slot, instant at, bool retransmission);
+    void on_sent(unsigned slot, bool retransmission)
+    {
+        path_counters &counters = paths_[slot].counters;
+        ++counters.tx_packets;
+        counters.retransmits += retransmission ? 1 : 0;
+        evidence_.on_sent(slot);
+    }
     void on_delivered(unsigned slot, instant sent_at); // a packet sent then is known to have arrived
-    void on_late_delivery(unsigned slot);              // one whose sending time is not known any more
     void on_loss(unsigned slot, instant now);          // FIFO evidence: a later packet of this path arrived
     void on_always_skip(unsigned slot, instant now);
     // A packet sent at `sent_at` timed out, others delivered since, this path did not: retires it, and its whole plane
     // when nothing of the plane got through either.
     void on_silence(unsigned slot, instant sent_at, instant now);
-    // The same with nothing else in flight, but the packet got through at once on another path. One such loss is weak
-    // evidence; `loss_limit` of them make it silence.
+    // It is missing although later ones of other paths arrived. One such loss is weak evidence about the path:
+    // `loss_limit` of them make it silence. But when several of a plane are missing, and nothing of it got through
+    // since, the plane is suspected at once.
     void on_unanswered(unsigned slot, instant sent_at, instant now);
-    void on_arrival(path_index index); // anything from the peer: keeps the reverse planes fresh
+    void on_arrival(path_index index) // anything from the peer: keeps the reverse planes fresh
+    {
+        ++arrivals_;
+        if (const auto slot = slot_at(index))
+            paths_[*slot].last_arrival = arrivals_;
+    }
 
     [[nodiscard]] const path_evidence &evidence() const { return evidence_; }
+    // Has a packet sent at or after `since` got through on the plane, to whatever host behind the T0?
+    [[nodiscard]] bool plane_delivers(plane lane, instant since) const;
+    // Scratch of the loss detectors of all QPs.
+    [[nodiscard]] sack_proofs &proofs() { return proofs_; }
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
-    // Does the peer's traffic still reach us on this plane? Answers prefer the planes that live.
-    [[nodiscard]] bool reverse_alive(plane lane) const;
+    // Does traffic from there still reach us by this path's links? Answers take such paths: nobody acknowledges them,
+    // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol text
+    // §4.4).
+    [[nodiscard]] bool heard_on(unsigned slot) const
+    {
+        return arrivals_ - paths_[slot].last_arrival <= reverse_patience * size() + 64;
+    }
 
     // Traffic that reports nothing (ordinary sockets) uses these paths, until then at least: GOOD paths are asked too.
     void watch(instant until) { heartbeat_.watch(until); }
     // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
     // host behind this group.
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);
-    void on_packet(const endpoint_response_packet &response, const arrival &how);
+    // False for an answer that nobody waits for.
+    bool on_packet(const endpoint_response_packet &response, const arrival &how);
     [[nodiscard]] instant next_deadline() const;
+
+    // An EV probe of the path.
+    [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
 
     // State changes in order, for the agent's maps and events. When the ring overflowed, lost_transitions() moves and
     // the reader takes all states anew.
@@ -146,12 +198,18 @@ public:
     [[nodiscard]] std::uint64_t lost_transitions() const { return transitions_.lost; }
 
 private:
+    // Rounds of the other side's rotation that a path may be missed in.
+    static constexpr std::uint64_t reverse_patience = 8;
+
     struct path_record {
         ev entropy;
+        plane lane;
         path_state state = path_state::good;
         bool active = false;
         bool silenced = false;
-        std::uint16_t position = 0; // in the plane's active set, when active
+        instant silent_since;           // when silenced: nothing sent from then on had got through
+        std::uint16_t position = 0;     // in the plane's active set, when active
+        std::uint64_t last_arrival = 0; // of the group's arrivals_
         path_counters counters;
     };
     struct transition_ring {
@@ -162,30 +220,31 @@ private:
         std::uint64_t lost = 0;
     };
 
-    [[nodiscard]] plane plane_at(unsigned slot) const;
+    [[nodiscard]] plane plane_at(unsigned slot) const { return paths_[slot].lane; }
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
+    [[nodiscard]] bool plane_silent(plane lane, instant since) const;
+    void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
     [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
     void count_good(plane lane, int by);
     void move(unsigned slot, path_state to);
     void leave(unsigned slot, path_state to);
     void take_place(unsigned newcomer, unsigned leaver);
-    void retire(unsigned slot, bool by_silence, instant now);
+    void retire(unsigned slot, std::optional<instant> silent_since, instant now);
     void readmit(unsigned slot, std::optional<instant> now);
     [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
-    [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
 
     path_group_config config_;
-    const plane_mask *local_;
-    plane_mask peer_;
+    const local_ports *local_;
     std::vector<path_record> paths_;
     std::vector<std::uint16_t> active_slots_; // planes * active_per_plane
     std::array<std::uint16_t, max_planes> good_active_{};
-    plane_mask good_planes_; // with at least one GOOD active path
+    plane_mask good_planes_;                         // with at least one GOOD active path
+    std::array<std::uint8_t, max_planes> missing_{}; // on_unanswered since the plane's last delivery
     path_evidence evidence_;
+    sack_proofs proofs_;
     path_prober prober_;
     path_heartbeat heartbeat_;
-    std::array<std::uint64_t, max_planes> last_arrival_{};
     std::uint64_t arrivals_ = 0;
     std::uint32_t silence_generation_ = 0;
     transition_ring transitions_;

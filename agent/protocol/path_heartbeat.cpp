@@ -73,7 +73,7 @@ std::uint16_t path_heartbeat::ask(std::uint16_t slot, instant now)
     if (path.missed == 0)
         path.silent_since = now;
     asked_[next_id_ % asked_.size()] = slot;
-    next_id_ = next_id_ == UINT16_MAX ? first_id : static_cast<std::uint16_t>(next_id_ + 1);
+    next_id_ = heartbeat_ids.after(next_id_);
     first_overdue_ = std::min(first_overdue_, now + config_.patience);
     return path.request_id;
 }
@@ -108,7 +108,7 @@ std::optional<path_heartbeat::answer> path_heartbeat::on_answer(std::uint16_t re
 {
     const std::uint16_t slot = asked_[request_id % asked_.size()];
     record &path = paths_[slot];
-    if (request_id < first_id || path.request_id != request_id)
+    if (!heartbeat_ids.contains(request_id) || path.request_id != request_id)
         return std::nullopt;
     move(path, phase::resting);
     path.missed = 0;

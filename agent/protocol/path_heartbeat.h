@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "protocol/request_ids.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -29,9 +30,6 @@ struct heartbeat_config {
 class path_heartbeat
 {
 public:
-    // Request ids from here on are heartbeats', those below the path_prober's.
-    static constexpr std::uint16_t first_id = 0x8000;
-
     path_heartbeat(const heartbeat_config &config, unsigned planes, unsigned uplinks);
 
     // Traffic that reports nothing uses the group, until then at least.
@@ -76,7 +74,7 @@ private:
     unsigned uplinks_;
     std::vector<record> paths_;
     std::vector<std::uint16_t> asked_; // request id modulo size -> slot; the size is a power of two
-    std::uint16_t next_id_ = first_id;
+    std::uint16_t next_id_ = heartbeat_ids.first;
     unsigned awaiting_ = 0;
     unsigned repeating_ = 0;
     unsigned cursor_ = 0; // where in the round

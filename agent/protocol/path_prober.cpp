@@ -6,8 +6,9 @@
 namespace mrc::protocol
 {
 
-path_prober::path_prober(const probe_config &config, unsigned planes, unsigned uplinks)
-    : config_{config}, uplinks_{uplinks}, paths_(std::size_t{planes} * uplinks), planes_(planes)
+path_prober::path_prober(const probe_config &config, unsigned planes, unsigned uplinks, id_range ids)
+    : config_{config}, uplinks_{uplinks}, paths_(std::size_t{planes} * uplinks), planes_(planes), ids_{ids},
+      next_id_{ids.first}
 {
 }
 
@@ -103,7 +104,7 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
         set_streak(*slot, 0);
     path.awaiting = true;
     path.request_id = next_id_;
-    next_id_ = next_id_ == last_id ? 1 : static_cast<std::uint16_t>(next_id_ + 1);
+    next_id_ = ids_.after(next_id_);
     path.sent_at = now;
     path.due = now + path.interval;
     pending_[path.request_id % pending_capacity] = *slot;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "protocol/request_ids.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -32,7 +33,7 @@ public:
         std::uint16_t request_id = 0;
     };
 
-    path_prober(const probe_config &config, unsigned planes, unsigned uplinks);
+    path_prober(const probe_config &config, unsigned planes, unsigned uplinks, id_range ids = path_probe_ids);
 
     void start(unsigned slot, instant now);               // the path was retired
     void stop(unsigned slot, std::optional<instant> now); // it is no longer ASSUMED_BAD; with `now`: reinstated
@@ -78,7 +79,6 @@ private:
     void set_streak(unsigned slot, std::uint8_t streak);
     void find_next_due(instant now);
 
-    static constexpr std::uint16_t last_id = 0x7FFF;     // those above are the path_heartbeat's
     static constexpr std::size_t pending_capacity = 256; // answers older than so many probes are not believed
 
     probe_config config_;
@@ -86,7 +86,8 @@ private:
     std::vector<record> paths_;
     std::vector<plane_record> planes_;
     std::array<std::uint16_t, pending_capacity> pending_{}; // request id modulo capacity -> slot
-    std::uint16_t next_id_ = 1;
+    id_range ids_;
+    std::uint16_t next_id_;
     unsigned probed_ = 0;
     unsigned cursor_ = 0; // slot where the search for due paths begins
     plane_mask usable_;

@@ -11,6 +11,13 @@
 namespace mrc::protocol
 {
 
+enum class path_feedback : std::uint8_t {
+    clean,     // SACK, m = NONE
+    congested, // SACK, m = SKIP_ONCE
+    trimmed,   // NACK TRIMMED, not at the last hop
+    lost,      // inferred
+};
+
 class path_selector
 {
 public:
@@ -19,13 +26,11 @@ public:
     path_selector &operator=(const path_selector &) = delete;
     virtual ~path_selector() = default;
 
-    // A path of a plane that both ends can use, outside `avoid` when any other is left; nothing when no plane is
-    // usable.
-    [[nodiscard]] virtual std::optional<path_choice> draw(const path_group &paths, plane_mask avoid) = 0;
-    [[nodiscard]] std::optional<path_choice> draw(const path_group &paths) { return draw(paths, plane_mask{}); }
-
-    // SACK m = SKIP_ONCE, NACK TRIMMED, or one inferred loss on this path.
-    virtual void on_congestion(std::uint16_t slot) = 0;
+    // A path of one of the `usable` planes, outside `avoid` when any other is left; nothing when no plane is usable.
+    [[nodiscard]] virtual std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
+                                                          plane_mask avoid) = 0;
+    // What became of a packet that this QP sent on the path.
+    virtual void on_feedback(std::uint16_t slot, path_feedback what) = 0;
 };
 
 } // namespace mrc::protocol

@@ -4,10 +4,11 @@
 // packet again at growing intervals.
 //
 // state   event                                                    action                          next
-// talks   time-out; no later packet has arrived on another path    probe, oldest packet again      silent
+// talks   time-out; nothing sent since has reached the peer        probe, oldest packet again      silent
 // silent  retry interval (RTO, linear then doubling)               probe, oldest packet again      silent
 // silent  probe interval (at most 100 ms)                          probe                           silent
 // silent  anything from the peer's QP                              timers restart, blame forgiven  talks
+// silent  another QP to the peer hears it                          timers restart                  talks
 // any     no progress within the retry policy's time               QP fails: retry exceeded        -
 #pragma once
 

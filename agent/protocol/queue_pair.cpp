@@ -11,36 +11,81 @@ namespace
 
 // Each consumer of randomness gets its own stream of the QP's seed.
 constexpr std::uint64_t reverse_stream = 0x7265766572736521u;
+constexpr plane_mask all_planes{0xFF};
+constexpr unsigned reverse_tries = 16;
+
+std::unique_ptr<peer_planes> private_peer(const qp_surroundings &around)
+{
+    if (around.peer != nullptr)
+        return nullptr;
+    return std::make_unique<peer_planes>(probe_config{}, around.paths);
+}
 
 } // namespace
 
-queue_pair::queue_pair(const qp_config &config, path_group &paths, memory_sink &memory, congestion_control &control,
-                       path_selector *selector)
-    : local_{config.local}, paths_{paths}, own_selector_{paths, config.seed},
-      reverse_selector_{paths, config.seed ^ reverse_stream},
-      requester_{config, paths, selector != nullptr ? *selector : own_selector_, control, counters_},
-      responder_{config, memory, counters_}
+queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
+    : local_{config.local}, paths_{around.paths},
+      peer_ports_{around.peer_ports != nullptr ? *around.peer_ports : all_planes}, own_peer_{private_peer(around)},
+      peer_{around.peer != nullptr ? *around.peer : *own_peer_}, own_selector_{paths_, config.seed},
+      reverse_selector_{paths_, config.seed ^ reverse_stream},
+      requester_{config,
+                 {paths_, peer_ports_, peer_, around.peer != nullptr},
+                 around.selector != nullptr ? *around.selector : own_selector_,
+                 around.control,
+                 counters_},
+      responder_{config, around.memory, counters_}, state_{config.state}
 {
+    requester_.drain(state_ == qp_state::send_queue_drained);
+    if (state_ == qp_state::error)
+        responder_.fail();
 }
 
 std::expected<void, post_error> queue_pair::post_write(const write_request &request, instant now)
 {
-    if (state_ != qp_state::ready_to_send && state_ != qp_state::send_queue_drained)
+    if (!sends())
         return std::unexpected{post_error::wrong_state};
     return requester_.post(request, now);
+}
+
+std::expected<void, post_error> queue_pair::post_receive(std::uint64_t id)
+{
+    if (state_ == qp_state::reset || state_ == qp_state::error)
+        return std::unexpected{post_error::wrong_state};
+    return responder_.post_receive(id);
+}
+
+bool queue_pair::modify(qp_event event)
+{
+    const auto next = next_state(state_, event);
+    if (!next || *next == qp_state::reset)
+        return false;
+    if (*next == qp_state::error)
+        fail(completion_status::flushed);
+    state_ = *next;
+    requester_.drain(state_ == qp_state::send_queue_drained);
+    return true;
+}
+
+bool queue_pair::begin_sending(const send_terms &terms)
+{
+    if (state_ != qp_state::ready_to_receive)
+        return false;
+    requester_.begin(terms);
+    return modify(qp_event::to_ready_to_send);
 }
 
 void queue_pair::on_packet(const packet &content, std::span<const std::byte> payload, const arrival &how, instant now)
 {
     paths_.on_arrival(how.path);
-    // After an error only the responder goes on, so that a lost Transport NAK can be asked for again.
-    const bool sends = state_ != qp_state::error;
+    if (!receives()) { // the peer was quicker than our application: it sends again
+        ++counters_.rx_wrong_state;
+        return;
+    }
     struct dispatch {
         queue_pair &qp;
         std::span<const std::byte> payload;
         const arrival &how;
         instant now;
-        bool sends;
 
         void operator()(const data_packet &data) const { qp.responder_.on_data(data, payload, how, now); }
         void operator()(const probe_packet &probe) const
@@ -50,56 +95,68 @@ void queue_pair::on_packet(const packet &content, std::span<const std::byte> pay
         }
         void operator()(const sack_packet &sack) const
         {
-            if (sends && !how.trimmed)
+            if (qp.sends() && !how.trimmed)
                 qp.requester_.on_sack(sack, how, now);
         }
         void operator()(const nack_packet &nack) const
         {
-            if (sends && !how.trimmed)
+            if (qp.sends() && !how.trimmed)
                 qp.requester_.on_nack(nack, how, now);
         }
         void operator()(const transport_ack_packet &ack) const
         {
-            if (sends && !how.trimmed)
+            if (qp.sends() && !how.trimmed)
                 qp.requester_.on_transport_ack(ack, how, now);
         }
         void operator()(const endpoint_request_packet &) const {}  // of hosts, not of QPs
         void operator()(const endpoint_response_packet &) const {} // path_group::on_packet
     };
-    std::visit(dispatch{*this, payload, how, now, sends}, content);
+    std::visit(dispatch{*this, payload, how, now}, content);
+    // After an error only the responder goes on, so that a lost Transport NAK can be asked for again.
     follow(requester_.failure());
+    follow(responder_.failure());
 }
 
 std::optional<outgoing> queue_pair::next_packet(instant now)
 {
     if (responder_.has_answer())
-        if (auto answer = next_answer())
+        if (auto answer = next_answer(now))
             return answer;
-    if (state_ == qp_state::error)
+    if (!sends())
         return std::nullopt;
     return requester_.next_packet(now);
 }
 
-// Answers avoid the planes on which the peer is heard no more: it has left them, or it cannot reach us there.
-std::optional<outgoing> queue_pair::next_answer()
+// An answer goes back the way by which its cause has just come: those links live. What answers no single packet takes
+// any path of the rotation, rather one by whose links the peer is heard.
+std::optional<path_choice> queue_pair::draw_reverse(std::optional<path_index> cause)
 {
-    plane_mask quiet;
-    for (unsigned lane = 0; lane < paths_.planes(); ++lane) {
-        const plane at{static_cast<std::uint8_t>(lane)};
-        quiet.set(at, !paths_.reverse_alive(at));
-    }
-    const auto where = reverse_selector_.draw(paths_, quiet);
-    if (!where)
+    const plane_mask usable = requester_.usable();
+    if (const auto slot = cause ? paths_.slot_at(*cause) : std::nullopt)
+        if (paths_.state(*slot) == path_state::good && usable.has(paths_.path(*slot).lane))
+            return paths_.path(*slot);
+    auto where = reverse_selector_.draw(paths_, usable, {});
+    for (unsigned tries = 1; where && !paths_.heard_on(where->slot) && tries < reverse_tries; ++tries)
+        where = reverse_selector_.draw(paths_, usable, {});
+    return where;
+}
+
+std::optional<outgoing> queue_pair::next_answer(instant now)
+{
+    if (requester_.usable().empty())
         return std::nullopt;
-    const auto content = responder_.next_answer();
-    if (!content)
+    const auto answer = responder_.next_answer(now);
+    if (!answer)
         return std::nullopt;
-    return outgoing{*content, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
+    const auto where = draw_reverse(answer->cause);
+    if (!where) // all paths are denied: the peer's timers ask again
+        return std::nullopt;
+    return outgoing{answer->content, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 
 void queue_pair::on_timer(instant now)
 {
-    if (state_ == qp_state::error)
+    if (!sends())
         return;
     requester_.on_timer(now);
     follow(requester_.failure());
@@ -107,7 +164,7 @@ void queue_pair::on_timer(instant now)
 
 instant queue_pair::next_deadline() const
 {
-    return state_ == qp_state::error ? never : requester_.next_deadline();
+    return sends() ? requester_.next_deadline() : never;
 }
 
 std::optional<completion> queue_pair::next_completion()
@@ -121,6 +178,7 @@ void queue_pair::fail(completion_status status)
         return;
     state_ = next_state(state_, qp_event::fail).value_or(qp_state::error);
     requester_.fail(status);
+    responder_.fail();
 }
 
 void queue_pair::follow(std::optional<completion_status> failure)

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -14,6 +15,7 @@
 #include "protocol/mrc_selector.h"
 #include "protocol/packet.h"
 #include "protocol/path_group.h"
+#include "protocol/peer_planes.h"
 #include "protocol/qp_config.h"
 #include "protocol/requester.h"
 #include "protocol/responder.h"
@@ -22,12 +24,20 @@
 namespace mrc::protocol
 {
 
+// What a QP works with; all of it outlives the QP.
+struct qp_surroundings {
+    path_group &paths;
+    memory_sink &memory;
+    congestion_control &control;
+    const plane_mask *peer_ports = nullptr; // planes on which the peer says it can be reached; null: all
+    peer_planes *peer = nullptr;            // shared by all QPs to the peer; null: the QP suspects no plane by itself
+    path_selector *selector = nullptr;      // null: the QP rotates by the MRC rule (mrc_selector.h)
+};
+
 class queue_pair
 {
 public:
-    // All references outlive the QP. Without `selector` the QP rotates by the MRC rule (mrc_selector.h).
-    queue_pair(const qp_config &config, path_group &paths, memory_sink &memory, congestion_control &control,
-               path_selector *selector = nullptr);
+    queue_pair(const qp_config &config, const qp_surroundings &around);
     queue_pair(const queue_pair &) = delete;
     queue_pair &operator=(const queue_pair &) = delete;
 
@@ -36,6 +46,21 @@ public:
     // A packet whose inner source is this QP's peer and whose ICRC was right (or that was trimmed). `payload` holds
     // data_packet::payload_bytes bytes, none when trimmed.
     void on_packet(const packet &content, std::span<const std::byte> payload, const arrival &how, instant now);
+
+    // A receive request, for one message with immediate; from INIT on.
+    [[nodiscard]] std::expected<void, post_error> post_receive(std::uint64_t id);
+    // In posting order. Requests that find the QP failed are flushed.
+    [[nodiscard]] std::optional<receive_completion> next_receive_completion()
+    {
+        return responder_.next_receive_completion();
+    }
+
+    // INIT → RTR → RTS, SQD and back; false when the transition does not exist. There is no way to RESET but a new QP.
+    [[nodiscard]] bool modify(qp_event event);
+    // RTR → RTS, with what is known only now; false in any other state.
+    [[nodiscard]] bool begin_sending(const send_terms &terms);
+    // SQD: whatever had begun is complete.
+    [[nodiscard]] bool drained() const { return requester_.drained(); }
 
     // Control first, then retransmissions (oldest first), then new data; nothing = nothing may be sent now.
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);
@@ -51,29 +76,45 @@ public:
 
     [[nodiscard]] const qp_counters &counters() const { return counters_; }
     [[nodiscard]] qp_state state() const { return state_; }
-    [[nodiscard]] std::size_t outstanding() const
-    {
-        return requester_.outstanding();
-    } // posted, not yet taken by next_completion
+    // The Transport NAK (MRC_AETH_NAK_*) of the peer's request that made this end fail, if one did.
+    [[nodiscard]] std::optional<std::uint8_t> receive_failure() const { return responder_.failure_syndrome(); }
+    // Posted, not yet taken by next_completion.
+    [[nodiscard]] std::size_t outstanding() const { return requester_.outstanding(); }
+    [[nodiscard]] std::size_t outstanding_receives() const { return responder_.outstanding_receives(); }
+    [[nodiscard]] bool has_answer() const { return responder_.has_answer(); }
     [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.inflight_packets(); }
+    [[nodiscard]] unsigned skipped_paths() const { return own_selector_.skipped_paths(); } // that lose their next turn
     [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt().smoothed(); } // zero before the first sample
 
     // Arrival of new payload at this end, by the arrival's own time stamps (*stall* in the reports).
     [[nodiscard]] const receive_progress &progress() const { return responder_.progress(); }
     void reset_progress() { responder_.reset_progress(); }
 
+    // What SACKs tell the peer of this end: responder.h.
+    void set_receive_window(std::uint32_t psns) { responder_.set_window(psns); }
+    void set_receive_penalty(std::uint8_t penalty, bool restore = false) { responder_.set_penalty(penalty, restore); }
+
 private:
-    [[nodiscard]] std::optional<outgoing> next_answer();
+    [[nodiscard]] std::optional<path_choice> draw_reverse(std::optional<path_index> cause);
+    [[nodiscard]] std::optional<outgoing> next_answer(instant now);
+    [[nodiscard]] bool receives() const { return state_ != qp_state::reset && state_ != qp_state::init; }
+    [[nodiscard]] bool sends() const
+    {
+        return state_ == qp_state::ready_to_send || state_ == qp_state::send_queue_drained;
+    }
     void follow(std::optional<completion_status> failure);
 
     qpn local_;
     path_group &paths_;
+    const plane_mask &peer_ports_;
+    std::unique_ptr<peer_planes> own_peer_; // unless the peer's QPs share one
+    peer_planes &peer_;
     mrc_selector own_selector_;
     mrc_selector reverse_selector_; // answers rotate by themselves: they lose no turn to congestion
     qp_counters counters_;
     requester requester_;
     responder responder_;
-    qp_state state_ = qp_state::ready_to_send;
+    qp_state state_;
 };
 
 } // namespace mrc::protocol

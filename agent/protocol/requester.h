@@ -2,6 +2,11 @@
 // The sending half of a QP: cuts WRITEs into packets, sprays them over the paths, repairs losses selectively, completes
 // requests in order. The life of one packet is the table in flight.h; silence of the peer, in peer_silence.h.
 //
+// Loss is inferred by three rules, each on the negative evidence of one SACK:
+// same-EV FIFO: a later packet of its path and class has arrived                              loss_detector.h
+// age: a packet sent later by more than the paths' skew has arrived, on any path              path_skew.h
+// SLEEK: more than one and a half windows have arrived out of order                           sleek.h
+//
 // A time-out is judged by relative evidence (path_evidence.h):
 // since the packet was sent …                               the packet  its path
 // its own path delivered a later one                        lost        one loss
@@ -21,6 +26,8 @@
 #include "protocol/packet_timers.h"
 #include "protocol/path_group.h"
 #include "protocol/path_selector.h"
+#include "protocol/path_skew.h"
+#include "protocol/peer_planes.h"
 #include "protocol/peer_silence.h"
 #include "protocol/qp_config.h"
 #include "protocol/retransmit_set.h"
@@ -28,17 +35,29 @@
 #include "protocol/rtt_estimator.h"
 #include "protocol/sack_bitmap.h"
 #include "protocol/send_queue.h"
+#include "protocol/sleek.h"
 #include "protocol/tail_probe.h"
 
 namespace mrc::protocol
 {
 
+// The way to the peer: paths to its T0, the ports that it reports, and what its QPs find out. May this QP suspect
+// planes on behalf of all?
+struct route {
+    path_group &paths;
+    const plane_mask &peer_ports;
+    peer_planes &peer;
+    bool suspects_planes = false;
+};
+
 class requester
 {
 public:
-    requester(const qp_config &config, path_group &paths, path_selector &selector, congestion_control &control,
+    requester(const qp_config &config, const route &way, path_selector &selector, congestion_control &control,
               qp_counters &counters);
 
+    // Before the first post.
+    void begin(const send_terms &terms);
     [[nodiscard]] std::expected<void, post_error> post(const write_request &work, instant now);
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);
 
@@ -51,9 +70,14 @@ public:
     // Why the QP has to fail, once something made it so.
     [[nodiscard]] std::optional<completion_status> failure() const { return failure_; }
     void fail(completion_status status);
+    // Starts no request that has not begun (SQD); `drained` when those that had are complete.
+    void drain(bool on) { draining_ = on; }
+    [[nodiscard]] bool drained() const { return draining_ && !waiting(); }
     [[nodiscard]] std::optional<completion> next_completion() { return queue_.next_completion(); }
     [[nodiscard]] std::size_t outstanding() const { return queue_.outstanding(); }
 
+    // Planes that both ends can use now.
+    [[nodiscard]] plane_mask usable() const { return paths_.usable() & peer_reach(); }
     [[nodiscard]] std::uint32_t inflight_packets() const { return inflight_; }
     [[nodiscard]] const rtt_estimator &rtt() const { return rtt_; }
 
@@ -67,46 +91,68 @@ private:
         std::uint64_t newly_bytes = 0;
         std::optional<duration> rtt;
         bool proves_retransmission = false; // holes may lie above everything confirmed
+        age_evidence age;
     };
 
     // requester.cpp: sending
+    [[nodiscard]] plane_mask peer_reach() const { return peer_ports_ & plane_mask{~peer_.suspected().bits()}; }
+    [[nodiscard]] std::optional<path_choice> draw(plane_mask avoid = {});
     [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
     [[nodiscard]] duration rto() const { return rtt_.timeout(retry_.shortest()); }
     [[nodiscard]] bool waiting() const;
     [[nodiscard]] bool window_open() const;
-    [[nodiscard]] std::uint32_t payload_of(packet_number number) const;
+    [[nodiscard]] bool may_start(const send_request &request) const;
+    [[nodiscard]] std::uint32_t nominal(const transmission &sent) const { return nominal_bytes(sent.bytes); }
+    [[nodiscard]] std::uint32_t payload_at(const send_request &request, packet_number number) const;
     [[nodiscard]] std::uint8_t dscp_of(traffic_class in) const;
     [[nodiscard]] std::optional<outgoing> send_probe(instant now);
+    [[nodiscard]] std::optional<outgoing> send_clean_probe(instant now);
+    [[nodiscard]] outgoing probe_on(const path_choice &where, std::uint16_t id, std::uint8_t dscp, instant now);
     [[nodiscard]] std::optional<outgoing> send_retransmission(instant now);
     [[nodiscard]] std::optional<outgoing> send_last_again(instant now);
     [[nodiscard]] std::optional<outgoing> send_new(instant now);
-    [[nodiscard]] outgoing transmit(packet_number number, const path_choice &where, instant now);
-    [[nodiscard]] outgoing make_data(const send_request &request, packet_number number, const path_choice &where,
-                                     bool retransmission, instant now) const;
+    [[nodiscard]] std::optional<outgoing> transmit(packet_number number, const path_choice &where, instant now);
+    [[nodiscard]] std::optional<outgoing> make_data(const send_request &request, packet_number number,
+                                                    const path_choice &where, bool retransmission, instant now) const;
 
     // requester_feedback.cpp: what the peer says
     void heard(instant now);
     [[nodiscard]] bool plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const;
-    void on_path_feedback(const sack_packet &sack, std::optional<std::uint16_t> slot, instant now);
-    void on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan);
-    void on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how, sack_scan &scan);
+    void on_path_feedback(const sack_packet &sack, std::uint16_t slot, bool proven, instant now);
+    void arrived(std::uint16_t slot, instant sent_at);
+    // The path that the SACK is proven to speak of.
+    std::optional<std::uint16_t> on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan);
+    std::optional<std::uint16_t> on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how,
+                                            sack_scan &scan);
     void merge(sack_scan &scan);
     void deliver(packet_number number, sack_scan &scan);
     void count_spurious(transmission &sent);
     void on_suspect_cleared(std::uint16_t slot, instant now);
     void advance(instant now);
-    void infer_losses(const sack_scan &scan, instant now);
-    void prove_arrivals(const sack_scan &scan);
-    void infer_loss(packet_number number, bool sack_at_edge, instant now);
+    void follow_window(const sack_packet &sack, const sack_scan &scan);
     [[nodiscard]] std::optional<duration> match(const transmission &sent, std::optional<std::uint16_t> slot,
                                                 std::uint16_t tx_timestamp, instant arrived) const;
 
+    // requester_losses.cpp: what is missing
+    void infer_losses(sack_scan &scan, instant now);
+    void prove(const transmission &sent, sack_scan &scan);
+    void prove_arrivals(sack_scan &scan);
+    void infer_loss(packet_number number, const sack_scan &scan, instant now);
+    void recover(std::uint32_t out_of_order, instant now);
+
     // requester_timers.cpp: what nobody says
-    void follow_paths(instant now);
+    void follow_paths(instant now)
+    {
+        if ((paths_.local().up & peer_reach()) != reachable_ || silence_generation_ != paths_.silence_generation())
+            leave_paths(now);
+    }
+    void leave_paths(instant now);
     void forgive(instant now);
     void on_timeout(packet_number number, instant now);
     void lose(packet_number number, instant now);
     void blame_loss(const transmission &sent, instant now);
+    void blame_age(const transmission &sent, instant now);
+    [[nodiscard]] bool blame_plane(const transmission &sent, instant now);
     void fall_silent(packet_number number, instant now);
     void stay_silent(instant now);
     void resend_oldest(instant now);
@@ -114,6 +160,9 @@ private:
 
     qp_config config_;
     path_group &paths_;
+    const plane_mask &peer_ports_;
+    peer_planes &peer_;
+    bool suspects_planes_;
     path_selector &selector_;
     congestion_control &control_;
     qp_counters &counters_;
@@ -125,6 +174,8 @@ private:
     retransmit_set lost_;
     packet_timers timers_;
     loss_detector detector_;
+    path_skew skew_;
+    sleek sleek_;
     rtt_estimator rtt_;
     retry_policy retry_;
     peer_silence silence_;
@@ -133,7 +184,11 @@ private:
     packet_number next_ = 0; // next new packet
     std::uint64_t order_ = 0;
     std::uint32_t inflight_ = 0;
+    std::uint64_t credited_ = 0; // bytes that Transport ACKs confirmed since the last SACK
+    std::uint32_t window_;       // PSNs that the peer takes beyond cack
+    bool draining_ = false;
     bool probe_due_ = false;
+    bool clean_probe_due_ = false;
     bool last_again_due_ = false;
 
     instant progress_at_;           // cack or a Transport ACK advanced, or the flight began
@@ -149,7 +204,7 @@ private:
     } suspect_;
 
     std::uint32_t silence_generation_ = 0;
-    plane_mask usable_planes_;
+    plane_mask reachable_; // planes whose packets in flight may arrive
     std::optional<completion_status> failure_;
 };
 

@@ -2,6 +2,7 @@
 // Requester, listening: SACK, NACK, Transport ACK (processing order of appendix E).
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "protocol/requester.h"
 
@@ -14,6 +15,25 @@ namespace
 constexpr packet_number bitmap_bits = MRC_SACK_BITMAP_BITS;
 // A worker may stamp a frame some time after next_packet() chose it; two transmissions of one packet lie further apart.
 constexpr std::uint16_t stamp_tolerance = 2048; // ticks: 262 us, the shortest usual time-out
+// Advanced by the responder's service time, stamps reach further; rtx tells an original from its copies.
+constexpr std::uint16_t serviced_stamp_tolerance = 32767; // ticks: 4.2 ms
+
+// Codes that the specification does not name are taken for recoverable, as most are.
+bool known_reason(std::uint8_t reason)
+{
+    switch (reason) {
+    case MRC_NACK_TRIMMED:
+    case MRC_NACK_TRIMMED_LASTHOP:
+    case MRC_NACK_NO_BITMAP:
+    case MRC_NACK_NO_PKT_BUFFER:
+    case MRC_NACK_NO_RESOURCE:
+    case MRC_NACK_PSN_OOR_WINDOW:
+    case MRC_NACK_UNEXP_EVENT:
+        return true;
+    default:
+        return false;
+    }
+}
 
 } // namespace
 
@@ -58,24 +78,30 @@ void requester::on_sack(const sack_packet &sack, const arrival &how, instant now
     ++counters_.sacks_received;
     heard(now);
     const auto slot = paths_.slot_of(sack.entropy);
-    on_path_feedback(sack, slot, now);
     if (sack.retransmission && trigger == suspect_.number && slot)
         on_suspect_cleared(*slot, now);
 
     detector_.begin_sack();
+    std::optional<std::uint16_t> proven;
     if (sack.probe_response)
-        on_probe_answer(sack, how, scan);
+        proven = on_probe_answer(sack, how, scan);
     else if (trigger >= 0)
-        on_trigger(sack, trigger, how, scan);
+        proven = on_trigger(sack, trigger, how, scan);
+    if (slot)
+        on_path_feedback(sack, *slot, slot == proven, now);
     merge(scan);
-    advance(now);
-    infer_losses(scan, now);
     if (scan.rtt)
         rtt_.on_sample(*scan.rtt);
+    advance(now);
+    skew_.end_sack();
+    infer_losses(scan, now);
+    recover(sack.ooo_count, now);
+    follow_window(sack, scan);
+    clean_probe_due_ = control_.take_clean_probe() || clean_probe_due_;
     control_.on_sack({.newly_bytes = scan.newly_bytes,
+                      .credited_bytes = std::exchange(credited_, 0),
                       .congestion_experienced = sack.m != MRC_SACK_M_NONE,
                       .rtt = scan.rtt,
-                      .received_units = sack.rcvd_units,
                       .receiver_penalty = sack.rcv_cwnd_penalty,
                       .restore_window = sack.restore_cwnd},
                      now);
@@ -90,26 +116,41 @@ void requester::on_suspect_cleared(std::uint16_t slot, instant now)
     suspect_.number = -1;
 }
 
-void requester::on_path_feedback(const sack_packet &sack, std::optional<std::uint16_t> slot, instant now)
+// The selector is this QP's own and believes what it is told. The group is shared: it hears only of packets that are
+// proven to have taken the path, or one peer could retire paths of all.
+void requester::on_path_feedback(const sack_packet &sack, std::uint16_t slot, bool proven, instant now)
 {
-    if (!slot)
-        return;
-    if (sack.m == MRC_SACK_M_SKIP_ONCE)
-        selector_.on_congestion(*slot);
-    else if (sack.m == MRC_SACK_M_ALWAYS_SKIP)
-        paths_.on_always_skip(*slot, now);
+    selector_.on_feedback(slot, sack.m == MRC_SACK_M_NONE ? path_feedback::clean : path_feedback::congested);
+    if (sack.m == MRC_SACK_M_ALWAYS_SKIP && proven)
+        paths_.on_always_skip(slot, now);
 }
 
-void requester::on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan)
+// A packet that took this path then has reached the peer.
+void requester::arrived(std::uint16_t slot, instant sent_at)
+{
+    paths_.on_delivered(slot, sent_at);
+    peer_.on_delivered(paths_.path(slot).lane, sent_at);
+}
+
+std::optional<std::uint16_t> requester::on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan)
 {
     const auto probe = tail_.take(sack.probe_id);
-    if (!probe)
-        return;
-    paths_.on_delivered(probe->slot, probe->sent_at);
+    if (!probe) {
+        ++counters_.probes_rejected;
+        return std::nullopt;
+    }
+    arrived(probe->slot, probe->sent_at);
+    if (probe->clean) {
+        if (how.at > probe->sent_at)
+            control_.on_clean_rtt(how.at - probe->sent_at);
+        return probe->slot;
+    }
     detector_.proves(probe->slot, probe->in, probe->order);
+    scan.age.proves(probe->in, probe->sent_at);
     scan.proves_retransmission = true;
     if (how.at > probe->sent_at)
         scan.rtt = how.at - probe->sent_at;
+    return probe->slot;
 }
 
 // The round trip of the transmission that a SACK or NACK answers, if it is the packet's latest.
@@ -117,37 +158,38 @@ std::optional<duration> requester::match(const transmission &sent, std::optional
                                          std::uint16_t tx_timestamp, instant arrived) const
 {
     const auto later = static_cast<std::uint16_t>(tx_timestamp - wire_timestamp(sent.sent_at));
-    if (slot != sent.slot || later > stamp_tolerance)
+    if (slot != sent.slot || later > (config_.service_time ? serviced_stamp_tolerance : stamp_tolerance))
         return std::nullopt;
     const instant stamped = sent.sent_at + duration{std::int64_t{later} << MRC_TS_TICK_SHIFT};
     return arrived > stamped ? std::optional{arrived - stamped} : std::nullopt;
 }
 
 // ack_psn: the packet that triggered the SACK, with its path and its sending time.
-void requester::on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how, sack_scan &scan)
+std::optional<std::uint16_t> requester::on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how,
+                                                   sack_scan &scan)
 {
     if (trigger < next_ - static_cast<packet_number>(flight_.capacity()))
-        return; // forgotten
+        return std::nullopt; // forgotten
     transmission &sent = flight_[trigger];
-    const auto slot = paths_.slot_of(sack.entropy);
-    const auto round_trip = match(sent, slot, sack.tx_timestamp, how.at);
-    const bool known = delivered_.test(trigger);
-    const bool certain = sent.certain;
+    std::optional<std::uint16_t> proven;
+    const auto round_trip = match(sent, paths_.slot_of(sack.entropy), sack.tx_timestamp, how.at);
     if (round_trip && sack.retransmission == (sent.transmissions > 1)) {
-        if (!certain) {
+        proven = sent.slot;
+        if (!sent.certain) {
             sent.certain = true;
-            paths_.on_delivered(sent.slot, sent.sent_at);
+            arrived(sent.slot, sent.sent_at);
         }
-        if (!known)
+        if (!sent.sampled) { // a duplicate of the packet would tell its own delay
+            sent.sampled = true;
             scan.rtt = round_trip;
+        }
         scan.proves_retransmission = sent.transmissions > 1;
-        detector_.proves(sent.slot, sent.in(), sent.order);
-    } else if (slot) {
-        paths_.on_late_delivery(*slot);
+        prove(sent, scan);
     }
     if (!sack.retransmission)
         count_spurious(sent);
     deliver(trigger, scan);
+    return proven;
 }
 
 // The original had arrived after all.
@@ -175,7 +217,7 @@ void requester::deliver(packet_number number, sack_scan &scan)
     timers_.disarm(flight_.index(number));
     if (sent.fate == packet_fate::inflight) {
         --inflight_;
-        scan.newly_bytes += nominal_bytes(payload_of(number));
+        scan.newly_bytes += nominal(sent);
     } else if (sent.fate == packet_fate::lost) {
         lost_.erase(number);
     }
@@ -183,10 +225,12 @@ void requester::deliver(packet_number number, sack_scan &scan)
     if (rtt_.has_sample() && scan.arrived - sent.sent_at < rtt_.minimum())
         count_spurious(sent);
     sent.fate = packet_fate::delivered;
+    if (sent.transmissions == 1)
+        skew_.on_delivered(sent.sent_at, scan.arrived, rtt_.smoothed());
     // Of several transmissions it is unknown which one arrived, unless the SACK names it.
     if (sent.transmissions == 1 && !sent.certain) {
         sent.certain = true;
-        paths_.on_delivered(sent.slot, sent.sent_at);
+        arrived(sent.slot, sent.sent_at);
     }
 }
 
@@ -203,71 +247,38 @@ void requester::advance(instant now)
         progress_at_ = now;
 }
 
-void requester::infer_losses(const sack_scan &scan, instant now)
+// Dynamic MPR: the newest SACK's word holds.
+void requester::follow_window(const sack_packet &sack, const sack_scan &scan)
 {
-    const packet_number first = std::max(scan.base, edge());
-    packet_number end = scan.base + bitmap_bits - std::countl_zero(scan.bitmap);
-    if (scan.proves_retransmission) // something sent late arrived: it may convict packets beyond all that are confirmed
-        end = scan.base + bitmap_bits;
-    end = std::min(end, next_);
-    const bool at_edge = scan.cack + 1 == edge();
-    const bool edge_missing = at_edge && edge() < next_;
-    if (!edge_missing && first >= end)
-        return;
-    prove_arrivals(scan);
-    if (edge_missing)
-        infer_loss(edge(), at_edge, now);
-    const std::uint64_t holes = ~scan.bitmap;
-    for (packet_number number = first; number < end; ++number)
-        if ((holes >> (number - scan.base) & 1) != 0)
-            infer_loss(number, at_edge, now);
-}
-
-void requester::prove_arrivals(const sack_scan &scan)
-{
-    const packet_number oldest = next_ - static_cast<packet_number>(flight_.capacity());
-    for (std::uint64_t ones = scan.bitmap; ones != 0; ones &= ones - 1) {
-        const packet_number number = scan.base + std::countr_zero(ones);
-        if (number < 0 || number < oldest)
-            continue;
-        const transmission &sent = flight_[number];
-        if (sent.certain)
-            detector_.proves(sent.slot, sent.in(), sent.order);
-    }
-}
-
-void requester::infer_loss(packet_number number, bool sack_at_edge, instant now)
-{
-    transmission &sent = flight_[number];
-    if (sent.fate != packet_fate::inflight || !detector_.lost(sent.slot, sent.in(), sent.order, sack_at_edge))
-        return;
-    ++counters_.losses;
-    blame_loss(sent, now);
-    lose(number, now);
+    if (config_.dynamic_mpr && sack.mpr != 0 && scan.cack + 1 == edge())
+        window_ = std::min<std::uint32_t>(sack.mpr * MRC_MPR_UNIT, config_.window_psns);
 }
 
 void requester::on_nack(const nack_packet &nack, const arrival &how, instant now)
 {
     const packet_number number = space_.number_of(nack.sequence, edge());
-    if (number < edge() || number >= next_) // late, or forged
+    if (number < edge() || number >= next_) { // late, or forged
+        ++counters_.nacks_rejected;
         return;
+    }
     ++counters_.nacks;
     heard(now);
     const auto slot = paths_.slot_of(nack.entropy);
     transmission &sent = flight_[number];
     if (nack.reason == MRC_NACK_TRIMMED && slot)
-        selector_.on_congestion(*slot);
-    if (sent.fate != packet_fate::inflight)
+        selector_.on_feedback(*slot, path_feedback::trimmed);
+    const auto round_trip = match(sent, slot, nack.tx_timestamp, how.at);
+    if (sent.fate != packet_fate::inflight || (!round_trip && nack.reason != MRC_NACK_UNEXP_EVENT)) {
+        ++counters_.nacks_stale; // told before, or of an earlier transmission
         return;
+    }
     if (nack.reason == MRC_NACK_UNEXP_EVENT) {
         failure_ = completion_status::remote_operation_error;
         return;
     }
-    const auto round_trip = match(sent, slot, nack.tx_timestamp, how.at);
-    if (!round_trip)
-        return;                                   // an earlier transmission of this packet
-    paths_.on_delivered(sent.slot, sent.sent_at); // trimmed or refused, but the path led there
-    control_.on_nack({.bytes = nominal_bytes(payload_of(number)), .reason = nack.reason, .rtt = round_trip}, now);
+    counters_.nacks_unknown += known_reason(nack.reason) ? 0 : 1;
+    arrived(sent.slot, sent.sent_at); // trimmed or refused, but the path led there
+    control_.on_nack({.bytes = nominal(sent), .reason = nack.reason, .rtt = round_trip}, now);
     --inflight_;
     if (nack.reason == MRC_NACK_TRIMMED || nack.reason == MRC_NACK_TRIMMED_LASTHOP) {
         sent.fate = packet_fate::lost;
@@ -284,9 +295,14 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
 void requester::on_transport_ack(const transport_ack_packet &ack, const arrival &how, instant now)
 {
     const packet_number number = space_.number_of(ack.sequence, edge() - 1);
-    const bool nak = (ack.syndrome & MRC_AETH_TYPE_MASK) == MRC_AETH_TYPE_NAK;
+    const auto type = ack.syndrome & MRC_AETH_TYPE_MASK;
+    const bool nak = type == MRC_AETH_TYPE_NAK;
+    if (!nak && type != MRC_AETH_TYPE_ACK) {
+        ++counters_.acks_unknown;
+        return;
+    }
     if (number >= next_ || (nak && number < 0)) {
-        ++counters_.sacks_rejected;
+        ++counters_.acks_rejected;
         return;
     }
     ++counters_.acks_received;
@@ -297,11 +313,10 @@ void requester::on_transport_ack(const transport_ack_packet &ack, const arrival 
     scan.arrived = how.at;
     merge(scan);
     advance(now);
-    if (scan.newly_bytes != 0) {
-        sack_signal signal;
-        signal.newly_bytes = scan.newly_bytes;
-        control_.on_sack(signal, now);
-    }
+    // It says nothing about congestion, so the window learns of these bytes with the next SACK.
+    if (scan.newly_bytes != 0)
+        control_.on_abandoned(static_cast<std::uint32_t>(scan.newly_bytes));
+    credited_ += scan.newly_bytes;
     if (queue_.acknowledge(scan.cack))
         progress_at_ = now;
     if (!nak)

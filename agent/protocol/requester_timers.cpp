@@ -17,15 +17,14 @@ void requester::forgive(instant now)
 }
 
 // Paths fell silent or planes were lost since the last look: what flies there is sent again at once.
-void requester::follow_paths(instant now)
+void requester::leave_paths(instant now)
 {
-    const plane_mask usable = paths_.usable();
-    const plane_mask gone{usable_planes_.bits() & ~usable.bits()};
+    // A port that merely drains has not lost what it sent.
+    const plane_mask reachable = paths_.local().up & peer_reach();
+    const plane_mask gone{reachable_.bits() & ~reachable.bits()};
     const bool silenced = silence_generation_ != paths_.silence_generation();
-    usable_planes_ = usable;
+    reachable_ = reachable;
     silence_generation_ = paths_.silence_generation();
-    if (gone.empty() && !silenced)
-        return;
     for (packet_number number = edge(); number < next_; ++number) {
         const transmission &sent = flight_[number];
         if (sent.fate != packet_fate::inflight)
@@ -41,7 +40,7 @@ void requester::lose(packet_number number, instant now)
     timers_.disarm(flight_.index(number));
     if (sent.fate == packet_fate::inflight) {
         --inflight_;
-        control_.on_loss(nominal_bytes(payload_of(number)), now);
+        control_.on_loss(nominal(sent), now);
     }
     sent.fate = packet_fate::lost;
     lost_.insert(number);
@@ -51,8 +50,30 @@ void requester::blame_loss(const transmission &sent, instant now)
 {
     if (sent.order <= blame_floor_)
         return;
-    paths_.on_loss(sent.slot, now);
-    selector_.on_congestion(sent.slot);
+    if (!blame_plane(sent, now))
+        paths_.on_loss(sent.slot, now);
+    selector_.on_feedback(sent.slot, path_feedback::lost);
+}
+
+// By age: the path may deliver still, or nothing any more; a single loss cannot tell. The group judges.
+void requester::blame_age(const transmission &sent, instant now)
+{
+    if (sent.order <= blame_floor_)
+        return;
+    if (!blame_plane(sent, now))
+        paths_.on_unanswered(sent.slot, sent.sent_at, now);
+    selector_.on_feedback(sent.slot, path_feedback::lost);
+}
+
+// Nothing of the plane reaches the peer any more, but other hosts behind its T0 hear on it: no path is to blame, but
+// the link from the leaf to this host.
+bool requester::blame_plane(const transmission &sent, instant now)
+{
+    const plane lane = paths_.path(sent.slot).lane;
+    if (peer_.suspected().has(lane))
+        return true;
+    return suspects_planes_ && peer_.on_missing(lane, sent.sent_at) && paths_.plane_delivers(lane, sent.sent_at) &&
+           peer_.suspect(lane, usable(), now);
 }
 
 void requester::on_timeout(packet_number number, instant now)
@@ -65,12 +86,12 @@ void requester::on_timeout(packet_number number, instant now)
     ++counters_.timeouts;
     // "Later" must be clearly later: packets of the instant in which everything stopped convict nobody.
     const duration margin = std::max(duration{0}, rto() - rtt_.smoothed()) / 4;
-    const path_evidence &evidence = paths_.evidence();
-    if (evidence.delivered(sent.slot) > sent.sent_at) {
+    const bool path_delivers = paths_.evidence().delivered(sent.slot) > sent.sent_at;
+    if (path_delivers && peer_.heard_since(sent.sent_at)) {
         blame_loss(sent, now);
         lose(number, now);
-    } else if (evidence.delivered_elsewhere(sent.slot, sent.sent_at + margin)) {
-        if (sent.order > blame_floor_)
+    } else if (!path_delivers && peer_.heard_since(sent.sent_at + margin)) {
+        if (sent.order > blame_floor_ && !blame_plane(sent, now))
             paths_.on_silence(sent.slot, sent.sent_at, now);
         lose(number, now);
     } else {
@@ -91,16 +112,16 @@ void requester::fall_silent(packet_number number, instant now)
 
 void requester::stay_silent(instant now)
 {
-    // Another QP of the group hears the peer's host: then this is not silence, and packets time out one by one.
-    const unsigned slot = edge() < next_ ? flight_[edge()].slot : 0;
-    if (paths_.evidence().delivered_elsewhere(slot, silence_.since())) {
+    // Another QP hears the peer's host: then this is not silence, and packets time out one by one.
+    if (peer_.heard_since(silence_.since())) {
         silence_.end();
         timer_floor_ = now;
         return;
     }
     if (silence_.retry_due(now, retry_, rto()))
         resend_oldest(now);
-    probe_due_ = probe_due_ || silence_.probe_due(now, rto());
+    // Asked even while a probe waits for a usable plane: the deadline must move on.
+    probe_due_ = silence_.probe_due(now, rto()) || probe_due_;
 }
 
 void requester::resend_oldest(instant now)
@@ -135,8 +156,10 @@ void requester::on_timer(instant now)
     }
     // Called much too late: this host was off its CPU, and answers may wait unread.
     const instant due = timers_.next_deadline(rto(), timer_floor_);
-    if (due != never && now > due && now - due > rto() / 2)
+    if (due != never && now > due && now - due > rto() / 2) {
         forgive(now);
+        blame_floor_ = order_;
+    }
     while (!silence_.active()) {
         const auto index = timers_.expire(rto(), timer_floor_, now);
         if (!index)

@@ -6,48 +6,10 @@
 namespace mrc::protocol
 {
 
-namespace
-{
-
-constexpr unsigned word_bits = 64;
-
-std::uint64_t bit(packet_number number)
-{
-    return std::uint64_t{1} << (static_cast<std::uint64_t>(number) % word_bits);
-}
-
-} // namespace
-
 // Words for a window that begins anywhere in a word, and for the 64 bits that extract() reads beyond its end.
 sack_bitmap::sack_bitmap(std::uint32_t window)
     : window_{window}, mask_{std::bit_ceil(std::size_t{window} / word_bits + 3) - 1}, words_(mask_ + 1)
 {
-}
-
-std::uint64_t &sack_bitmap::word(packet_number number)
-{
-    return words_[static_cast<std::size_t>(number) / word_bits & mask_];
-}
-
-std::uint64_t sack_bitmap::word(packet_number number) const
-{
-    return words_[static_cast<std::size_t>(number) / word_bits & mask_];
-}
-
-bool sack_bitmap::test(packet_number number) const
-{
-    if (number < edge_)
-        return true;
-    return number < edge_ + window_ && (word(number) & bit(number)) != 0;
-}
-
-bool sack_bitmap::mark(packet_number number)
-{
-    if (number < edge_ || number >= edge_ + window_ || (word(number) & bit(number)) != 0)
-        return false;
-    word(number) |= bit(number);
-    ++above_edge_;
-    return true;
 }
 
 packet_number sack_bitmap::advance()

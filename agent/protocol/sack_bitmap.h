@@ -21,17 +21,41 @@ public:
     [[nodiscard]] packet_number edge() const { return edge_; }
     [[nodiscard]] std::uint32_t window() const { return window_; }
     [[nodiscard]] std::uint32_t above_edge() const { return above_edge_; } // ooo_count
-    [[nodiscard]] bool test(packet_number number) const;
+    [[nodiscard]] bool test(packet_number number) const
+    {
+        if (number < edge_)
+            return true;
+        return number < edge_ + window_ && (word(number) & bit(number)) != 0;
+    }
     // Marks a packet of the window; false when it was marked before. The edge stays until advance().
-    bool mark(packet_number number);
+    bool mark(packet_number number)
+    {
+        if (number < edge_ || number >= edge_ + window_ || (word(number) & bit(number)) != 0)
+            return false;
+        word(number) |= bit(number);
+        ++above_edge_;
+        return true;
+    }
     // Moves the edge over everything marked and returns it.
     packet_number advance();
     // Bit i = packet from + i. Below the edge all are 1, beyond the window all 0.
     [[nodiscard]] std::uint64_t extract(packet_number from) const;
 
 private:
-    [[nodiscard]] std::uint64_t &word(packet_number number);
-    [[nodiscard]] std::uint64_t word(packet_number number) const;
+    static constexpr unsigned word_bits = 64;
+
+    [[nodiscard]] static std::uint64_t bit(packet_number number)
+    {
+        return std::uint64_t{1} << (static_cast<std::uint64_t>(number) % word_bits);
+    }
+    [[nodiscard]] std::uint64_t &word(packet_number number)
+    {
+        return words_[static_cast<std::size_t>(number) / word_bits & mask_];
+    }
+    [[nodiscard]] std::uint64_t word(packet_number number) const
+    {
+        return words_[static_cast<std::size_t>(number) / word_bits & mask_];
+    }
 
     std::uint32_t window_;
     std::size_t mask_; // words - 1

@@ -2,12 +2,13 @@
 #include "protocol/send_queue.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace mrc::protocol
 {
 
 send_queue::send_queue(std::uint32_t depth, std::uint32_t payload_bytes)
-    : requests_(std::max(depth, 1u)), payload_bytes_{payload_bytes}
+    : depth_{std::max(depth, 1u)}, mask_{std::bit_ceil(depth_) - 1}, requests_(mask_ + 1), payload_bytes_{payload_bytes}
 {
 }
 
@@ -17,37 +18,27 @@ std::expected<void, post_error> send_queue::post(const write_request &work)
         return std::unexpected{post_error::wrong_state};
     if (work.source.bytes > MRC_MAX_MESSAGE)
         return std::unexpected{post_error::too_long};
-    if (outstanding() == requests_.size())
+    if (outstanding() == depth_)
         return std::unexpected{post_error::queue_full};
 
     // A zero-length WRITE is one packet without payload.
     const std::uint64_t packets = (std::uint64_t{work.source.bytes} + payload_bytes_ - 1) / payload_bytes_;
     send_request &request = requests_[slot(posted_)];
     request = {work, end_, static_cast<std::uint32_t>(std::max<std::uint64_t>(packets, 1)),
-               static_cast<std::uint16_t>(posted_)};
+               static_cast<std::uint16_t>(posted_), posted_immediates_};
+    posted_immediates_ += work.immediate ? 1 : 0;
     end_ = request.end();
     ++posted_;
     return {};
 }
 
-std::size_t send_queue::index_for_new(packet_number number)
-{
-    sending_ = std::max(sending_, reported_); // slots below may hold newer requests by now
-    while (number >= requests_[slot(sending_)].end())
-        ++sending_;
-    return slot(sending_);
-}
-
-const send_request *send_queue::oldest_unacked() const
-{
-    return acked_ == posted_ ? nullptr : &requests_[slot(acked_)];
-}
-
 bool send_queue::acknowledge(packet_number number)
 {
     const std::uint64_t before = acked_;
-    while (acked_ != posted_ && requests_[slot(acked_)].end() <= number + 1)
+    while (acked_ != posted_ && requests_[slot(acked_)].end() <= number + 1) {
+        acked_immediates_ += requests_[slot(acked_)].work.immediate ? 1 : 0;
         ++acked_;
+    }
     return acked_ != before;
 }
 

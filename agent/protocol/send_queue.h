@@ -20,6 +20,7 @@ struct send_request {
     packet_number first = 0;
     std::uint32_t packets = 0;
     std::uint16_t msn = 0;
+    std::uint64_t immediates = 0; // messages with immediate posted before this one
 
     [[nodiscard]] packet_number end() const { return first + packets; }
 };
@@ -34,11 +35,26 @@ public:
     [[nodiscard]] packet_number end() const { return end_; }
     [[nodiscard]] std::size_t outstanding() const { return posted_ - reported_; }
 
+    // Messages with immediate that are not acknowledged, were this request started.
+    [[nodiscard]] std::uint64_t immediates_with(const send_request &request) const
+    {
+        return request.immediates + 1 - acked_immediates_;
+    }
+
     // The request that packet `number` belongs to; calls with rising numbers are O(1).
-    [[nodiscard]] std::size_t index_for_new(packet_number number);
+    [[nodiscard]] std::size_t index_for_new(packet_number number)
+    {
+        sending_ = sending_ > reported_ ? sending_ : reported_; // slots below may hold newer requests by now
+        while (number >= requests_[slot(sending_)].end())
+            ++sending_;
+        return slot(sending_);
+    }
     [[nodiscard]] const send_request &at(std::size_t index) const { return requests_[index]; }
     // The oldest request without Transport ACK; nothing when all have one.
-    [[nodiscard]] const send_request *oldest_unacked() const;
+    [[nodiscard]] const send_request *oldest_unacked() const
+    {
+        return acked_ == posted_ ? nullptr : &requests_[slot(acked_)];
+    }
 
     // Transport ACK of everything up to and including `number`; true when a request completed.
     bool acknowledge(packet_number number);
@@ -47,12 +63,16 @@ public:
     [[nodiscard]] std::optional<completion> next_completion();
 
 private:
-    [[nodiscard]] std::size_t slot(std::uint64_t count) const { return count % requests_.size(); }
+    [[nodiscard]] std::size_t slot(std::uint64_t count) const { return count & mask_; }
 
-    std::vector<send_request> requests_;
+    std::size_t depth_;
+    std::size_t mask_;
+    std::vector<send_request> requests_; // a power of two of places, at least `depth_`
     std::uint32_t payload_bytes_;
     packet_number end_ = 0;
     std::uint64_t posted_ = 0;
+    std::uint64_t posted_immediates_ = 0;
+    std::uint64_t acked_immediates_ = 0;
     std::uint64_t sending_ = 0;  // request of the next new packet
     std::uint64_t acked_ = 0;    // below: Transport ACK received
     std::uint64_t reported_ = 0; // below: handed to the application

@@ -26,6 +26,7 @@ public:
         std::uint16_t slot = 0;
         traffic_class in = traffic_class::first_transmission;
         instant sent_at;
+        bool clean = false; // in the control class, for its RTT alone: it overtakes data, so it proves nothing
     };
 
     void on_activity(instant now) { quiet_since_ = std::max(quiet_since_, now); }
@@ -47,6 +48,12 @@ public:
         sent_[id % sent_.size()] = {order, id, slot, in, now};
         ++unanswered_;
         on_activity(now);
+        return id;
+    }
+    [[nodiscard]] std::uint16_t on_clean_sent(std::uint16_t slot, std::uint64_t order, instant now)
+    {
+        const std::uint16_t id = next_id_++;
+        sent_[id % sent_.size()] = {order, id, slot, traffic_class::first_transmission, now, true};
         return id;
     }
     // The probe that an answer belongs to, once.

@@ -118,4 +118,14 @@ private:
     std::uint32_t bits_ = 0;
 };
 
+// The ports of this host, one bit per plane: with a working link, and not switched off by the operator. A port that is
+// switched off drains: it takes no new packet, but what it has sent is not given up. Shared by all path groups: losing
+// a port is one store, however many QPs there are.
+struct local_ports {
+    plane_mask up;
+    plane_mask enabled{0xFF};
+
+    [[nodiscard]] constexpr plane_mask usable() const { return up & enabled; }
+};
+
 } // namespace mrc::protocol

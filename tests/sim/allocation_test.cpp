@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <new>
 #include <vector>
 
 #include "protocol/fixed_window.h"
+#include "protocol/nscc.h"
 #include "protocol/queue_pair.h"
 
 namespace
@@ -54,75 +56,142 @@ public:
     }
 };
 
+using control_maker = std::unique_ptr<congestion_control> (*)();
+
 struct endpoint {
-    endpoint(const path_group_config &group, const qp_config &config)
-        : paths{group, ports}, qp{config, paths, memory, control}
+    endpoint(const path_group_config &group, const qp_config &config, control_maker make)
+        : paths{group, ports}, control{make()}, qp{config, {paths, memory, *control}}
     {
         inbox.reserve(4096);
     }
-    plane_mask ports{0xF};
+    local_ports ports{plane_mask{0xF}};
     path_group paths;
     null_memory memory;
-    fixed_window control{256 * 1024};
+    std::unique_ptr<congestion_control> control;
     queue_pair qp;
     std::vector<outgoing> inbox;
 };
 
-TEST(allocation, none_per_packet)
+qp_config sender_config()
 {
-    path_group_config group;
-    group.planes = 4;
-    group.uplinks = 8;
-    group.base = path_index{1};
-    qp_config left;
-    left.local = qpn{0x100};
-    left.peer = qpn{0x200};
-    left.payload_bytes = 3072;
-    qp_config right = left;
-    std::swap(right.local, right.peer);
-    endpoint from{group, left};
-    endpoint to{group, right};
-    const std::vector<std::byte> payload(3072);
-    instant now{1s};
-    std::uint64_t id = 0;
-    std::uint64_t frames = 0;
-    std::uint64_t completions = 0;
+    qp_config config;
+    config.local = qpn{0x100};
+    config.peer = qpn{0x200};
+    config.payload_bytes = 3072;
+    config.receive_queue_depth = 256;
+    return config;
+}
 
-    const auto carry = [&](endpoint &source, endpoint &sink) {
+// Writes of 1 MB and 3 KB in turn, each second one with an immediate, over paths that lose, trim and mark.
+class traffic
+{
+public:
+    explicit traffic(control_maker make)
+    {
+        path_group_config group;
+        group.planes = 4;
+        group.uplinks = 8;
+        group.base = path_index{1};
+        const qp_config left = sender_config();
+        qp_config right = left;
+        std::swap(right.local, right.peer);
+        from_ = std::make_unique<endpoint>(group, left, make);
+        to_ = std::make_unique<endpoint>(group, right, make);
+    }
+
+    void run(std::uint64_t packets)
+    {
+        while (from_->qp.counters().tx_packets < packets) {
+            while (to_->qp.post_receive(receives_posted_))
+                ++receives_posted_;
+            post();
+            carry(*from_, *to_);
+            carry(*to_, *from_);
+            while (from_->qp.next_completion())
+                ++completions_;
+            while (to_->qp.next_receive_completion())
+                ++immediates_;
+        }
+    }
+    [[nodiscard]] const qp_counters &counters() const { return from_->qp.counters(); }
+    [[nodiscard]] std::uint64_t completions() const { return completions_; }
+    [[nodiscard]] std::uint64_t immediates() const { return immediates_; }
+
+private:
+    void post()
+    {
+        for (;; ++id_) {
+            write_request request{.id = id_, .source = {1, 0, id_ % 4 < 2 ? 1u << 20 : 3000u}, .rkey = 1};
+            if (id_ % 2 == 0)
+                request.immediate = static_cast<std::uint32_t>(id_);
+            if (!from_->qp.post_write(request, now_))
+                return;
+        }
+    }
+
+    void carry(endpoint &source, endpoint &sink)
+    {
         while (sink.inbox.size() < 4096) {
-            const auto packet = source.qp.next_packet(now);
+            const auto packet = source.qp.next_packet(now_);
             if (!packet)
                 break;
-            if (++frames % 1009 != 0) // now and then one is lost
+            if (++frames_ % 1009 != 0) // now and then one is lost
                 sink.inbox.push_back(*packet);
         }
-        now += 10us;
+        now_ += 10us;
         for (const outgoing &packet : sink.inbox) {
             arrival how;
             how.entropy = packet.entropy;
             how.path = packet.path;
-            how.at = now;
-            sink.qp.on_packet(packet.content, std::span{payload}.first(packet.payload.bytes), how, now);
+            how.at = now_;
+            how.trimmed = packet.dscp == MRC_DSCP_TRIMMABLE && ++frames_ % 2003 == 0;
+            how.congestion_experienced = packet.ecn == MRC_ECN_ECT0 && frames_ % 503 == 0;
+            const std::uint32_t bytes = how.trimmed ? 0 : packet.payload.bytes;
+            sink.qp.on_packet(packet.content, std::span{payload_}.first(bytes), how, now_);
         }
         sink.inbox.clear();
-        sink.qp.on_timer(now);
-    };
+        if (sink.qp.next_deadline() <= now_)
+            sink.qp.on_timer(now_);
+    }
 
+    std::unique_ptr<endpoint> from_;
+    std::unique_ptr<endpoint> to_;
+    std::vector<std::byte> payload_ = std::vector<std::byte>(3072);
+    instant now_{1s};
+    std::uint64_t id_ = 0;
+    std::uint64_t frames_ = 0;
+    std::uint64_t receives_posted_ = 0;
+    std::uint64_t completions_ = 0;
+    std::uint64_t immediates_ = 0;
+};
+
+void expect_no_allocation(const char *name, control_maker make)
+{
+    traffic both{make};
     const std::uint64_t before = allocations;
     const std::clock_t started = std::clock();
-    while (from.qp.counters().tx_packets < 1'000'000) {
-        while (from.qp.post_write({.id = id, .source = {1, 0, 1 << 20}, .remote_va = 0, .rkey = 1}, now))
-            ++id;
-        carry(from, to);
-        carry(to, from);
-        while (from.qp.next_completion())
-            ++completions;
-    }
+    both.run(1'000'000);
     const double cpu_seconds = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     EXPECT_EQ(allocations, before);
-    EXPECT_GT(from.qp.counters().retransmits, 500u);
-    EXPECT_GT(completions, 2900u);
-    std::printf("%.0f ns of CPU per data packet, both ends, SACKs included\n", cpu_seconds * 1e3);
+    EXPECT_GT(both.counters().retransmits, 500u);
+    EXPECT_GT(both.counters().nacks, 100u);
+    EXPECT_GT(both.completions(), 5000u);
+    EXPECT_GT(both.immediates(), 2500u);
+    std::printf("%s: %.0f ns of CPU per data packet, both ends, SACKs included\n", name, cpu_seconds * 1e3);
+}
+
+TEST(allocation, none_per_packet_with_a_fixed_window)
+{
+    expect_no_allocation("fixed window", []() -> std::unique_ptr<congestion_control> {
+        return std::make_unique<fixed_window>(256 * 1024);
+    });
+}
+
+TEST(allocation, none_per_packet_with_nscc)
+{
+    expect_no_allocation("NSCC", []() -> std::unique_ptr<congestion_control> {
+        return std::make_unique<nscc>(derive_nscc({.base_rtt = 20us, .mtu = nominal_bytes(3072)}));
+    });
 }
 
 } // namespace

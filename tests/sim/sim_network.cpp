@@ -2,7 +2,6 @@
 #include "sim_network.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace mrc::sim
@@ -10,33 +9,13 @@ namespace mrc::sim
 
 using namespace protocol;
 
-std::expected<void, write_refusal> host_memory::write(std::uint32_t rkey, std::uint64_t va,
-                                                      std::span<const std::byte> payload)
-{
-    if (payload.empty())
-        return {};
-    if (rkey != key)
-        return std::unexpected{write_refusal::unknown_key};
-    if (va < base || va - base > bytes_.size() || bytes_.size() - (va - base) < payload.size())
-        return std::unexpected{write_refusal::out_of_bounds};
-    std::ranges::copy(payload, bytes_.begin() + static_cast<std::ptrdiff_t>(va - base));
-    ++writes_;
-    return {};
-}
-
 namespace
 {
 
-path_group_config group_config(const network_config &network, std::uint64_t seed)
-{
-    path_group_config config;
-    config.planes = network.planes;
-    config.uplinks = network.uplinks;
-    config.active_per_plane = network.active_per_plane;
-    config.base = path_index{1};
-    config.seed = seed;
-    return config;
-}
+constexpr duration least_nap{1000};
+constexpr duration port_status_memory = std::chrono::seconds{3}; // as the worker's, renewed while there are QPs
+
+} // namespace
 
 qp_config mirrored(qp_config config)
 {
@@ -46,24 +25,49 @@ qp_config mirrored(qp_config config)
     return config;
 }
 
-} // namespace
-
-host::host(const network_config &network, const qp_config &config, std::size_t memory_bytes, std::uint64_t seed)
-    : ports{(1u << network.planes) - 1}, paths{group_config(network, seed), ports}, control{network.window_bytes},
-      memory{memory_bytes}, source(memory_bytes), qp{config, paths, memory, control},
-      out(std::size_t{network.planes} * network.uplinks), last_out(out.size()), port_free(network.planes),
-      frames(network.planes)
+network::network(const network_config &config, std::size_t memory_bytes) : config_{config}, random_{config.seed}
 {
-    random_source random{seed};
-    for (std::byte &byte : source)
-        byte = static_cast<std::byte>(random.next());
+    hosts_[0] = std::make_unique<host>(config, memory_bytes, config.seed * 2 + 1);
+    hosts_[1] = std::make_unique<host>(config, memory_bytes, config.seed * 2 + 2);
 }
 
-network::network(const network_config &config, const qp_config &left, std::size_t memory_bytes)
-    : config_{config}, random_{config.seed}
+network::network(const network_config &config, const qp_config &left, std::size_t memory_bytes,
+                 std::uint64_t window_bytes)
+    : network{config, memory_bytes}
 {
-    hosts_[0] = std::make_unique<host>(config, left, memory_bytes, config.seed * 2 + 1);
-    hosts_[1] = std::make_unique<host>(config, mirrored(left), memory_bytes, config.seed * 2 + 2);
+    add_pair({.left = left,
+              .right = mirrored(left),
+              .control = add_control([window_bytes] { return std::make_unique<fixed_window>(window_bytes); }),
+              .selector = std::nullopt});
+}
+
+std::size_t network::add_control(const control_factory &make)
+{
+    for (auto &each : hosts_)
+        each->controls.push_back(make());
+    return hosts_[0]->controls.size() - 1;
+}
+
+std::size_t network::add_selector(const selector_factory &make)
+{
+    for (auto &each : hosts_)
+        each->selectors.push_back(make(random_.next()));
+    return hosts_[0]->selectors.size() - 1;
+}
+
+void network::add_pair(const pair_config &pair)
+{
+    for (auto &each : hosts_) {
+        auto &peer = each->peer;
+        const qp_surroundings around{.paths = each->paths,
+                                     .memory = each->memory,
+                                     .control = *each->controls[pair.control],
+                                     .peer_ports = each->peer_ports(),
+                                     .peer = peer ? &*peer : nullptr,
+                                     .selector = pair.selector ? each->selectors[*pair.selector].get() : nullptr};
+        each->ends.push_back(std::make_unique<qp_end>(each == hosts_[0] ? pair.left : pair.right, around));
+        each->report();
+    }
 }
 
 void network::each_path(const std::function<void(path_model &)> &change)
@@ -84,6 +88,20 @@ void network::each_path_of(unsigned plane, const std::function<void(path_model &
         each_path_at(plane * config_.uplinks + uplink, change);
 }
 
+void network::at(instant when, std::function<void()> change)
+{
+    changes_.push_back(std::move(change));
+    events_.push({when, order_++, event_kind::change, 0, changes_.size() - 1});
+}
+
+bool network::post(host &from, std::size_t pair, const write_request &request)
+{
+    if (!from.ends[pair]->qp.post_write(request, now_))
+        return false;
+    wake(&from == hosts_[0].get() ? 0 : 1, now_);
+    return true;
+}
+
 bool network::post(host &from, std::uint64_t id, std::size_t source_offset, std::size_t target_offset,
                    std::uint32_t bytes, bool signaled)
 {
@@ -93,10 +111,7 @@ bool network::post(host &from, std::uint64_t id, std::size_t source_offset, std:
     request.remote_va = host_memory::base + target_offset;
     request.rkey = host_memory::key;
     request.signaled = signaled;
-    if (!from.qp.post_write(request, now_))
-        return false;
-    wake(&from == hosts_[0].get() ? 0 : 1, now_);
-    return true;
+    return post(from, 0, request);
 }
 
 bool network::chance(double probability)
@@ -117,18 +132,18 @@ void network::wake(unsigned index, instant at)
     if (at >= each.wakes_at)
         return;
     each.wakes_at = at;
-    events_.push({at, order_++, index, true, 0});
+    events_.push({at, order_++, event_kind::wake, index, 0});
 }
 
-std::size_t network::store(host::frame &&frame)
+std::size_t network::store(const flying &frame)
 {
     if (free_frames_.empty()) {
-        frames_.push_back(std::move(frame));
+        frames_.push_back(frame);
         return frames_.size() - 1;
     }
     const std::size_t index = free_frames_.back();
     free_frames_.pop_back();
-    frames_[index] = std::move(frame);
+    frames_[index] = frame;
     return index;
 }
 
@@ -142,31 +157,54 @@ bool network::run(const std::function<bool()> &done, instant deadline)
         const event next = events_.top();
         events_.pop();
         now_ = next.at;
-        if (!next.wake) {
-            host::frame frame = std::move(frames_[next.frame]);
-            free_frames_.push_back(next.frame);
-            arrive(next.host, std::move(frame));
-        } else {
-            if (next.at != hosts_[next.host]->wakes_at)
-                continue; // superseded
-            hosts_[next.host]->wakes_at = never;
-            serve(next.host);
-        }
+        handle(next);
     }
     return true;
 }
 
-void network::arrive(unsigned at, host::frame &&frame)
+void network::handle(const event &what)
+{
+    switch (what.kind) {
+    case event_kind::frame: {
+        const flying frame = frames_[what.index];
+        free_frames_.push_back(what.index);
+        arrive(what.host, frame);
+        break;
+    }
+    case event_kind::wake:
+        if (what.at != hosts_[what.host]->wakes_at)
+            break; // superseded
+        hosts_[what.host]->wakes_at = never;
+        serve(what.host);
+        break;
+    case event_kind::change:
+        changes_[what.index]();
+        wake(0, now_);
+        wake(1, now_);
+        break;
+    }
+}
+
+void network::arrive(unsigned at, const flying &frame)
 {
     host &here = *hosts_[at];
     if (here.dead)
         return;
+    const unsigned slot = frame.how.path.value - 1;
+    if (!here.ports.up.has(plane{static_cast<std::uint8_t>(plane_of(slot))})) {
+        hit(fault::port_down);
+        return;
+    }
+    std::uint64_t &latest = here.serial_arrived[slot];
+    hit(fault::reorder, frame.serial < latest ? 1 : 0);
+    latest = std::max(latest, frame.serial);
     // Probes are answered before the scheduler is asked, as the XDP program does.
-    if (const auto *request = std::get_if<endpoint_request_packet>(&frame.content)) {
+    if (const auto *request = std::get_if<endpoint_request_packet>(&frame.content);
+        request != nullptr && request->operation == MRC_EP_EV_PROBE) {
         reflect(at, *request, frame.how);
         return;
     }
-    here.unread.push_back(std::move(frame));
+    here.unread.push_back(frame);
     wake(at, now_);
 }
 
@@ -187,38 +225,131 @@ void network::serve(unsigned index)
         return;
     for (const interval &off : here.off_cpu) {
         if (off.holds(now_)) {
+            hit(fault::pause);
             wake(index, off.to);
             return;
         }
     }
-    for (const host::frame &frame : here.unread) {
-        if (const auto *response = std::get_if<endpoint_response_packet>(&frame.content))
-            here.paths.on_packet(*response, frame.how);
-        else
-            here.qp.on_packet(frame.content, frame.payload, frame.how, now_);
+    here.receive(now_);
+    if (here.status)
+        here.status->watch(now_ + port_status_memory);
+    for (const auto &end : here.ends)
+        if (now_ >= end->qp.next_deadline())
+            end->qp.on_timer(now_);
+    here.report(); // before Transport ACKs leave: a receive request is free before the peer may use it
+    transmit(index);
+    here.report();
+    if (served_)
+        served_(here);
+    instant next = std::min(here.next_deadline(), here.paths.next_deadline());
+    if (here.status)
+        next = std::min(next, here.status->next_deadline());
+    if (here.peer)
+        next = std::min(next, here.peer->next_deadline());
+    if (next != never)
+        wake(index, std::max(next, now_ + least_nap));
+}
+
+void network::transmit(unsigned index)
+{
+    host &here = *hosts_[index];
+    while (here.status) {
+        const auto update = here.status->next_packet(now_);
+        if (!update)
+            break;
+        send(index, *update);
     }
-    here.unread.clear();
-    if (now_ >= here.qp.next_deadline())
-        here.qp.on_timer(now_);
+    while (here.peer) {
+        const auto probe = here.peer->next_packet(now_);
+        if (!probe)
+            break;
+        send(index, *probe);
+    }
     while (const auto probe = here.paths.next_packet(now_))
         send(index, *probe);
-    while (const auto packet = here.qp.next_packet(now_))
-        send(index, *packet);
-    while (const auto done = here.qp.next_completion())
-        here.completions.push_back(*done);
-    const instant next = std::min(here.qp.next_deadline(), here.paths.next_deadline());
-    if (next != never)
-        wake(index, std::max(next, now_ + duration{1000}));
+    // In bursts, so that QPs share what a controller allows.
+    constexpr unsigned burst = 16;
+    for (bool more = true; more;) {
+        more = false;
+        for (const auto &end : here.ends) {
+            unsigned sent = 0;
+            for (; sent < burst; ++sent) {
+                const auto packet = end->qp.next_packet(now_);
+                if (!packet)
+                    break;
+                const plane lane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
+                misdirected_ += here.ports.usable().has(lane) ? 0 : 1;
+                send(index, *packet);
+            }
+            more = more || sent == burst;
+        }
+    }
 }
 
 void network::send(unsigned from, const outgoing &packet)
 {
     host &here = *hosts_[from];
-    const unsigned plane = (packet.path.value - 1) / config_.uplinks;
+    const unsigned plane = plane_of(packet.path.value - 1);
     here.frames[plane] += std::holds_alternative<data_packet>(packet.content) ? 1 : 0;
     instant &free = here.port_free[plane];
     free = std::max(free, now_) + config_.serialisation;
     fly(from, packet, free);
+}
+
+bool network::swallowed(const host &from, unsigned slot, instant departs)
+{
+    if (!from.ports.up.has(plane{static_cast<std::uint8_t>(plane_of(slot))})) {
+        hit(fault::port_down);
+        return true;
+    }
+    const path_model &path = from.out[slot];
+    for (const dark_interval &dark : path.dark) {
+        if (!dark.holds(departs))
+            continue;
+        hit(dark.kind);
+        return true;
+    }
+    if (chance(path.loss)) {
+        hit(fault::loss);
+        return true;
+    }
+    if (chance(path.corrupt)) { // its ICRC is wrong
+        hit(fault::corruption);
+        return true;
+    }
+    return false;
+}
+
+flying network::make_frame(const host &from, const outgoing &packet)
+{
+    const path_model &path = from.out[packet.path.value - 1];
+    flying frame{packet.content, {}, {}, 0};
+    frame.how.entropy = packet.entropy;
+    frame.how.path = packet.path;
+    frame.how.congestion_experienced = packet.ecn == MRC_ECN_ECT0 && chance(path.congested);
+    hit(fault::congestion, frame.how.congestion_experienced ? 1 : 0);
+    if (const auto *data = std::get_if<data_packet>(&packet.content)) {
+        frame.payload = std::span{from.source}.subspan(packet.payload.address, packet.payload.bytes);
+        frame.how.wire_bytes = nominal_bytes(data->payload_bytes);
+    }
+    const bool may_be_trimmed = packet.dscp == MRC_DSCP_TRIMMABLE || packet.dscp == MRC_DSCP_TRIMMABLE_RETX;
+    if (may_be_trimmed && chance(path.trimmed))
+        trim(frame, path);
+    return frame;
+}
+
+void network::trim(flying &frame, const path_model &path)
+{
+    frame.how.trimmed = true;
+    frame.how.trimmed_last_hop = chance(path.last_hop);
+    frame.how.congestion_experienced = false;
+    frame.payload = {};
+    frame.how.wire_bytes = 0;
+    hit(frame.how.trimmed_last_hop ? fault::trim_last_hop : fault::trim);
+    if (auto *data = std::get_if<data_packet>(&frame.content); data != nullptr && chance(10 * path.corrupt)) {
+        hit(fault::garbled_trim);
+        garble(*data, random_);
+    }
 }
 
 void network::fly(unsigned from, const outgoing &packet, instant departs)
@@ -226,43 +357,22 @@ void network::fly(unsigned from, const outgoing &packet, instant departs)
     host &here = *hosts_[from];
     const unsigned slot = packet.path.value - 1;
     const path_model &path = here.out[slot];
-    if (std::ranges::any_of(path.dark, [departs](const interval &dark) { return dark.holds(departs); })) {
-        ++faults_.swallowed;
+    if (swallowed(here, slot, departs))
         return;
-    }
-    if (chance(path.loss)) {
-        ++faults_.lost;
-        return;
-    }
-
-    host::frame frame{packet.content, {}, {}};
-    const auto *data = std::get_if<data_packet>(&packet.content);
-    frame.how.trimmed = data != nullptr && packet.dscp != MRC_DSCP_NO_TRIM && chance(path.trimmed);
-    if (data != nullptr && !frame.how.trimmed) {
-        const auto begin = here.source.begin() + static_cast<std::ptrdiff_t>(packet.payload.address);
-        frame.payload.assign(begin, begin + packet.payload.bytes);
-        frame.how.wire_bytes = nominal_bytes(data->payload_bytes);
-    }
-    frame.how.entropy = packet.entropy;
-    frame.how.path = packet.path;
-    frame.how.congestion_experienced = packet.ecn == MRC_ECN_ECT0 && chance(path.congested);
-
-    faults_.trimmed += frame.how.trimmed ? 1 : 0;
-    faults_.congested += frame.how.congestion_experienced ? 1 : 0;
-
+    flying frame = make_frame(here, packet);
+    frame.serial = ++here.serial_out[slot];
     const unsigned copies = chance(path.duplicate) ? 2 : 1;
-    faults_.duplicated += copies - 1;
+    hit(fault::duplicate, copies - 1);
     for (unsigned copy = 0; copy < copies; ++copy) {
         instant at = departs + path.delay + up_to(path.jitter);
         if (chance(path.overtake)) {
             at += up_to(5 * path.delay);
-            ++faults_.overtaken;
         } else {
             at = std::max(at, here.last_out[slot]);
             here.last_out[slot] = at;
         }
         frame.how.at = at;
-        events_.push({at, order_++, 1 - from, false, store(host::frame{frame})});
+        events_.push({at, order_++, event_kind::frame, 1 - from, store(frame)});
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts and the paths between them on simulated time: delay, jitter, loss, reordering, duplication, CE marks,
-// trimming and darkness per path and direction, and hosts that leave their CPU for a while. Deterministic by seed.
+// Two hosts and the paths between them on simulated time: delay, jitter, loss, reordering, duplication, corruption, CE
+// marks, trimming and darkness per path and direction, ports that come and go, and hosts that leave their CPU for a
+// while. Deterministic by seed.
 #pragma once
 
 #include <array>
@@ -10,153 +11,108 @@
 #include <memory>
 #include <optional>
 #include <queue>
-#include <span>
 #include <vector>
 
 #include "protocol/fixed_window.h"
-#include "protocol/memory_sink.h"
-#include "protocol/path_group.h"
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
+#include "sim_faults.h"
+#include "sim_host.h"
 
 namespace mrc::sim
 {
 
-using protocol::duration;
-using protocol::instant;
-
-struct interval {
-    instant from;
-    instant to;
-    [[nodiscard]] bool holds(instant at) const { return from <= at && at < to; }
+// A QP between the hosts; indices of what add_control() and add_selector() returned.
+struct pair_config {
+    protocol::qp_config left;
+    protocol::qp_config right;
+    std::size_t control = 0;
+    std::optional<std::size_t> selector;
 };
-
-// One direction of one path.
-struct path_model {
-    duration delay = std::chrono::microseconds{20};
-    duration jitter{0}; // uniform, without overtaking
-    double loss = 0;
-    double overtake = 0; // held back by up to five delays, so that later packets overtake it
-    double duplicate = 0;
-    double congested = 0; // CE
-    double trimmed = 0;   // data only
-    std::vector<interval> dark;
-};
-
-struct network_config {
-    unsigned planes = 4;
-    unsigned uplinks = 2;
-    unsigned active_per_plane = 0;
-    duration serialisation{3000}; // of one packet on one port
-    std::uint64_t window_bytes = 512 * 1024;
-    std::uint64_t seed = 1;
-};
-
-// What really happened to frames, for tests that must know that their faults took place.
-struct fault_counts {
-    std::uint64_t lost = 0;
-    std::uint64_t swallowed = 0; // on a dark path
-    std::uint64_t overtaken = 0;
-    std::uint64_t duplicated = 0;
-    std::uint64_t congested = 0;
-    std::uint64_t trimmed = 0;
-};
-
-// Memory under one key; writes outside are refused as a registered region would.
-class host_memory final : public protocol::memory_sink
-{
-public:
-    static constexpr std::uint32_t key = 0x1234;
-    static constexpr std::uint64_t base = 0x7000'0000'0000;
-
-    explicit host_memory(std::size_t bytes) : bytes_(bytes) {}
-    std::expected<void, protocol::write_refusal> write(std::uint32_t rkey, std::uint64_t va,
-                                                       std::span<const std::byte> payload) override;
-    [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
-    [[nodiscard]] std::uint64_t writes() const { return writes_; }
-
-private:
-    std::vector<std::byte> bytes_;
-    std::uint64_t writes_ = 0;
-};
-
-struct host {
-    host(const network_config &network, const protocol::qp_config &qp, std::size_t memory_bytes, std::uint64_t seed);
-
-    protocol::plane_mask ports;
-    protocol::path_group paths;
-    protocol::fixed_window control;
-    host_memory memory;
-    std::vector<std::byte> source; // what post() sends
-    protocol::queue_pair qp;
-    std::vector<protocol::completion> completions;
-    std::vector<path_model> out; // by path slot
-    std::vector<instant> last_out;
-    std::vector<instant> port_free;
-    std::vector<std::uint64_t> frames; // by plane, data packets
-    std::vector<interval> off_cpu;
-    instant wakes_at = protocol::never; // earliest run in the event queue
-    bool dead = false;                  // answers nothing, not even probes
-    struct frame {
-        protocol::packet content;
-        std::vector<std::byte> payload;
-        protocol::arrival how;
-    };
-    std::vector<frame> unread; // arrived while off the CPU
-};
+[[nodiscard]] protocol::qp_config mirrored(protocol::qp_config config);
 
 class network
 {
 public:
-    network(const network_config &config, const protocol::qp_config &left, std::size_t memory_bytes);
+    network(const network_config &config, std::size_t memory_bytes);
+    // With one QP and a fixed window.
+    network(const network_config &config, const protocol::qp_config &left, std::size_t memory_bytes,
+            std::uint64_t window_bytes = 512 * 1024);
+
+    using control_factory = std::function<std::unique_ptr<protocol::congestion_control>()>;
+    using selector_factory = std::function<std::unique_ptr<protocol::path_selector>(std::uint64_t seed)>;
+    std::size_t add_control(const control_factory &make); // one at each host
+    std::size_t add_selector(const selector_factory &make);
+    void add_pair(const pair_config &pair);
 
     [[nodiscard]] host &left() { return *hosts_[0]; }
     [[nodiscard]] host &right() { return *hosts_[1]; }
     [[nodiscard]] instant now() const { return now_; }
     [[nodiscard]] const network_config &config() const { return config_; }
-    [[nodiscard]] const fault_counts &faults() const { return faults_; }
+    [[nodiscard]] fault_counts &faults() { return faults_; }
+    [[nodiscard]] std::uint64_t count(fault kind) const { return faults_[static_cast<std::size_t>(kind)]; }
+
+    // Packets of QPs that left by a port which was down or drained when they were chosen.
+    [[nodiscard]] std::uint64_t misdirected() const { return misdirected_; }
 
     // Both directions of a path, of a plane, of everything.
     void each_path(const std::function<void(path_model &)> &change);
     void each_path_of(unsigned plane, const std::function<void(path_model &)> &change);
     void each_path_at(unsigned slot, const std::function<void(path_model &)> &change);
 
+    // `change` happens then, and both hosts look after their work.
+    void at(instant when, std::function<void()> change);
+    // After every turn of a host.
+    void on_served(std::function<void(host &)> look) { served_ = std::move(look); }
+
     // False when the send queue is full.
+    bool post(host &from, std::size_t pair, const protocol::write_request &request);
     bool post(host &from, std::uint64_t id, std::size_t source_offset, std::size_t target_offset, std::uint32_t bytes,
               bool signaled = true);
     // Runs until `done` or the deadline; false at the deadline.
     bool run(const std::function<bool()> &done, instant deadline);
 
 private:
+    enum class event_kind : std::uint8_t { frame, wake, change };
     struct event {
         instant at;
         std::uint64_t order = 0;
+        event_kind kind = event_kind::frame;
         unsigned host = 0;
-        bool wake = false;
-        std::size_t frame = 0;
+        std::size_t index = 0; // of the frame or change
     };
     struct later {
         bool operator()(const event &a, const event &b) const { return a.at != b.at ? a.at > b.at : a.order > b.order; }
     };
 
+    void hit(fault kind, std::uint64_t times = 1) { faults_[static_cast<std::size_t>(kind)] += times; }
     [[nodiscard]] bool chance(double probability);
     [[nodiscard]] duration up_to(duration longest);
+    [[nodiscard]] unsigned plane_of(unsigned slot) const { return slot / config_.uplinks; }
+    void handle(const event &what);
     void serve(unsigned index);
+    void transmit(unsigned index);
     void send(unsigned from, const protocol::outgoing &packet);
     void fly(unsigned from, const protocol::outgoing &packet, instant departs);
+    [[nodiscard]] bool swallowed(const host &from, unsigned slot, instant departs);
+    [[nodiscard]] flying make_frame(const host &from, const protocol::outgoing &packet);
+    void trim(flying &frame, const path_model &path);
     void reflect(unsigned at, const protocol::endpoint_request_packet &request, const protocol::arrival &how);
-    void arrive(unsigned at, host::frame &&frame);
+    void arrive(unsigned at, const flying &frame);
     void wake(unsigned index, instant at);
-    [[nodiscard]] std::size_t store(host::frame &&frame);
+    [[nodiscard]] std::size_t store(const flying &frame);
 
     network_config config_;
     protocol::random_source random_;
     std::array<std::unique_ptr<host>, 2> hosts_;
     std::priority_queue<event, std::vector<event>, later> events_;
-    std::vector<host::frame> frames_;
+    std::vector<flying> frames_;
     std::vector<std::size_t> free_frames_;
+    std::vector<std::function<void()>> changes_;
+    std::function<void(host &)> served_;
     std::uint64_t order_ = 0;
-    fault_counts faults_;
+    fault_counts faults_{};
+    std::uint64_t misdirected_ = 0;
     instant now_{std::chrono::seconds{1}};
 };
 

@@ -37,11 +37,11 @@ public:
 
     bool done()
     {
-        while (posted_ < count_ && from_.qp.outstanding() < 16 && from_.qp.state() != qp_state::error) {
+        while (posted_ < count_ && from_.qp().outstanding() < 16 && from_.qp().state() != qp_state::error) {
             const std::size_t offset = posted_ * bytes_ % (from_.source.size() - bytes_ + 1);
             net_.post(from_, posted_++, offset, offset, bytes_);
         }
-        return from_.completions.size() == count_ || from_.qp.state() == qp_state::error;
+        return from_.completions().size() == count_ || from_.qp().state() == qp_state::error;
     }
     bool run(duration limit)
     {
@@ -49,10 +49,10 @@ public:
     }
     void expect_delivered() const
     {
-        ASSERT_EQ(from_.completions.size(), count_);
+        ASSERT_EQ(from_.completions().size(), count_);
         for (std::uint64_t id = 0; id < count_; ++id) {
-            ASSERT_EQ(from_.completions[id].id, id);
-            ASSERT_EQ(from_.completions[id].status, completion_status::success);
+            ASSERT_EQ(from_.completions()[id].id, id);
+            ASSERT_EQ(from_.completions()[id].status, completion_status::success);
             const std::size_t offset = id * bytes_ % (from_.source.size() - bytes_ + 1);
             ASSERT_TRUE(std::equal(from_.source.begin() + static_cast<std::ptrdiff_t>(offset),
                                    from_.source.begin() + static_cast<std::ptrdiff_t>(offset + bytes_),
@@ -79,8 +79,8 @@ TEST(transfer, clean_paths_need_no_retransmission_and_load_planes_equally)
     stream writes{net, net.left(), net.right(), 200, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
-    EXPECT_EQ(net.left().qp.counters().retransmits, 0u);
-    EXPECT_EQ(net.left().qp.counters().timeouts, 0u);
+    EXPECT_EQ(net.left().qp().counters().retransmits, 0u);
+    EXPECT_EQ(net.left().qp().counters().timeouts, 0u);
     const auto [least, most] = std::ranges::minmax(net.left().frames);
     EXPECT_LE(most - least, 1u);
 }
@@ -89,7 +89,7 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
-    const interval cut{start + 20ms, start + 120ms};
+    const dark_interval cut{start + 20ms, start + 120ms};
     net.each_path_of(1, [&](path_model &path) { path.dark.push_back(cut); });
     stream writes{net, net.left(), net.right(), 4000, write_bytes};
     ASSERT_FALSE(net.run([&] { return writes.done(); }, start + 60ms));
@@ -97,8 +97,8 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
         EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);
     for (unsigned slot : {0u, 1u, 4u, 5u, 6u, 7u})
         EXPECT_EQ(net.left().paths.state(slot), path_state::good);
-    EXPECT_LT(net.right().qp.progress().longest_gap, 1ms);
-    std::printf("longest stall %lld us\n", static_cast<long long>(net.right().qp.progress().longest_gap / 1us));
+    EXPECT_LT(net.right().qp().progress().longest_gap, 1ms);
+    std::printf("longest stall %lld us\n", static_cast<long long>(net.right().qp().progress().longest_gap / 1us));
     const auto dark_frames = net.left().frames;
 
     ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.to + 100ms));
@@ -107,7 +107,7 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
     writes.expect_delivered();
     for (unsigned slot = 0; slot < 8; ++slot)
         EXPECT_EQ(net.left().paths.state(slot), path_state::good);
-    EXPECT_LT(net.right().qp.progress().longest_gap, 1ms);
+    EXPECT_LT(net.right().qp().progress().longest_gap, 1ms);
 }
 
 TEST(transfer, all_planes_dark_for_two_seconds_continues)
@@ -118,7 +118,7 @@ TEST(transfer, all_planes_dark_for_two_seconds_continues)
     stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(10s));
     writes.expect_delivered();
-    EXPECT_LT(net.right().qp.progress().longest_gap, 2200ms);
+    EXPECT_LT(net.right().qp().progress().longest_gap, 2200ms);
     for (unsigned slot = 0; slot < 8; ++slot)
         EXPECT_EQ(net.left().paths.state(slot), path_state::good) << "darkness is no path's fault";
 }
@@ -142,18 +142,18 @@ TEST(transfer, dead_peer_is_reported_within_ten_seconds)
     ASSERT_FALSE(net.run([&] { return writes.done(); }, dies));
     net.right().dead = true;
     ASSERT_TRUE(writes.run(30s));
-    EXPECT_EQ(net.left().qp.state(), qp_state::error);
+    EXPECT_EQ(net.left().qp().state(), qp_state::error);
     EXPECT_LT(net.now() - dies, 10s);
     EXPECT_GT(net.now() - dies, 8s);
-    const auto &completions = net.left().completions;
+    const auto &completions = net.left().completions();
     const auto failed = std::ranges::find_if(
         completions, [](const completion &each) { return each.status != completion_status::success; });
     ASSERT_NE(failed, completions.end());
     EXPECT_EQ(failed->status, completion_status::retry_exceeded);
     EXPECT_TRUE(std::all_of(failed + 1, completions.end(),
                             [](const completion &each) { return each.status == completion_status::flushed; }));
-    EXPECT_EQ(net.left().qp.outstanding(), 0u);
-    EXPECT_EQ(net.left().control.inflight(), 0);
+    EXPECT_EQ(net.left().qp().outstanding(), 0u);
+    EXPECT_EQ(net.left().controls[0]->inflight(), 0);
 }
 
 TEST(transfer, one_percent_loss_is_repaired_without_stalls)
@@ -163,10 +163,10 @@ TEST(transfer, one_percent_loss_is_repaired_without_stalls)
     stream writes{net, net.left(), net.right(), 800, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
-    const qp_counters &counters = net.left().qp.counters();
+    const qp_counters &counters = net.left().qp().counters();
     EXPECT_GT(counters.retransmits, 200u);
     EXPECT_LT(counters.spurious, counters.retransmits / 20);
-    EXPECT_LT(net.right().qp.progress().longest_gap, 2ms);
+    EXPECT_LT(net.right().qp().progress().longest_gap, 2ms);
     const auto [least, most] = std::ranges::minmax(net.left().frames);
     EXPECT_LT(most - least, most / 20);
 }
@@ -178,7 +178,7 @@ TEST(transfer, everything_on_one_ev_delayed_is_not_lost)
     stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
-    EXPECT_EQ(net.left().qp.counters().losses, 0u) << "reordering between paths is no loss";
+    EXPECT_EQ(net.left().qp().counters().losses, 0u) << "reordering between paths is no loss";
 }
 
 TEST(transfer, psn_wraps)
@@ -208,7 +208,7 @@ TEST(transfer, host_off_its_cpu_blames_no_path)
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     EXPECT_FALSE(net.left().paths.next_transition()) << "a path changed its state";
-    EXPECT_LT(net.left().qp.counters().retransmits, 100u);
+    EXPECT_LT(net.left().qp().counters().retransmits, 100u);
 }
 
 TEST(transfer, local_ports_come_and_go)
@@ -217,18 +217,18 @@ TEST(transfer, local_ports_come_and_go)
     stream writes{net, net.left(), net.right(), 1600, write_bytes};
     for (int change = 0; change < 20; ++change) {
         const plane flapping{static_cast<std::uint8_t>(change % 4)};
-        net.left().ports.set(flapping, false);
+        net.left().ports.up.set(flapping, false);
         const auto before = net.left().frames[flapping.value];
         ASSERT_FALSE(net.run([&] { return writes.done(); }, net.now() + 2ms));
         EXPECT_EQ(net.left().frames[flapping.value], before) << "a lost port is used no more";
-        net.left().ports.set(flapping, true);
+        net.left().ports.up.set(flapping, true);
         ASSERT_FALSE(net.run([&] { return writes.done(); }, net.now() + 2ms));
         EXPECT_GT(net.left().frames[flapping.value], before) << "and at once when it is back";
     }
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     EXPECT_FALSE(net.left().paths.next_transition());
-    EXPECT_LT(net.right().qp.progress().longest_gap, 300us);
+    EXPECT_LT(net.right().qp().progress().longest_gap, 300us);
 }
 
 TEST(transfer, lossy_path_is_retired_and_others_carry_its_share)
@@ -266,10 +266,10 @@ TEST(transfer, small_messages_survive_a_dead_plane)
     // One at a time: no traffic on other paths tells what happened.
     for (std::uint64_t id = 0; id < 400; ++id) {
         net.post(net.left(), id, id * 8, id * 8, 8);
-        ASSERT_TRUE(net.run([&] { return net.left().completions.size() == id + 1; }, net.now() + 100ms));
+        ASSERT_TRUE(net.run([&] { return net.left().completions().size() == id + 1; }, net.now() + 100ms));
     }
     EXPECT_EQ(net.left().paths.good_active(plane{2}), 0u);
-    EXPECT_LT(net.left().qp.counters().timeouts, 50u);
+    EXPECT_LT(net.left().qp().counters().timeouts, 50u);
     EXPECT_LT(net.now() - start, 400 * 60us + 50ms);
 }
 

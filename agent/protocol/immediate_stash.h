@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Immediates that have arrived and wait for everything that was sent before them (protocol text §2.2). METH.rqmsn
+// counts the messages with immediate, so it gives each its place, however late its siblings are.
+//
+// event                                             place of rqmsn       outcome
+// last packet arrives, rqmsn within max_wimm        empty → waiting      stashed
+// last packet arrives, place waiting already        waiting              invalid request: two messages, one rqmsn
+// last packet arrives, rqmsn beyond max_wimm        -                    invalid request: more than was negotiated
+// the edge passes the packet                        waiting → empty      delivered; the next rqmsn is awaited
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "protocol/packet_number.h"
+
+namespace mrc::protocol
+{
+
+struct stashed_immediate {
+    packet_number number = -1; // the message's last packet; -1: the place is empty
+    std::uint32_t immediate = 0;
+    std::uint32_t message_bytes = 0;
+    bool solicited = false;
+};
+
+class immediate_stash
+{
+public:
+    explicit immediate_stash(std::uint16_t max_wimm) : places_(max_wimm) {}
+
+    // False when the sender broke the rules.
+    [[nodiscard]] bool put(std::uint16_t rqmsn, const stashed_immediate &item)
+    {
+        const auto ahead = static_cast<std::uint16_t>(rqmsn - static_cast<std::uint16_t>(delivered_));
+        if (ahead >= places_.size())
+            return false;
+        stashed_immediate &place = places_[(delivered_ + ahead) % places_.size()];
+        if (place.number >= 0)
+            return false;
+        place = item;
+        return true;
+    }
+    // The immediate of the message whose last packet is `number`, if it carries the next one.
+    [[nodiscard]] std::optional<stashed_immediate> take(packet_number number)
+    {
+        if (places_.empty())
+            return std::nullopt;
+        stashed_immediate &place = places_[delivered_ % places_.size()];
+        if (place.number != number)
+            return std::nullopt;
+        const stashed_immediate taken = place;
+        place.number = -1;
+        ++delivered_;
+        return taken;
+    }
+
+private:
+    std::vector<stashed_immediate> places_;
+    std::uint64_t delivered_ = 0;
+};
+
+} // namespace mrc::protocol

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Request ids of endpoint operations. An answer is known by its id alone (decision D4), so everybody who asks has a
+// range of ids of its own, and counts round within it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace mrc::protocol
+{
+
+struct id_range {
+    std::uint16_t first = 1;
+    std::uint16_t last = UINT16_MAX;
+
+    [[nodiscard]] constexpr bool contains(std::uint16_t id) const { return id >= first && id <= last; }
+    [[nodiscard]] constexpr std::uint16_t after(std::uint16_t id) const
+    {
+        return id == last ? first : static_cast<std::uint16_t>(id + 1);
+    }
+    [[nodiscard]] constexpr unsigned size() const { return last - first + 1U; }
+};
+
+inline constexpr id_range path_probe_ids{0x0001, 0x1FFF};  // path_prober.h, for a path group
+inline constexpr id_range plane_probe_ids{0x2000, 0x3FFF}; // path_prober.h, for a peer (peer_planes.h)
+inline constexpr id_range port_status_ids{0x4000, 0x7FFF}; // port_status.h; of each peer a sequence, in order
+inline constexpr id_range heartbeat_ids{0x8000, 0xDFFF};   // path_heartbeat.h
+inline constexpr id_range batch_probe_ids{0xE000, 0xFFFF}; // endpoint_batches.h
+
+// The path groups' ids in equal parts, for the groups of several EV profiles toward one T0; `part` is 0…15.
+inline constexpr unsigned probe_id_parts = 16;
+[[nodiscard]] constexpr id_range part_of_probe_ids(unsigned part)
+{
+    constexpr unsigned size = (path_probe_ids.last + 1) / probe_id_parts;
+    return {.first = static_cast<std::uint16_t>(part == 0 ? path_probe_ids.first : part * size),
+            .last = static_cast<std::uint16_t>((part + 1) * size - 1)};
+}
+
+// In order and without a gap: no id has two owners.
+inline constexpr std::array all_request_ids{path_probe_ids, plane_probe_ids, port_status_ids, heartbeat_ids,
+                                            batch_probe_ids};
+consteval bool ids_are_disjoint()
+{
+    for (std::size_t i = 1; i < all_request_ids.size(); ++i)
+        if (all_request_ids[i].first != all_request_ids[i - 1].last + 1)
+            return false;
+    return true;
+}
+static_assert(ids_are_disjoint());
+
+} // namespace mrc::protocol

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "sim/report.h"
+
+namespace mrc::sim
+{
+
+namespace
+{
+
+std::string quoted(const std::string &text)
+{
+    std::string result = "\"";
+    for (const char each : text) {
+        if (each == '"' || each == '\\')
+            result += '\\';
+        if (static_cast<unsigned char>(each) < 0x20)
+            result += fmt::format("\\u{:04x}", static_cast<unsigned>(each));
+        else
+            result += each;
+    }
+    return result + "\"";
+}
+
+std::string number(double value)
+{
+    return std::isfinite(value) ? fmt::format("{:.10g}", value) : "null";
+}
+
+void put_run(std::string &out, const run_result &run)
+{
+    const auto put = std::back_inserter(out);
+    fmt::format_to(put, "    {{\"variant\": {}", quoted(run.variant));
+    if (run.loss)
+        fmt::format_to(put, ", \"loss\": {}", number(*run.loss));
+    if (run.bytes)
+        fmt::format_to(put, ", \"bytes\": {}", *run.bytes);
+    if (run.seed)
+        fmt::format_to(put, ", \"seed\": {}", *run.seed);
+    out += ", \"metrics\": {";
+    const char *comma = "";
+    for (const auto &[name, value] : run.metrics) {
+        fmt::format_to(put, "{}{}: {}", comma, quoted(name), number(value));
+        comma = ", ";
+    }
+    out += "}}";
+}
+
+} // namespace
+
+std::string report_json(const scenario_results &results)
+{
+    std::string out;
+    const auto put = std::back_inserter(out);
+    fmt::format_to(put, "{{\n  \"scenario\": {},\n  \"title\": {},\n  \"ok\": {},\n  \"runs\": [\n",
+                   quoted(results.what.id), quoted(results.what.title), results.all_hold());
+    for (std::size_t i = 0; i < results.runs.size(); ++i) {
+        put_run(out, results.runs[i]);
+        out += i + 1 < results.runs.size() ? ",\n" : "\n";
+    }
+    out += "  ],\n  \"bounds\": [\n";
+    for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
+        const bound &each = results.what.bounds[i];
+        const verdict &found = results.verdicts[i];
+        fmt::format_to(put, "    {{\"what\": {}, \"paper\": {}, \"measured\": {}, \"bound\": {}, \"ok\": {}}}{}\n",
+                       quoted(each.what), quoted(each.paper),
+                       found.problem.empty() ? number(found.measured) : quoted(found.problem),
+                       quoted(shown_bound(each)), found.holds, i + 1 < results.verdicts.size() ? "," : "");
+    }
+    out += "  ]\n}\n";
+    return out;
+}
+
+} // namespace mrc::sim

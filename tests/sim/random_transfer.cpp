@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "random_transfer.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "protocol/oblivious_selector.h"
+#include "protocol/reps_selector.h"
+#include "protocol/single_path_selector.h"
+
+namespace mrc::sim
+{
+
+using namespace std::chrono_literals;
+using namespace protocol;
+
+namespace
+{
+
+constexpr std::size_t short_memory = 1 << 20;
+constexpr std::size_t long_memory = 192 << 20;
+constexpr std::uint32_t longest_message = 64 << 20;
+constexpr std::size_t fence = 64; // bytes between writes that nobody may touch
+
+psn near_wrap_or_anywhere(random_source &random)
+{
+    return psn{random.below(2) == 0 ? 0xFFFFFF - random.below(64) : random.below(1u << 24)};
+}
+
+} // namespace
+
+random_transfer::random_transfer(std::uint64_t seed, bool long_messages)
+    : long_messages_{long_messages}, random_{seed}, alike_{one_in(3)},
+      largest_payload_{long_messages ? 1024 + 64 * random_.below(49) : 256 + 64 * random_.below(61)},
+      net_{make_network(), long_messages ? long_memory : short_memory}
+{
+    make_pairs();
+    make_streams();
+    make_faults();
+    net_.on_served([this](host &at) { follow(at); });
+}
+
+duration random_transfer::between(duration least, duration most)
+{
+    return least +
+           duration{static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>((most - least).count() + 1))};
+}
+
+instant random_transfer::soon()
+{
+    return net_.now() + (one_in(3) ? between(0us, 5ms) : between(0us, 300us));
+}
+
+network_config random_transfer::make_network()
+{
+    network_config config;
+    config.planes = 1 + random_.below(8);
+    config.uplinks = 1 + random_.below(4);
+    config.active_per_plane = one_in(2) ? 0 : 1 + random_.below(config.uplinks);
+    config.serialisation = between(100ns, 5us);
+    config.port_status = one_in(2);
+    config.shared_planes = one_in(2);
+    config.seed = random_.next();
+    return config;
+}
+
+void random_transfer::make_pairs()
+{
+    const unsigned pairs = one_in(2) ? 1 : 1 + random_.below(4);
+    const bool shared = pairs > 1 && one_in(2);
+    std::size_t control = make_control();
+    for (unsigned index = 0; index < pairs; ++index) {
+        pair_config pair = make_pair(index);
+        if (index != 0 && !shared)
+            control = make_control();
+        pair.control = control;
+        pair.selector = make_selector();
+        net_.add_pair(pair);
+    }
+    if (pairs > 1)
+        has(feature::several_qps);
+    if (shared)
+        has(feature::shared_control);
+}
+
+std::size_t random_transfer::make_control()
+{
+    if (one_in(2)) {
+        const std::uint64_t window = std::uint64_t{8192} << random_.below(7);
+        return net_.add_control([window] { return std::make_unique<fixed_window>(window); });
+    }
+    nscc_link link;
+    link.mtu = nominal_bytes(largest_payload_);
+    link.bits_per_second = (std::uint64_t{1} << random_.below(4)) * 25'000'000'000;
+    link.base_rtt = between(5us, 200us);
+    link.trimming = one_in(2);
+    if (one_in(2)) {
+        link.software = true;
+        link.idle_jitter = between(0us, 100us);
+        link.base_rtt_floor = between(0us, 50us);
+        link.min_window = std::uint64_t{link.mtu} * random_.below(64);
+        has(feature::nscc_software);
+    }
+    has(feature::nscc);
+    return net_.add_control([link] { return std::make_unique<nscc>(derive_nscc(link)); });
+}
+
+std::optional<std::size_t> random_transfer::make_selector()
+{
+    if (!one_in(4))
+        return std::nullopt; // the MRC rule
+    has(feature::other_selector);
+    other_selectors_ = true;
+    switch (random_.below(3)) {
+    case 0:
+        return net_.add_selector([](std::uint64_t seed) { return std::make_unique<oblivious_selector>(seed); });
+    case 1:
+        clings_ = true;
+        return net_.add_selector([](std::uint64_t seed) { return std::make_unique<reps_selector>(seed); });
+    default:
+        clings_ = true;
+        return net_.add_selector([](std::uint64_t seed) { return std::make_unique<single_path_selector>(seed); });
+    }
+}
+
+pair_config random_transfer::make_pair(unsigned index)
+{
+    qp_config left;
+    left.local = qpn{0x100 + index};
+    left.peer = qpn{0x200 + index};
+    left.first_send = near_wrap_or_anywhere(random_);
+    left.first_receive = near_wrap_or_anywhere(random_);
+    left.payload_bytes = largest_payload_;
+    left.send_queue_depth = 1 + random_.below(16);
+    left.dynamic_mpr = one_in(3);
+    left.service_time = one_in(4);
+    left.trim_nack = !one_in(4);
+    left.answer_trimmed = !one_in(8);
+    left.nack_out_of_window = !one_in(4);
+    left.retry.timeout_exponent = static_cast<std::uint8_t>(6 + random_.below(5));
+    left.retry.linear = static_cast<std::uint8_t>(random_.below(8));
+    left.retry.exponential = one_in(2) ? 25 : 14;
+    left.seed = random_.next();
+    qp_config right = mirrored(left);
+    right.payload_bytes = 256 + 64 * random_.below((largest_payload_ - 256) / 64 + 1);
+    make_windows(left, right);
+    make_immediates(left, right);
+    make_immediates(right, left);
+    if (left.service_time)
+        has(feature::service_time);
+    return {.left = left, .right = right, .control = 0, .selector = std::nullopt};
+}
+
+// Each end sends at most what the other takes.
+void random_transfer::make_windows(qp_config &left, qp_config &right)
+{
+    const std::uint32_t least = left.dynamic_mpr ? 128 : 64;
+    for (qp_config *each : {&left, &right})
+        each->receive_window_psns = least + random_.below(one_in(2) ? 512 : 4096 - least + 1);
+    left.window_psns = one_in(2) ? right.receive_window_psns : 64 + random_.below(right.receive_window_psns - 63);
+    right.window_psns = one_in(2) ? left.receive_window_psns : 64 + random_.below(left.receive_window_psns - 63);
+}
+
+void random_transfer::make_immediates(qp_config &from, qp_config &to)
+{
+    from.max_wimm = static_cast<std::uint16_t>(1 + random_.below(one_in(2) ? 2 : 32));
+    to.receive_max_wimm = static_cast<std::uint16_t>(from.max_wimm + random_.below(4));
+    to.receive_queue_depth = from.max_wimm + random_.below(4);
+}
+
+void random_transfer::make_streams()
+{
+    for (std::size_t pair = 0; pair < net_.left().ends.size(); ++pair) {
+        const bool refused = one_in(12);
+        if (refused)
+            has(feature::refused_write);
+        streams_.emplace_back(net_, net_.left(), net_.right(), pair, refused, make_plans(refused));
+        // The peer of a failed QP fails too: what it may complete before that is nobody's promise.
+        streams_.emplace_back(net_, net_.right(), net_.left(), pair, refused,
+                              refused ? std::vector<write_plan>{} : make_plans(false));
+    }
+}
+
+std::uint32_t random_transfer::message_bytes()
+{
+    if (one_in(8))
+        return 0;
+    if (long_messages_)
+        return random_.below(one_in(2) ? longest_message : 1 << 20);
+    return random_.below(one_in(3) ? 40 << 10 : 3 << 10);
+}
+
+std::vector<write_plan> random_transfer::make_plans(bool refused)
+{
+    std::vector<write_plan> plans(random_.below(long_messages_ ? 6 : 16) + (refused ? 1 : 0));
+    const std::uint32_t immediates = random_.below(3); // of two messages: none, one, both
+    const bool in_time = !one_in(4);
+    instant due = net_.now();
+    for (write_plan &plan : plans) {
+        plan.bytes = message_bytes();
+        plan.signaled = !one_in(4);
+        if (random_.below(2) < immediates)
+            plan.immediate = static_cast<std::uint32_t>(random_.next());
+        plan.solicited = plan.immediate && one_in(2);
+        if (used_bytes_ + plan.bytes + fence > net_.left().source.size())
+            plan.bytes = 0;
+        plan.offset = used_bytes_;
+        used_bytes_ += plan.bytes + fence;
+        if (!in_time && one_in(4))
+            due += between(1us, 2ms);
+        plan.not_before = due;
+        if (due > net_.now())
+            net_.at(due, [] {});
+        if (plan.immediate)
+            has(feature::immediates);
+        if (plan.solicited)
+            has(feature::solicited);
+    }
+    if (refused) {
+        write_plan &chosen = plans[random_.below(static_cast<std::uint32_t>(plans.size()))];
+        chosen.forbidden = true;
+        chosen.bytes = std::max(chosen.bytes, 1u);
+    }
+    return plans;
+}
+
+std::string_view random_transfer::name_of(std::size_t which)
+{
+    return which < fault_names.size() ? fault_names[which] : feature_names[which - fault_names.size()];
+}
+
+} // namespace mrc::sim

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenario files: what they may say, and what is answered when they are wrong.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/scenario_file.h"
+#include "sim/scenario_reader.h"
+
+namespace mrc::sim
+{
+namespace
+{
+
+TEST(scenario_file, says_what_it_says)
+{
+    const scenario read = parse_scenario(R"(title = "t"
+duration = "1.5ms"
+[fabric]
+planes = 2
+host_gbps = 25
+[[event]]
+at = "1us"
+what = "down"
+links = [["h0", "p1t0-0"]]
+restored = "10us"
+[[variant]]
+name = "a"
+[[variant]]
+name = "b"
+[variant.transport]
+kind = "roce"
+[variant.sweep]
+bytes = ["4K", "1M"]
+[sweep]
+loss = [0.0, 0.01]
+[[bound]]
+what = "w"
+metric = "goodput"
+op = "within"
+value = 1
+tolerance = 0.1
+variant = "a"
+in = ["10us", "1ms"]
+over = { loss = 0.0 }
+)",
+                                         "dir/x.toml");
+    EXPECT_EQ(read.id, "x");
+    ASSERT_EQ(read.variants.size(), 2u);
+    EXPECT_EQ(read.variants[0].config.duration, 1500 * microsecond);
+    EXPECT_EQ(read.variants[1].config.fabric.planes, 2u) << "variants begin as the scenario";
+    EXPECT_EQ(read.variants[1].config.transport.kind, transport_kind::roce);
+    EXPECT_EQ(read.variants[0].config.transport.kind, transport_kind::mrc);
+    EXPECT_EQ(read.variants[0].losses, (std::vector{0.0, 0.01}));
+    EXPECT_EQ(read.variants[1].sizes, (std::vector<std::uint64_t>{4096, 1 << 20}));
+    ASSERT_EQ(read.variants[1].config.events.size(), 1u);
+    EXPECT_EQ(read.variants[1].config.events[0].restored, 10 * microsecond);
+    ASSERT_EQ(read.bounds.size(), 1u);
+    EXPECT_EQ(read.bounds[0].in->to, millisecond);
+    EXPECT_EQ(read.bounds[0].over->loss, 0.0);
+}
+
+struct refused_text {
+    const char *text;
+    const char *answer; // all of it
+};
+
+class refused : public testing::TestWithParam<refused_text>
+{
+};
+
+TEST_P(refused, names_file_line_key_and_what_is_allowed)
+{
+    try {
+        (void)parse_scenario(std::string{"title = \"t\"\n"} + GetParam().text, "x.toml");
+        FAIL() << "taken: " << GetParam().text;
+    } catch (const scenario_error &error) {
+        EXPECT_STREQ(error.what(), GetParam().answer);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    scenario_file, refused,
+    testing::Values(
+        refused_text{"[fabric]\nplanes = 9\n", "x.toml:3: fabric.planes: found 9; allowed: 1 to 8"},
+        refused_text{"[fabric]\nplanes = \"two\"\n", "x.toml:3: fabric.planes: found 'two'; allowed: 1 to 8"},
+        refused_text{"duration = 5\n",
+                     "x.toml:2: duration: found 5; allowed: a time such as \"250us\", in ns, us, ms or s"},
+        refused_text{"duration = \"5 minutes\"\n",
+                     "x.toml:2: duration: found '5 minutes'; allowed: a time such as \"250us\", in ns, us, ms or s"},
+        refused_text{"[transport]\nkind = \"tcp\"\n",
+                     "x.toml:3: transport.kind: found 'tcp'; allowed: \"mrc\", \"roce\""},
+        refused_text{"[traffic]\nbytes = \"3G\"\n",
+                     "x.toml:3: traffic.bytes: found '3G'; allowed: bytes from 1 to 2G, such as 4096 or \"64M\""},
+        refused_text{"[fabric]\nleaves = 8\nhosts_per_leaf = 16\n",
+                     "x.toml:4: fabric.hosts_per_leaf: found 16; allowed: at most 64 hosts"},
+        refused_text{"[[event]]\nwhat = \"cut\"\nlinks = [[\"h0\", \"p9t0-0\"]]\n",
+                     "x.toml:2: event.links: found h0 and p9t0-0; allowed: p0t0-0 to p3t0-1"},
+        refused_text{"[[event]]\nwhat = \"cut\"\n",
+                     "x.toml:2: event.links: found nothing; allowed: one of links, node, watch, random_uplinks"},
+        refused_text{"[[event]]\nwhat = \"cut\"\nwatch = \"A\"\n",
+                     "x.toml:2: event.watch: found A; allowed: the name of a [[watch]]"},
+        refused_text{"[[bound]]\nmetric = \"goodput\"\nop = \"<\"\n",
+                     "x.toml:4: bound.op: found '<'; allowed: \"<=\", \">=\", \"within\""},
+        refused_text{"[measure]\nintervall = \"1us\"\n",
+                     "x.toml:3: measure.intervall: not known here; allowed: interval, settle"},
+        refused_text{"[[bound]]\nwhat = \"w\"\nmetric = \"m\"\nop = \">=\"\nvalue = 1\nin = [\"2ms\", \"1ms\"]\n",
+                     "x.toml:7: bound.in: found [ '2ms', '1ms' ]; allowed: two times in order, such as "
+                     "[\"1ms\", \"2ms\"]"}));
+
+TEST(scenario_file, syntax_errors_name_their_line)
+{
+    try {
+        (void)parse_scenario("title = \"t\"\n[fabric\n", "x.toml");
+        FAIL();
+    } catch (const scenario_error &error) {
+        EXPECT_EQ(std::string{error.what()}.find("x.toml:2: "), 0u) << error.what();
+    }
+}
+
+TEST(scenario_file, a_file_that_is_missing_says_so)
+{
+    EXPECT_THROW((void)load_scenario("/nonexistent/x.toml"), scenario_error);
+}
+
+} // namespace
+} // namespace mrc::sim
