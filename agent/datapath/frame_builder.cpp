@@ -28,7 +28,7 @@ bth_values bth_of(const data_packet &p)
 {
     const auto pad = static_cast<unsigned int>(pad_bytes(p.payload_bytes));
     return {.opcode = p.opcode,
-            .flags = static_cast<std::uint8_t>(pad << MRC_BTH_PAD_SHIFT),
+            .flags = static_cast<std::uint8_t>(pad << MRC_BTH_PAD_SHIFT | (p.solicited ? MRC_BTH_SE : 0U)),
             .destination = p.destination.value,
             .control =
                 static_cast<std::uint8_t>((p.ack_request ? MRC_BTH_ACK_REQUEST : 0) |

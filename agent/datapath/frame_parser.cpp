@@ -227,6 +227,7 @@ void read_data(const transport_header &transport, header_reader in, data_packet 
     if (transport.layout.immediate) {
         if (const auto immediate = in.try_take<mrc_immdt>())
             p.immediate = big_endian(immediate->immediate);
+        p.solicited = (bth.flags & MRC_BTH_SE) != 0;
     }
 }
 

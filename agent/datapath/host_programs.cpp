@@ -3,6 +3,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 
 #include <bpf/bpf.h>
@@ -58,12 +59,16 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         for (const port_attachment &port : options_.ports)
             load_receive(port);
         load_transmit();
-        host_ = {map_fd("host"), 1, "host"};
-        ports_ = {map_fd("ports"), MRC_MAX_PORTS, "ports"};
-        paths_ = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
-        signals_ = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
-        qps_ = {map_fd("qps"), MRC_MAX_QPS, "qps"};
-        overlay_use_ = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
+        tables_.host = {map_fd("host"), 1, "host"};
+        tables_.ports = {map_fd("ports"), MRC_MAX_PORTS, "ports"};
+        tables_.paths = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
+        tables_.signals = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
+        tables_.qps = {map_fd("qps"), MRC_MAX_QPS, "qps"};
+        tables_.overlay = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
+        timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        tables_.host[0].pid = static_cast<__u32>(::getpid());
+        tables_.host[0].started_ns = static_cast<__u64>(now.tv_sec) * 1'000'000'000 + static_cast<__u64>(now.tv_nsec);
         pin_maps();
     } catch (...) {
         release();
@@ -237,6 +242,15 @@ bool host_programs::set_peer(const mrc_ip &address, const mrc_peer &peer)
 void host_programs::remove_peer(const mrc_ip &address)
 {
     bpf_map_delete_elem(map_fd("peers"), &address);
+}
+
+void host_programs::set_peer_planes(const mrc_ip &address, std::uint8_t planes)
+{
+    mrc_peer row{};
+    if (bpf_map_lookup_elem(map_fd("peers"), &address, &row) != 0)
+        return;
+    row.plane_mask = planes;
+    bpf_map_update_elem(map_fd("peers"), &address, &row, BPF_EXIST);
 }
 
 bool host_programs::set_transmit_port(std::uint32_t port, int ifindex)

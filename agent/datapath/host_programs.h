@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "datapath/mapped_array.h"
+#include "datapath/host_tables.h"
 #include "datapath/tap_device.h"
 #include "datapath/unique_fd.h"
 #include "mrc/maps.h"
@@ -39,14 +39,14 @@ struct host_programs_options {
     std::vector<port_attachment> ports;
 };
 
-class host_programs
+class host_programs final : public peer_rows
 {
 public:
     // Loads and pins; attach_port and attach_overlay switch things on. Throws startup_error.
     explicit host_programs(host_programs_options options);
     host_programs(const host_programs &) = delete;
     host_programs &operator=(const host_programs &) = delete;
-    ~host_programs();
+    ~host_programs() override;
 
     // Attaches host_rx to all ports, after the sockets stand in `xsks`. Returns "native" or "generic" per port.
     std::vector<std::string> attach_ports();
@@ -56,17 +56,18 @@ public:
     [[nodiscard]] int map_fd(const std::string &name) const; // throws startup_error on an unknown name
     [[nodiscard]] int push_program_fd() const;
 
-    mapped_array<mrc_host> &host() { return host_; }
-    mapped_array<mrc_port> &ports() { return ports_; }
-    mapped_array<mrc_path> &paths() { return paths_; }
-    mapped_array<mrc_signal> &signals() { return signals_; }
-    mapped_array<mrc_qp> &qps() { return qps_; }
-    mapped_array<mrc_overlay> &overlay() { return overlay_use_; }
+    host_tables &tables() { return tables_; }
+    mapped_array<mrc_host> &host() { return tables_.host; }
+    mapped_array<mrc_port> &ports() { return tables_.ports; }
+    mapped_array<mrc_path> &paths() { return tables_.paths; }
+    mapped_array<mrc_signal> &signals() { return tables_.signals; }
+    mapped_array<mrc_qp> &qps() { return tables_.qps; }
+    mapped_array<mrc_overlay> &overlay() { return tables_.overlay; }
 
     void set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd);
-    // False when all MRC_MAX_PEERS rows are in use.
-    [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer &peer);
-    void remove_peer(const mrc_ip &address);
+    [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer &peer) override;
+    void remove_peer(const mrc_ip &address) override;
+    void set_peer_planes(const mrc_ip &address, std::uint8_t planes) override;
     // Lets the transmit engine redirect to the port. False when the device has just gone.
     [[nodiscard]] bool set_transmit_port(std::uint32_t port, int ifindex);
 
@@ -89,12 +90,7 @@ private:
     std::unique_ptr<tap_device> scratch_;
     unique_fd push_link_;
 
-    mapped_array<mrc_host> host_;
-    mapped_array<mrc_port> ports_;
-    mapped_array<mrc_path> paths_;
-    mapped_array<mrc_signal> signals_;
-    mapped_array<mrc_qp> qps_;
-    mapped_array<mrc_overlay> overlay_use_;
+    host_tables tables_;
 };
 
 } // namespace mrc::datapath

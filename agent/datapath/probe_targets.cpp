@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 namespace mrc::datapath
 {
@@ -19,9 +18,9 @@ constexpr auto answer_patience = 1s;
 // Sockets pause: the paths stay watched so long after the last packet.
 constexpr auto overlay_memory = 1s;
 
-bool same_host(const worker_peer &a, const worker_peer &b)
+bool same_host(const worker_peer &a, const worker_peer &b) // whichever of its addresses
 {
-    return std::memcmp(a.address.bytes, b.address.bytes, sizeof(a.address.bytes)) == 0;
+    return a.ports == b.ports;
 }
 
 } // namespace
@@ -31,16 +30,30 @@ probe_targets::probe_targets(const mapped_array<mrc_path> &paths, const mapped_a
 {
 }
 
-void probe_targets::add(const worker_peer &peer)
+probe_targets::group &probe_targets::entry_of(const worker_peer &peer, std::uint32_t row)
 {
     const auto [entry, is_new] = at_.try_emplace(peer.paths, groups_.size());
     if (is_new)
-        groups_.push_back({.paths = peer.paths,
-                           .target = peer,
-                           .row = paths_[peer.paths->path(0).index.value].group,
-                           .answered = {},
-                           .peers = {}});
-    groups_[entry->second].peers.push_back(peer);
+        groups_.push_back({.paths = peer.paths, .target = peer, .row = row, .answered = {}, .peers = {}});
+    return groups_[entry->second];
+}
+
+void probe_targets::add(const worker_peer &peer)
+{
+    entry_of(peer, paths_[peer.paths->path(0).index.value].group).peers.push_back(peer);
+}
+
+void probe_targets::add_profile_group(const worker_peer &peer)
+{
+    entry_of(peer, no_row);
+}
+
+void probe_targets::remove_group(const protocol::path_group *paths)
+{
+    std::erase_if(groups_, [&](const group &entry) { return entry.paths == paths; });
+    at_.clear();
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+        at_.emplace(groups_[i].paths, i);
 }
 
 void probe_targets::use(group &entry, const worker_peer &peer, instant now)
@@ -57,11 +70,20 @@ void probe_targets::on_use(const worker_peer &peer, instant now)
         use(groups_[entry->second], peer, now);
 }
 
+// What a group asks of one host has request ids of its own: part_of_probe_ids().
+bool probe_targets::on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
+                                const protocol::arrival &how)
+{
+    return std::ranges::any_of(groups_, [&](const group &entry) {
+        return (entry.paths == peer.paths || same_host(entry.target, peer)) && entry.paths->on_packet(response, how);
+    });
+}
+
 void probe_targets::on_answer(const worker_peer &peer, instant now)
 {
-    const auto entry = at_.find(peer.paths);
-    if (entry != at_.end() && same_host(groups_[entry->second].target, peer))
-        groups_[entry->second].answered = now;
+    for (group &entry : groups_)
+        if (same_host(entry.target, peer))
+            entry.answered = now;
 }
 
 void probe_targets::watch_overlay(instant now)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path groups of the worker, and for each the host behind it that answers its EV probes. A group is a remote T0;
-// not every address behind it is a living host, so probes go to one that traffic is sent to, and stay with it while it
-// answers.
+// The path groups of the worker, and for each the host behind it that answers its EV probes. A group is a remote T0 by
+// the EVs of one profile; not every address behind it is a living host, so probes go to one that traffic is sent to,
+// and stay with it while it answers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,10 @@
 
 #include "datapath/mapped_array.h"
 #include "mrc/maps.h"
+#include "protocol/congestion_control.h"
 #include "protocol/path_group.h"
+#include "protocol/peer_planes.h"
+#include "protocol/port_status.h"
 
 namespace mrc::datapath
 {
@@ -21,6 +24,9 @@ struct worker_peer {
     mrc_ip address{};
     std::uint16_t host_usid = 0;
     protocol::path_group *paths = nullptr;
+    protocol::port_status *ports = nullptr;
+    protocol::peer_planes *planes = nullptr;
+    protocol::congestion_control *congestion = nullptr; // that its QPs share; null: each has its own
 };
 
 class probe_targets
@@ -29,18 +35,24 @@ public:
     struct group {
         protocol::path_group *paths = nullptr;
         worker_peer target;
-        std::uint32_t row = 0; // of `overlay`
+        std::uint32_t row = 0; // of `overlay`; no_row: queue pairs only
         protocol::instant answered;
         std::vector<worker_peer> peers;
     };
 
     probe_targets(const mapped_array<mrc_path> &paths, const mapped_array<mrc_overlay> &overlay);
 
-    // The first peer of a group is its target until another one is known to be in use.
+    // The first peer of a group is its target until another one is known to be in use. Ordinary sockets use it, too.
     void add(const worker_peer &peer);
+    // peer.paths, of an EV profile that queue pairs have asked for.
+    void add_profile_group(const worker_peer &peer);
+    void remove_group(const protocol::path_group *paths);
     // Traffic goes to this peer: it becomes the target when the present one does not answer.
     void on_use(const worker_peer &peer, protocol::instant now);
-    void on_answer(const worker_peer &peer, protocol::instant now);
+    // An answer from the peer to an EV probe of a group: false when none of them asked.
+    bool on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
+                     const protocol::arrival &how);
+    void on_answer(const worker_peer &peer, protocol::instant now); // of whatever kind
     // Has the paths watched that ordinary sockets use. To be called every watch_interval.
     void watch_overlay(protocol::instant now);
 
@@ -49,6 +61,9 @@ public:
     static constexpr protocol::duration watch_interval = std::chrono::milliseconds{100};
 
 private:
+    static constexpr std::uint32_t no_row = UINT32_MAX;
+
+    group &entry_of(const worker_peer &peer, std::uint32_t row);
     void use(group &entry, const worker_peer &peer, protocol::instant now);
 
     const mapped_array<mrc_path> &paths_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/region_table.h"
 
-#include <cstring>
 #include <utility>
 
 namespace mrc::datapath
@@ -10,39 +9,11 @@ namespace mrc::datapath
 namespace
 {
 
+constexpr unsigned row_bits = 16;
 constexpr std::uint32_t row_mask = region_table::capacity - 1;
+static_assert(row_mask == (1U << row_bits) - 1);
 
-} // namespace
-
-std::optional<std::uint32_t> region_table::free_key(std::uint32_t random) const
-{
-    for (std::uint32_t i = 0; i < capacity; ++i) {
-        const std::uint32_t row = (random + i) & row_mask;
-        const std::uint32_t key = (random & ~row_mask) | row;
-        if (rows_[row].key == 0 && key != 0)
-            return key;
-    }
-    return std::nullopt;
-}
-
-void region_table::add(memory_region region)
-{
-    rows_[region.key & row_mask] = std::move(region);
-}
-
-memory_region region_table::remove(std::uint32_t key)
-{
-    memory_region &row = rows_[key & row_mask];
-    return row.key == key ? std::exchange(row, {}) : memory_region{};
-}
-
-const memory_region *region_table::find(std::uint32_t key) const
-{
-    const memory_region &row = rows_[key & row_mask];
-    return key != 0 && row.key == key ? &row : nullptr;
-}
-
-std::optional<std::uint64_t> region_table::offset_in(const memory_region &region, std::uint64_t va, std::uint64_t bytes)
+std::optional<std::uint64_t> offset_in(const memory_region &region, std::uint64_t va, std::uint64_t bytes)
 {
     const std::uint64_t size = region.memory.size();
     if (va < region.va || va - region.va > size || bytes > size - (va - region.va))
@@ -50,31 +21,77 @@ std::optional<std::uint64_t> region_table::offset_in(const memory_region &region
     return va - region.va;
 }
 
-std::expected<void, protocol::write_refusal> region_table::write(std::uint32_t rkey, std::uint64_t va,
-                                                                 std::span<const std::byte> payload)
+} // namespace
+
+region_table::region_table() : rows_(capacity), free_rows_(capacity)
 {
+    for (std::uint32_t number = 0; number < capacity; ++number)
+        free_rows_[number] = static_cast<std::uint16_t>(number);
+}
+
+std::optional<std::uint32_t> region_table::add(memory_region region, std::uint32_t random)
+{
+    if (free_count_ == 0)
+        return std::nullopt;
+    const std::uint16_t number = free_rows_[first_free_++ & row_mask];
+    --free_count_;
+    row &place = rows_[number];
+    auto tag = static_cast<std::uint16_t>(random);
+    while (tag == 0 || tag == place.last_tag) // zero is left out: key 0 is no key
+        ++tag;
+    place.last_tag = tag;
+    place.region = std::move(region);
+    place.region.key = std::uint32_t{tag} << row_bits | number;
+    return place.region.key;
+}
+
+memory_region region_table::remove(std::uint32_t key)
+{
+    memory_region &region = rows_[key & row_mask].region;
+    if (key == 0 || region.key != key)
+        return {};
+    free_rows_[(first_free_ + free_count_) & row_mask] = static_cast<std::uint16_t>(key & row_mask);
+    ++free_count_;
+    return std::exchange(region, {});
+}
+
+memory_region *region_table::find(const protection_domain &domain, std::uint32_t key)
+{
+    memory_region &region = rows_[key & row_mask].region;
+    const bool usable = key != 0 && region.key == key && region.domain == domain && !region.memory.broken();
+    return usable ? &region : nullptr;
+}
+
+std::expected<void, protocol::write_refusal> region_table::write(const protection_domain &domain, std::uint32_t rkey,
+                                                                 std::uint64_t va, std::span<const std::byte> payload)
+{
+    using enum protocol::write_refusal;
     if (payload.empty())
         return {};
-    const memory_region *region = find(rkey);
+    memory_region *region = find(domain, rkey);
     if (region == nullptr)
-        return std::unexpected{protocol::write_refusal::unknown_key};
+        return std::unexpected{unknown_key};
     if ((region->access & access_remote_write) == 0)
-        return std::unexpected{protocol::write_refusal::no_permission};
+        return std::unexpected{no_permission};
     const auto offset = offset_in(*region, va, payload.size());
     if (!offset)
-        return std::unexpected{protocol::write_refusal::out_of_bounds};
-    std::memcpy(static_cast<std::byte *>(region->memory.get()) + *offset, payload.data(), payload.size());
+        return std::unexpected{out_of_bounds};
+    if (!region->memory.copy_in(*offset, payload))
+        return std::unexpected{unknown_key};
     return {};
 }
 
-std::optional<std::span<const std::byte>> region_table::read(std::uint32_t lkey, std::uint64_t va,
-                                                             std::uint64_t bytes) const
+bool region_table::readable(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va, std::uint64_t bytes)
 {
-    const memory_region *region = find(lkey);
-    const auto offset = region == nullptr ? std::nullopt : offset_in(*region, va, bytes);
-    if (!offset)
-        return std::nullopt;
-    return std::span<const std::byte>{static_cast<const std::byte *>(region->memory.get()) + *offset, bytes};
+    const memory_region *region = find(domain, lkey);
+    return region != nullptr && offset_in(*region, va, bytes).has_value();
+}
+
+bool region_table::read(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va, std::span<std::byte> to)
+{
+    memory_region *region = find(domain, lkey);
+    const auto offset = region == nullptr ? std::nullopt : offset_in(*region, va, to.size());
+    return offset && region->memory.copy_out(*offset, to);
 }
 
 } // namespace mrc::datapath

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory: who may read and write which bytes under which key. Every packet's key, bounds and access are
-// checked here before a byte moves.
+// Registered memory: who may read and write which bytes under which key. Every packet's key, bounds, access and
+// protection domain are checked here before a byte moves.
 #pragma once
 
 #include <cstdint>
@@ -9,52 +9,107 @@
 #include <span>
 #include <vector>
 
-#include "datapath/unique_fd.h"
+#include "datapath/client_memory.h"
 #include "protocol/memory_sink.h"
 
 namespace mrc::datapath
 {
 
+// Any region may be read by its owner (to send it). MRC has no remote reads.
 enum region_access : std::uint32_t {
     access_local_read = 0,
     access_remote_write = 1,
+    access_local_write = 2,
 };
 
-// One registered range: application addresses [va, va + memory.size()), mapped into the daemon
-// (the mapping's size is the registered length, not rounded to pages).
+// Whose a region or a queue pair is. A key works only for queue pairs of the very same domain.
+struct protection_domain {
+    std::uint32_t owner = 0;  // client
+    std::uint32_t number = 0; // of the domain, within the client
+    friend bool operator==(const protection_domain &, const protection_domain &) = default;
+};
+
+// One registered range: what peers and work requests call [va, va + memory.size()), and where its bytes are.
 struct memory_region {
-    std::uint32_t key = 0;
-    std::uint64_t va = 0;
+    std::uint32_t key = 0; // given by region_table::add
     std::uint32_t access = access_local_read;
-    mapping memory;
+    protection_domain domain;
+    std::uint64_t va = 0;
+    client_memory memory;
 };
 
-// A key is 20 random bits over the 12 bits of its row. Owned by the worker.
-class region_table final : public protocol::memory_sink
+// A key is 16 bits that change with every use of a row over the 16 bits of the row's number. Rows are reused in the
+// order in which they fell free, so that a key that is still on its way meets a free row, not a new region. Owned by
+// the worker.
+class region_table
 {
 public:
-    static constexpr std::uint32_t capacity = 4096; // rows, a power of two
+    static constexpr std::uint32_t capacity = 65536; // rows
 
-    region_table() : rows_(capacity) {}
+    region_table();
 
-    // A key whose row is free; nullopt when the table is full. `random` supplies the bits above the row.
-    [[nodiscard]] std::optional<std::uint32_t> free_key(std::uint32_t random) const;
-    void add(memory_region region);
-    // Returns the region so that its memory is unmapped by the caller's thread.
+    [[nodiscard]] std::uint32_t size() const { return capacity - free_count_; } // regions
+
+    // Gives the region its key; nullopt when the table is full. `random` supplies the bits above the row.
+    [[nodiscard]] std::optional<std::uint32_t> add(memory_region region, std::uint32_t random);
+    // Returns the region, so that its memory is unmapped by the caller's thread; one without a key when there is none.
+    // From then on every packet for it is refused.
     [[nodiscard]] memory_region remove(std::uint32_t key);
 
-    std::expected<void, protocol::write_refusal> write(std::uint32_t rkey, std::uint64_t va,
-                                                       std::span<const std::byte> payload) override;
-    // Local bytes to send, or empty when key or bounds do not allow it.
-    [[nodiscard]] std::optional<std::span<const std::byte>> read(std::uint32_t lkey, std::uint64_t va,
-                                                                 std::uint64_t bytes) const;
+    // As protocol::memory_sink, for queue pairs of `domain`. Memory that failed once counts as no longer registered.
+    [[nodiscard]] std::expected<void, protocol::write_refusal>
+    write(const protection_domain &domain, std::uint32_t rkey, std::uint64_t va, std::span<const std::byte> payload);
+    // Whether a work request may name these bytes; they are looked up anew for each packet.
+    [[nodiscard]] bool readable(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va,
+                                std::uint64_t bytes);
+    // Copies local bytes to send. False: a local protection error.
+    [[nodiscard]] bool read(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va,
+                            std::span<std::byte> to);
 
 private:
-    [[nodiscard]] const memory_region *find(std::uint32_t key) const;
-    [[nodiscard]] static std::optional<std::uint64_t> offset_in(const memory_region &region, std::uint64_t va,
-                                                                std::uint64_t bytes);
+    struct row {
+        memory_region region;
+        std::uint16_t last_tag = 0; // upper half of the row's latest key
+    };
 
-    std::vector<memory_region> rows_;
+    [[nodiscard]] memory_region *find(const protection_domain &domain, std::uint32_t key);
+
+    std::vector<row> rows_;
+    std::vector<std::uint16_t> free_rows_; // a ring: free_rows_[first_free_ % capacity] is the next to be used
+    std::uint32_t first_free_ = 0;
+    std::uint32_t free_count_ = capacity;
+};
+
+// The table as one queue pair may see it.
+class region_view final : public protocol::memory_sink
+{
+public:
+    // `takes_writes`: whether the queue pair accepts remote writes at all.
+    region_view(region_table &table, const protection_domain &domain, bool takes_writes = true)
+        : table_{table}, domain_{domain}, takes_writes_{takes_writes}
+    {
+    }
+
+    std::expected<void, protocol::write_refusal> write(std::uint32_t rkey, std::uint64_t va,
+                                                       std::span<const std::byte> payload) override
+    {
+        if (!takes_writes_ && !payload.empty())
+            return std::unexpected{protocol::write_refusal::no_permission};
+        return table_.write(domain_, rkey, va, payload);
+    }
+    [[nodiscard]] bool readable(std::uint32_t lkey, std::uint64_t va, std::uint64_t bytes)
+    {
+        return table_.readable(domain_, lkey, va, bytes);
+    }
+    [[nodiscard]] bool read(std::uint32_t lkey, std::uint64_t va, std::span<std::byte> to)
+    {
+        return table_.read(domain_, lkey, va, to);
+    }
+
+private:
+    region_table &table_;
+    protection_domain domain_;
+    bool takes_writes_;
 };
 
 } // namespace mrc::datapath

@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <linux/ipv6.h>
-#include <linux/ipv6_route.h>
 #include <net/if.h>
+#include <net/route.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "datapath/ip_layout.h"
 #include "datapath/startup_error.h"
 
 namespace mrc::datapath
@@ -27,6 +28,30 @@ ifreq request_for(const std::string &name)
         throw startup_error{"device name '" + name + "' is longer than 15 characters"};
     std::memcpy(request.ifr_name, name.c_str(), name.size());
     return request;
+}
+
+constexpr unsigned int ipv4_bits = 32;
+
+sockaddr_in ipv4_socket_address(const mrc_ip &mapped)
+{
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    std::memcpy(&address.sin_addr, mapped.bytes + ipv4_mapped_prefix_bytes, sizeof(address.sin_addr));
+    return address;
+}
+
+sockaddr_in ipv4_netmask(unsigned int prefix_length)
+{
+    sockaddr_in mask{};
+    mask.sin_family = AF_INET;
+    mask.sin_addr.s_addr = htonl(~std::uint32_t{0} << (ipv4_bits - prefix_length));
+    return mask;
+}
+
+void put(sockaddr &to, const sockaddr_in &address)
+{
+    static_assert(sizeof(to) == sizeof(address));
+    std::memcpy(&to, &address, sizeof(to));
 }
 
 unique_fd ioctl_socket(int family)
@@ -105,10 +130,39 @@ void tap_device::add_route(const mrc_ip &destination, unsigned int prefix_length
     std::memcpy(&route.rtmsg_dst, destination.bytes, sizeof(destination.bytes));
     route.rtmsg_dst_len = static_cast<__u16>(prefix_length);
     route.rtmsg_metric = 1;
-    route.rtmsg_flags = 0x0001; // RTF_UP; its header redefines what net/if.h defines
+    route.rtmsg_flags = RTF_UP;
     route.rtmsg_ifindex = ifindex_;
     if (::ioctl(socket.get(), SIOCADDRT, &route) != 0 && errno != EEXIST)
         fail_startup("cannot route the fabric's prefix through '" + name_ + "'");
+}
+
+// The kernel sets netmask and broadcast address by the address's class first, and would route that network here if the
+// device were up.
+void tap_device::set_ipv4_address(const mrc_ip &address)
+{
+    const unique_fd socket = ioctl_socket(AF_INET);
+    ifreq request = request_for(name_);
+    put(request.ifr_addr, ipv4_socket_address(address));
+    if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0)
+        fail_startup("cannot add an IPv4 address to '" + name_ + "'");
+    put(request.ifr_netmask, ipv4_netmask(ipv4_bits));
+    if (::ioctl(socket.get(), SIOCSIFNETMASK, &request) != 0)
+        fail_startup("cannot set the netmask of '" + name_ + "'");
+    put(request.ifr_broadaddr, {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}});
+    if (::ioctl(socket.get(), SIOCSIFBRDADDR, &request) != 0)
+        fail_startup("cannot set the broadcast address of '" + name_ + "'");
+}
+
+void tap_device::add_ipv4_route(const mrc_ip &destination, unsigned int prefix_length)
+{
+    const unique_fd socket = ioctl_socket(AF_INET);
+    rtentry route{};
+    put(route.rt_dst, ipv4_socket_address(destination));
+    put(route.rt_genmask, ipv4_netmask(prefix_length));
+    route.rt_flags = RTF_UP;
+    route.rt_dev = name_.data();
+    if (::ioctl(socket.get(), SIOCADDRT, &route) != 0 && errno != EEXIST)
+        fail_startup("cannot route the fabric's IPv4 prefix through '" + name_ + "'");
 }
 
 } // namespace mrc::datapath

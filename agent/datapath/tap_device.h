@@ -31,6 +31,10 @@ public:
     void set_no_arp();
     void add_address(const mrc_ip &address, unsigned int prefix_length);
     void add_route(const mrc_ip &destination, unsigned int prefix_length);
+    // IPv4, as ::ffff:a.b.c.d. The address is the device's only one, with no network behind it; set it before the
+    // device is brought up. The route's length is that of the IPv4 prefix.
+    void set_ipv4_address(const mrc_ip &address);
+    void add_ipv4_route(const mrc_ip &destination, unsigned int prefix_length);
 
 private:
     void set_flags(short flags);

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <thread>
 #include <type_traits>
@@ -24,27 +26,17 @@
 #include "datapath/transmit_engine.h"
 #include "datapath/unique_fd.h"
 #include "datapath/work_ring.h"
+#include "datapath/worker_batch.h"
+#include "datapath/worker_client.h"
 #include "datapath/xsk_socket_pair.h"
 #include "mrc/maps.h"
 #include "protocol/congestion_control.h"
+#include "protocol/endpoint_batches.h"
 #include "protocol/path_group.h"
 #include "protocol/queue_pair.h"
 
 namespace mrc::datapath
 {
-
-// Everything of one queue pair that lives in the worker. Built by the service thread, then handed over.
-struct worker_qp {
-    protocol::qpn number;
-    worker_peer peer; // its path group is shared by all QPs to the same T0 and outlives the QP
-    std::unique_ptr<protocol::congestion_control> congestion;
-    std::unique_ptr<protocol::queue_pair> protocol;
-    ring_view<send_entry> sends;
-    ring_view<completion_entry> completions;
-    mapping rings;
-    unique_fd completion_event; // written when the client waits
-    bool completion_pending = false;
-};
 
 // Every code point stands for itself.
 [[nodiscard]] constexpr std::array<std::uint8_t, 64> default_code_points()
@@ -56,7 +48,8 @@ struct worker_qp {
 }
 
 struct worker_options {
-    mrc_ip address{}; // inner source of everything sent
+    mrc_ip address{};  // inner source of everything sent
+    mrc_ip address4{}; // the same toward IPv4 addresses
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE;
     std::uint32_t burst = 64;
     std::array<std::uint8_t, 64> code_points = default_code_points(); // sent for each of the protocol's (enum mrc_dscp)
@@ -82,6 +75,11 @@ public:
         mapped_array<mrc_path> *paths = nullptr;
         mapped_array<mrc_qp> *qps = nullptr;
         mapped_array<mrc_overlay> *overlay = nullptr;
+        int verdicts_fd = -1; // per-CPU array; the agent's rows are written here
+        // On the worker thread: a peer's port status has changed; a path has changed its state.
+        std::function<void(const worker_peer &)> on_peer_ports;
+        std::function<void(protocol::path_index, protocol::path_state)> on_path_state;
+        std::function<void()> on_batch_done; // of start_batch
     };
 
     worker(const worker_options &options, resources borrowed);
@@ -92,8 +90,14 @@ public:
     void start();
     void stop(); // joins
 
-    // Runs `task` on the worker thread between two rounds and waits for it. For set-up and queries, never per packet.
-    // Call it from the service thread only.
+    // One round, as the thread makes them between its sleeps; tests make them without a thread. What it did: packets,
+    // requests, calls.
+    std::size_t round();
+    // A frame, Ethernet header first, with host_rx's metadata in front of it.
+    void on_frame(std::byte *data, std::uint32_t length, protocol::instant now);
+
+    // Runs `task` on the worker thread between two rounds and waits for it; at once where there is no thread. For
+    // set-up and queries, never per packet. Call it from the service thread only.
     template <typename Task>
     void call(Task task)
     {
@@ -105,16 +109,31 @@ public:
         submit(request);
     }
 
-    // To be used inside call() only.
+    // To be used inside call() only. A client comes before its queue pairs and goes after them.
+    void add_client(std::unique_ptr<worker_client> client);
+    [[nodiscard]] std::unique_ptr<worker_client> remove_client(const worker_client &client);
     void add_qp(std::unique_ptr<worker_qp> qp);
     [[nodiscard]] std::unique_ptr<worker_qp> remove_qp(protocol::qpn number);
     [[nodiscard]] worker_qp *find_qp(protocol::qpn number);
+    // The one that is connected to the peer's queue pair `number`; null if there is none.
+    [[nodiscard]] const worker_qp *find_connected(const worker_peer &peer, protocol::qpn number) const;
+    void activate(worker_qp &qp); // it may have something to do
     void add_peer(const worker_peer &peer);
+    // A peer that was added is known by another address, too: what comes from there is answered there.
+    void add_peer_address(worker_peer peer, const mrc_ip &address);
+    // The batch stays the caller's: until `done`, after which on_batch_done follows, or until it is taken back. False:
+    // too many requests are under way.
+    [[nodiscard]] bool start_batch(worker_batch &batch) { return batches_.start(batch); }
+    void take_back(worker_batch &batch) { batches_.cancel(batch); }
+    // peer.paths, of an EV profile, to a known peer; its queue pairs come after it and go before it.
+    void add_profile_group(const worker_peer &peer) { targets_.add_profile_group(peer); }
+    void remove_profile_group(const protocol::path_group *paths) { targets_.remove_group(paths); }
     [[nodiscard]] region_table &regions() { return regions_; }
     [[nodiscard]] const worker_counters &counters() const { return counters_; }
 
-    // Written by clients to wake a sleeping worker.
-    [[nodiscard]] int doorbell_fd() const { return doorbell_.get(); }
+    // From now on until its client is removed, whatever is written to this eventfd ends the worker's sleep. False with
+    // errno set when that cannot be.
+    [[nodiscard]] bool hear(const unique_fd &doorbell) const;
     // worker_status page, sealed memfd, for clients to map read-only.
     [[nodiscard]] int status_fd() const { return status_fd_.get(); }
 
@@ -134,24 +153,72 @@ private:
 
     void run();
     std::size_t receive(protocol::instant now);
-    void on_frame(std::byte *data, std::uint32_t length, protocol::instant now);
     std::size_t run_calls();
-    std::size_t take_requests(protocol::instant now);
-    [[nodiscard]] static bool can_take(const worker_qp &qp);
     void run_timers(protocol::instant now);
+
+    // worker_queues.cpp
+    void deactivate(worker_qp &qp);
+    [[nodiscard]] static bool idle(const worker_qp &qp);
+    void answer_bells();
+    [[nodiscard]] static bool can_take(const worker_qp &qp);
+    std::size_t take_requests(protocol::instant now);
+    void take_send(worker_qp &qp, std::uint32_t position, const send_entry &entry, protocol::instant now);
+    std::size_t take_receives(worker_qp &qp) const;
+    static void complete_send(worker_qp &qp, const protocol::completion &done);
+    static void complete_receive(worker_qp &qp, const protocol::receive_completion &done);
+    static void deliver_completions(worker_qp &qp);
+    static void tell_of_state(worker_qp &qp);
+    void settle();
+    template <typename Visitor>
+    void for_each_active(Visitor visit)
+    {
+        for (worker_client *client : active_clients_)
+            for (worker_qp *qp : client->active)
+                visit(*qp);
+    }
+
+    // worker_transmit.cpp
     std::size_t transmit(protocol::instant now);
+    void serve(worker_client &client, std::size_t limit);
+    [[nodiscard]] bool others_ring(const worker_client &served) const; // clients have requests that are not taken
     void flush();
-    bool transmit_one(worker_qp &qp, protocol::instant now);
+    [[nodiscard]] std::uint32_t transmit_one(worker_qp &qp, protocol::instant now);
     std::size_t transmit_endpoint_operations(protocol::instant now);
-    // False when the payload cannot be read under the packet's local key.
-    bool emit(const worker_peer &to, const protocol::outgoing &packet);
-    void on_endpoint_packet(const decoded &packet, const protocol::arrival &how);
+    // Payload is that of requests of `qp`. False when it cannot be read under the requests' local keys.
+    bool emit(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,
+              const worker_qp *qp = nullptr);
+    void on_endpoint_packet(const decoded &packet, const protocol::arrival &how, protocol::instant now);
+    mrc_verdict handle_endpoint(const worker_peer &peer, const decoded &packet, const protocol::arrival &how,
+                                protocol::instant now);
+    mrc_verdict on_port_status(const worker_peer &peer, const protocol::endpoint_request_packet &request,
+                               const protocol::arrival &how, protocol::instant now);
+    bool on_endpoint_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
+                              const protocol::arrival &how);
+    std::size_t transmit_batches();
+    void talk_to(const worker_peer &peer);
+    // Sends what `next` gives while the engines take it.
+    template <typename Source>
+    std::size_t drain(const worker_peer &to, Source next)
+    {
+        std::size_t sent = 0;
+        while (engines_ready()) {
+            const std::optional<protocol::outgoing> packet = next();
+            if (!packet)
+                break;
+            emit(to.address, to.host_usid, *packet);
+            ++sent;
+        }
+        return sent;
+    }
     [[nodiscard]] const worker_peer *find_peer(const mrc_ip &address) const;
-    void deliver_completions(worker_qp &qp);
     void watch_paths(protocol::instant now);
     void report();
+    void report_verdicts();
+    [[nodiscard]] static std::size_t possible_cpus();
+    void follow_receive_drops();
     void report_paths(protocol::path_group &group);
     void report_qp(const worker_qp &qp);
+    static void report_reasons(mrc_qp &row, const protocol::qp_counters &counters);
     void sleep_until(protocol::instant deadline);
     [[nodiscard]] bool anything_waiting() const;
     [[nodiscard]] protocol::instant next_deadline() const;
@@ -160,26 +227,42 @@ private:
     worker_options options_;
     resources io_;
     region_table regions_;
+    std::vector<std::unique_ptr<worker_client>> clients_;
+    std::vector<worker_client *> active_clients_; // with a queue pair that has something to do
     std::vector<std::unique_ptr<worker_qp>> qps_;
     std::vector<worker_qp *> qp_by_row_;
     std::vector<worker_peer> peers_; // sorted by address
     probe_targets targets_;
+    std::vector<worker_peer> talking_; // peers whose port status has something due
     boost::container::static_vector<answer, 64> answers_;
+    protocol::endpoint_batches batches_{{}};
     std::vector<transmit_engine *> distinct_engines_;
     worker_counters counters_;
-    std::size_t first_qp_ = 0; // whose turn it is
+    std::size_t client_turn_ = 0; // whose turn it is to send
+    std::size_t sent_ = 0;        // packets in this round
+    std::size_t flushed_ = 0;     // of these
+    std::int64_t spent_ = 0;      // of allowances
+    std::uint64_t reported_drops_[MRC_VERDICT_COUNT] = {};
+    std::vector<std::uint64_t> verdict_row_ = std::vector<std::uint64_t>(possible_cpus()); // one value per CPU
+    std::size_t report_turn_ = 0;
+    std::uint64_t receive_dropped_ = 0;
+    protocol::rate_limit answer_limit_{protocol::endpoint_interval, protocol::endpoint_burst};
     protocol::instant next_report_;
     protocol::instant next_watch_;
     std::vector<pollfd> poll_set_;
 
     boost::lockfree::spsc_queue<call_base *, boost::lockfree::capacity<64>> calls_;
-    unique_fd doorbell_;     // clients hold it too, and may do with it what they like
+    unique_fd doorbells_;    // epoll of the clients' eventfds
     unique_fd service_bell_; // of the service thread's calls
     unique_fd status_fd_;
     mapping status_;
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };
+
+[[nodiscard]] protocol::instant next_deadline_of(const worker_peer &peer);
+
+[[nodiscard]] bool same_address(const mrc_ip &a, const mrc_ip &b);
 
 // CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns.
 [[nodiscard]] protocol::instant monotonic_now();

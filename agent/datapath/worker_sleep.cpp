@@ -2,8 +2,10 @@
 // How the worker sleeps: until a packet, a doorbell or a deadline. A client looks at the status page after it has
 // queued a request, the worker at the rings after it has set the page: whoever comes second sees the other.
 #include <algorithm>
+#include <array>
 
-#include <sys/uio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include "datapath/worker.h"
 
@@ -20,19 +22,33 @@ constexpr auto retry_interval = 200us;
 
 } // namespace
 
+bool worker::hear(const unique_fd &doorbell) const
+{
+    epoll_event how{.events = EPOLLIN | EPOLLET, .data = {}};
+    return ::epoll_ctl(doorbells_.get(), EPOLL_CTL_ADD, doorbell.get(), &how) == 0;
+}
+
 instant worker::next_deadline() const
 {
     instant first = protocol::never;
-    for (const auto &qp : qps_)
-        first = std::min(first, qp->protocol->next_deadline());
+    for (const worker_client *client : active_clients_)
+        for (const worker_qp *qp : client->active)
+            first = std::min(first, qp->protocol->next_deadline());
     for (const probe_targets::group &group : targets_.groups())
         first = std::min(first, group.paths->next_deadline());
-    return first;
+    for (const worker_peer &peer : talking_)
+        first = std::min(first, next_deadline_of(peer));
+    return std::min(first, batches_.next_deadline());
 }
 
 bool worker::anything_waiting() const
 {
-    return calls_.read_available() != 0 || std::ranges::any_of(qps_, [](const auto &qp) { return can_take(*qp); });
+    const auto rings = [](const auto &client) { return client->bells().any(); };
+    const auto can_go_on = [](const worker_client *client) {
+        return std::ranges::any_of(client->active, [](const worker_qp *qp) { return can_take(*qp); });
+    };
+    return calls_.read_available() != 0 || std::ranges::any_of(clients_, rings) ||
+           std::ranges::any_of(active_clients_, can_go_on);
 }
 
 void worker::sleep_until(instant deadline)
@@ -43,7 +59,7 @@ void worker::sleep_until(instant deadline)
     if (!anything_waiting()) {
         std::vector<pollfd> &fds = poll_set_;
         fds.clear();
-        fds.push_back({.fd = doorbell_.get(), .events = POLLIN, .revents = 0});
+        fds.push_back({.fd = doorbells_.get(), .events = POLLIN, .revents = 0});
         fds.push_back({.fd = service_bell_.get(), .events = POLLIN, .revents = 0});
         for (const auto &socket : *io_.sockets)
             fds.push_back({.fd = socket->fd(), .events = POLLIN, .revents = 0});
@@ -58,12 +74,11 @@ void worker::sleep_until(instant deadline)
         ::ppoll(fds.data(), fds.size(), &limit, nullptr);
     }
     std::atomic_ref{sleeping}.store(0, std::memory_order_relaxed);
-    // Not by the descriptor's own flags: a client can clear O_NONBLOCK of the doorbell.
-    for (const int bell : {doorbell_.get(), service_bell_.get()}) {
-        std::uint64_t rings = 0;
-        const iovec into{.iov_base = &rings, .iov_len = sizeof(rings)};
-        [[maybe_unused]] const ssize_t cleared = ::preadv2(bell, &into, 1, -1, RWF_NOWAIT); // EAGAIN: nobody rang
-    }
+    // Edge-triggered: each write is told once, and nothing need be read. More than fit wait for the next sleep's end.
+    std::array<epoll_event, 64> rung{};
+    ::epoll_wait(doorbells_.get(), rung.data(), static_cast<int>(rung.size()), 0);
+    eventfd_t calls = 0;
+    [[maybe_unused]] const int cleared = ::eventfd_read(service_bell_.get(), &calls); // EAGAIN: nobody called
 }
 
 } // namespace mrc::datapath

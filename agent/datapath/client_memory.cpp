@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/client_memory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "datapath/sigbus_guard.h"
+
+namespace mrc::datapath
+{
+
+namespace
+{
+
+// Of one region, at once: what takes a fraction of a second, for all clients wait meanwhile, and a sparse file may be
+// of any size. The rest comes when it is touched.
+constexpr std::uint64_t most_populated = std::uint64_t{1} << 30;
+
+// Pages of the file, which are what its mappings are made of.
+std::uint64_t page_bytes(int fd)
+{
+    struct statfs system{};
+    if (::fstatfs(fd, &system) == 0 && system.f_type == HUGETLBFS_MAGIC)
+        return static_cast<std::uint64_t>(system.f_bsize);
+    return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Only memfds have seals. To be asked before anything else: a client's own file system may never answer.
+bool cannot_shrink(int fd)
+{
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+// Why a range cannot be mapped; empty when it can.
+std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uint64_t bytes)
+{
+    struct stat status{};
+    if (::fstat(fd, &status) != 0)
+        return "memory cannot be examined";
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (bytes == 0 || offset > size || bytes > size - offset)
+        return "range is outside the memfd of " + std::to_string(size) + " bytes";
+    if (offset % page != 0)
+        return "offset must be a multiple of the page size, " + std::to_string(page);
+    return {};
+}
+
+} // namespace
+
+client_memory::client_memory(mapping pages, std::uint64_t bytes) : how_{std::move(pages)}, bytes_{bytes}
+{
+    install_sigbus_guard();
+}
+
+client_memory::client_memory(std::shared_ptr<const process_memory> process, std::uint64_t address, std::uint64_t bytes)
+    : how_{process_range{.process = std::move(process), .address = address}}, bytes_{bytes}
+{
+}
+
+bool client_memory::copy_in(std::uint64_t offset, std::span<const std::byte> from) noexcept
+{
+    if (broken_)
+        return false;
+    if (const auto *shared = std::get_if<mapping>(&how_))
+        return settle(guarded_copy(shared->bytes(), shared->bytes().data() + offset, from.data(), from.size()));
+    const auto *range = std::get_if<process_range>(&how_);
+    return settle(range->process->write(range->address + offset, from));
+}
+
+bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to) noexcept
+{
+    if (broken_)
+        return false;
+    if (const auto *shared = std::get_if<mapping>(&how_))
+        return settle(guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + offset, to.size()));
+    const auto *range = std::get_if<process_range>(&how_);
+    return settle(range->process->read(range->address + offset, to));
+}
+
+bool client_memory::settle(bool copied) noexcept
+{
+    broken_ = !copied;
+    return copied;
+}
+
+std::expected<client_memory, memory_error> map_shared(const unique_fd &file, std::uint64_t offset, std::uint64_t bytes)
+{
+    if (!cannot_shrink(file.get()))
+        return std::unexpected{
+            memory_error{.code = EINVAL, .text = "memory must be a memfd sealed with F_SEAL_SHRINK"}};
+    const std::uint64_t page = page_bytes(file.get());
+    if (std::string problem = why_unfit(file.get(), page, offset, bytes); !problem.empty())
+        return std::unexpected{memory_error{.code = EINVAL, .text = std::move(problem)}};
+    // Whole pages, because a mapping of huge pages is not unmapped by fewer.
+    const std::uint64_t whole = (bytes + page - 1) / page * page;
+    void *address = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), static_cast<off_t>(offset));
+    if (address == MAP_FAILED) {
+        const int error = errno;
+        return std::unexpected{
+            memory_error{.code = error, .text = "memory cannot be mapped: " + std::string{std::strerror(error)}}};
+    }
+    // Best effort; nothing is lost where it fails.
+    [[maybe_unused]] const int populated =
+        ::madvise(address, std::min(whole, most_populated / page * page), MADV_POPULATE_WRITE);
+    return client_memory{mapping{address, whole}, bytes};
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a client that the daemon copies to and from, and the two ways to reach it:
+//
+//   shared   a file that both sides map: memcpy under a SIGBUS guard
+//   process  any memory of the client's process: one system call per copy
+//
+// Both fail cleanly when the client takes the memory away. One failed copy breaks it for good: a client that unmapped
+// registered memory has no use for what arrives later, and each further try could be made slow.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "datapath/process_memory.h"
+#include "datapath/unique_fd.h"
+
+namespace mrc::datapath
+{
+
+class client_memory
+{
+public:
+    client_memory() = default; // no memory
+
+    // The first `bytes` of whole mapped pages.
+    client_memory(mapping pages, std::uint64_t bytes);
+    // [address, address + bytes) of the process. Precondition: the sum does not exceed INT64_MAX.
+    client_memory(std::shared_ptr<const process_memory> process, std::uint64_t address, std::uint64_t bytes);
+
+    [[nodiscard]] std::uint64_t size() const { return bytes_; }
+    [[nodiscard]] bool broken() const { return broken_; }
+
+    // Copies between [offset, offset + span's size) and the daemon's memory. Precondition: inside size(). False: the
+    // memory is broken, some bytes may have been copied. Neither allocates nor locks.
+    [[nodiscard]] bool copy_in(std::uint64_t offset, std::span<const std::byte> from) noexcept;
+    [[nodiscard]] bool copy_out(std::uint64_t offset, std::span<std::byte> to) noexcept;
+
+private:
+    struct process_range {
+        std::shared_ptr<const process_memory> process;
+        std::uint64_t address = 0;
+    };
+
+    [[nodiscard]] bool settle(bool copied) noexcept;
+
+    std::variant<mapping, process_range> how_;
+    std::uint64_t bytes_ = 0;
+    bool broken_ = false;
+};
+
+// Checks and maps a range of a file that a client offers: a memfd, on huge pages or not, sealed against shrinking.
+[[nodiscard]] std::expected<client_memory, memory_error> map_shared(const unique_fd &file, std::uint64_t offset,
+                                                                    std::uint64_t bytes);
+
+} // namespace mrc::datapath

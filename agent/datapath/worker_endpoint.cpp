@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's endpoint operations: packets that belong to hosts and paths, not to queue pairs.
+#include <algorithm>
+#include <cstring>
+
+#include "datapath/worker.h"
+
+namespace mrc::datapath
+{
+
+using namespace std::chrono_literals;
+using protocol::instant;
+
+namespace
+{
+
+// A peer is told of this host's ports, and its suspected planes are probed, so long after it was last used.
+constexpr auto peer_memory = 3s;
+
+bool before(const worker_peer &a, const worker_peer &b)
+{
+    return std::memcmp(a.address.bytes, b.address.bytes, sizeof(a.address.bytes)) < 0;
+}
+
+} // namespace
+
+instant next_deadline_of(const worker_peer &peer)
+{
+    return std::min(peer.ports->next_deadline(), peer.planes->next_deadline());
+}
+
+void worker::add_peer(const worker_peer &peer)
+{
+    peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
+    targets_.add(peer);
+}
+
+void worker::add_peer_address(worker_peer peer, const mrc_ip &address)
+{
+    peer.address = address;
+    peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
+}
+
+const worker_peer *worker::find_peer(const mrc_ip &address) const
+{
+    const auto at = std::ranges::lower_bound(peers_, worker_peer{.address = address}, before);
+    return at != peers_.end() && same_address(at->address, address) ? &*at : nullptr;
+}
+
+// Of the queue pair's peer, what is the host's: its path group may go with the queue pair.
+void worker::talk_to(const worker_peer &peer)
+{
+    const auto same = [&](const worker_peer &other) { return other.ports == peer.ports; };
+    if (std::ranges::none_of(talking_, same))
+        talking_.push_back(*find_peer(peer.address));
+}
+
+void worker::watch_paths(instant now)
+{
+    std::erase_if(talking_, [](const worker_peer &peer) { return next_deadline_of(peer) == protocol::never; });
+    for (const auto &qp : qps_) {
+        targets_.on_use(qp->peer, now);
+        qp->peer.ports->watch(now + peer_memory);
+        qp->peer.planes->watch(now + peer_memory);
+        talk_to(qp->peer);
+    }
+    targets_.watch_overlay(now);
+}
+
+std::size_t worker::transmit_endpoint_operations(instant now)
+{
+    std::size_t sent = 0;
+    while (!answers_.empty() && engines_ready()) {
+        const answer &next = answers_.back();
+        emit(next.to.address, next.to.host_usid, next.packet);
+        answers_.pop_back();
+        ++sent;
+    }
+    for (const probe_targets::group &group : targets_.groups())
+        sent += drain(group.target, [&] { return group.paths->next_packet(now); });
+    for (const worker_peer &peer : talking_) {
+        sent += drain(peer, [&] { return peer.ports->next_packet(now); });
+        sent += drain(peer, [&] { return peer.planes->next_packet(now); });
+    }
+    return sent + transmit_batches();
+}
+
+// Sent at once, with the time as it is then: what is measured is the network.
+std::size_t worker::transmit_batches()
+{
+    if (batches_.idle())
+        return 0;
+    std::size_t sent = 0;
+    while (engines_ready()) {
+        const auto next = batches_.next_packet(monotonic_now());
+        if (!next)
+            break;
+        const auto &to = static_cast<const worker_batch *>(next->batch)->destinations[next->request];
+        emit(to.address, to.host_usid, next->packet);
+        ++sent;
+    }
+    if (sent != 0)
+        flush();
+    while (auto *batch = static_cast<worker_batch *>(batches_.next_finished(monotonic_now()))) {
+        batch->done = true; // not to be touched any more
+        if (io_.on_batch_done)
+            io_.on_batch_done();
+    }
+    return sent;
+}
+
+void worker::on_endpoint_packet(const decoded &packet, const protocol::arrival &how, instant now)
+{
+    const worker_peer *peer = find_peer(packet.source);
+    if (peer == nullptr) {
+        ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
+        return;
+    }
+    ++counters_.drops[handle_endpoint(*peer, packet, how, now)];
+}
+
+mrc_verdict worker::handle_endpoint(const worker_peer &peer, const decoded &packet, const protocol::arrival &how,
+                                    instant now)
+{
+    if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content)) {
+        targets_.on_answer(peer, how.at);
+        return on_endpoint_response(peer, *response, how) ? MRC_AGENT_ACCEPTED : MRC_AGENT_DROP_UNASKED;
+    }
+    const auto *request = std::get_if<protocol::endpoint_request_packet>(&packet.content);
+    if (request != nullptr && request->operation == MRC_EP_PORT_STATUS_UPDATE)
+        return on_port_status(peer, *request, how, now);
+    if (request == nullptr || request->operation != MRC_EP_EV_PROBE)
+        return MRC_AGENT_DROP_UNASKED;
+    if (answers_.size() == answers_.capacity() || !answer_limit_.take(now))
+        return MRC_AGENT_DROP_RATE;
+    // Back on the path whose EV it came with; host_rx answers most of them, but for those in IPv4, before they get
+    // here.
+    answers_.push_back({.to = peer,
+                        .packet = {.content = protocol::endpoint_response_packet{.request_id = request->request_id,
+                                                                                 .operation = MRC_EP_EV_PROBE,
+                                                                                 .tx_timestamp = request->tx_timestamp},
+                                   .payload = {},
+                                   .entropy = how.entropy,
+                                   .path = how.path,
+                                   .dscp = MRC_DSCP_CONTROL,
+                                   .ecn = MRC_ECN_NOT_ECT}});
+    return MRC_AGENT_ACCEPTED;
+}
+
+// Request ids tell who asked (request_ids.h); those of updates are a peer's, whoever sends them.
+bool worker::on_endpoint_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
+                                  const protocol::arrival &how)
+{
+    const std::uint16_t id = response.request_id;
+    if (protocol::batch_probe_ids.contains(id) || protocol::port_status_ids.contains(id)) {
+        if (batches_.on_response(*peer.ports, response, how)) {
+            peer.paths->on_arrival(how.path);
+            return true;
+        }
+        return protocol::port_status_ids.contains(id) && peer.ports->on_response(response);
+    }
+    if (protocol::plane_probe_ids.contains(id))
+        return peer.planes->on_packet(response, how);
+    return targets_.on_response(peer, response, how);
+}
+
+mrc_verdict worker::on_port_status(const worker_peer &peer, const protocol::endpoint_request_packet &request,
+                                   const protocol::arrival &how, instant now)
+{
+    const protocol::plane_mask before = peer.ports->peer_ports();
+    const auto outcome = peer.ports->on_request(request, how, now);
+    talk_to(peer);
+    if (peer.ports->peer_ports() != before && io_.on_peer_ports)
+        io_.on_peer_ports(peer);
+    switch (outcome) {
+    case protocol::port_status::outcome::limited:
+        return MRC_AGENT_DROP_RATE;
+    case protocol::port_status::outcome::rejected:
+        return MRC_AGENT_DROP_NO_PORT;
+    default:
+        return MRC_AGENT_ACCEPTED;
+    }
+}
+
+} // namespace mrc::datapath
