@@ -17,11 +17,6 @@ namespace
 
 constexpr std::array<std::uint8_t, 12> mapped_ipv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-bool is_mapped(const mrc_ip &address)
-{
-    return std::equal(mapped_ipv4.begin(), mapped_ipv4.end(), std::begin(address.bytes));
-}
-
 template <class T>
 std::optional<T> parse_number(std::string_view text, int base)
 {
@@ -63,7 +58,7 @@ std::optional<ip_prefix> parse_prefix(std::string_view text)
     const auto length = parse_number<std::uint8_t>(text.substr(slash + 1), 10);
     if (!address || !length)
         return std::nullopt;
-    const unsigned offset = is_mapped(*address) ? 96 : 0;
+    const unsigned offset = is_ipv4(*address) ? 96 : 0;
     if (*length + offset > 128 || has_bits_behind(*address, *length + offset))
         return std::nullopt;
     return ip_prefix{.address = *address, .length = static_cast<std::uint8_t>(*length + offset)};
@@ -87,7 +82,7 @@ std::optional<mac_address> parse_mac(std::string_view text)
 std::string to_text(const mrc_ip &address)
 {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (is_mapped(address))
+    if (is_ipv4(address))
         inet_ntop(AF_INET, address.bytes + mapped_ipv4.size(), text.data(), text.size());
     else
         inet_ntop(AF_INET6, address.bytes, text.data(), text.size());
@@ -96,12 +91,17 @@ std::string to_text(const mrc_ip &address)
 
 std::string to_text(const ip_prefix &prefix)
 {
-    return fmt::format("{}/{}", to_text(prefix.address), prefix.length - (is_mapped(prefix.address) ? 96 : 0));
+    return fmt::format("{}/{}", to_text(prefix.address), prefix.length - (is_ipv4(prefix.address) ? 96 : 0));
 }
 
 std::string to_text(const mac_address &mac)
 {
     return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+}
+
+bool is_ipv4(const mrc_ip &address)
+{
+    return std::equal(mapped_ipv4.begin(), mapped_ipv4.end(), std::begin(address.bytes));
 }
 
 bool is_same(const mrc_ip &a, const mrc_ip &b)

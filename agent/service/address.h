@@ -33,6 +33,8 @@ struct ip_prefix {
 [[nodiscard]] std::string to_text(const ip_prefix &prefix);
 [[nodiscard]] std::string to_text(const mac_address &mac);
 
+// ::ffff:a.b.c.d, which stands for an IPv4 address.
+[[nodiscard]] bool is_ipv4(const mrc_ip &address);
 [[nodiscard]] bool is_same(const mrc_ip &a, const mrc_ip &b);
 
 } // namespace mrc::service

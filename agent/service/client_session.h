@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's side of one client: answers its requests and owns its queue pairs and memory, all of which end with it.
+// The daemon's side of one client: answers its requests and owns its queue pairs, completion queues and memory, all of
+// which end with it. What a client says is checked here; what it writes to shared memory, in the worker.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "datapath/host_tables.h"
+#include "datapath/process_memory.h"
 #include "datapath/unique_fd.h"
 #include "datapath/worker.h"
 #include "service/config.h"
+#include "service/control_service.h"
 #include "service/host_ports.h"
 #include "service/peer_directory.h"
 #include "service/session_protocol.h"
@@ -21,10 +27,13 @@ namespace mrc::service
 struct session_resources {
     const daemon_config &config;
     const fabric &rules;
-    datapath::host_programs &programs;
+    datapath::host_tables &tables;
     datapath::worker &worker;
-    host_ports &ports;
+    port_controls &ports;
+    const link_monitor &links;
     peer_directory &peers;
+    const protocol::local_ports &local;
+    control_service &control;
     std::uint32_t payload_bytes = 0;
 };
 
@@ -34,48 +43,142 @@ public:
     client_session(session_resources shared, datapath::unique_fd socket);
     client_session(const client_session &) = delete;
     client_session &operator=(const client_session &) = delete;
-    ~client_session(); // queue pairs first, then memory
+    ~client_session(); // queue pairs first, then completion queues, then memory
 
     [[nodiscard]] int fd() const { return socket_.get(); }
 
     // Reads and answers one request. False when the client has gone or broke the protocol: end the session.
     bool serve();
 
+    // To all event pipes of the client.
+    void tell(const datapath::event_record &event) const;
+    // A controller's reply, later than its request.
+    void send_reply(std::span<const std::byte> reply) const;
+    // An EV event waits to be polled.
+    void tell_subscription(std::uint64_t subscription) const;
+    [[nodiscard]] std::uint32_t number() const { return number_; }
+
 private:
-    // A queue pair that is created, and perhaps connected: then the worker holds the rest.
-    struct owned_qp {
-        qp_reply numbers{};
-        datapath::unique_fd rings;
-        datapath::unique_fd completion_wait;  // the client's end of the pipe
-        datapath::unique_fd completion_event; // the worker's end, until it is connected
-        bool connected = false;
-    };
     struct answer {
         session_reply reply;
         std::vector<int> fds;
     };
+    struct owned_domain {
+        std::uint32_t users = 0; // regions and queue pairs
+    };
+    struct owned_region {
+        std::uint32_t pd = 0;
+        std::uint64_t bytes = 0;
+    };
+    struct owned_channel {
+        std::shared_ptr<const datapath::client_pipe> pipe;
+        datapath::unique_fd wait; // the client's end
+        std::uint32_t users = 0;  // completion queues
+    };
+    struct owned_cq {
+        std::unique_ptr<datapath::completion_ring> ring;
+        datapath::unique_fd memory;
+        std::uint32_t entries = 0;
+        std::uint32_t channel = 0; // 0: none
+        std::uint32_t users = 0;   // queue pairs, twice when it serves both queues
+    };
+    struct owned_qp {
+        qp_request made{};
+        qp_reply numbers{};
+        qp_attributes now{}; // its state while it is not in the worker
+        datapath::unique_fd file;
+        datapath::mapping rings;
+        std::uint32_t sends_flushed = 0; // while it is in ERROR without having been in the worker
+        std::uint32_t receives_flushed = 0;
+        std::uint32_t known = 0; // which attributes have been set
+        std::uint16_t life = 0;  // how often it has been reset
+        bool in_worker = false;
+    };
 
+    bool serve_request(std::span<const std::byte> packet, datapath::unique_fd fd);
+    bool serve_control(std::span<const std::byte> packet);
     answer handle(const session_request &request, datapath::unique_fd fd);
-    answer hello();
+    answer hello(datapath::unique_fd memory);
+    [[nodiscard]] answer describe() const;
+    answer open_events();
+    answer close_events(std::uint32_t number);
+    answer allocate_pd();
+    answer deallocate_pd(std::uint32_t number);
+
+    // session_memory.cpp
     answer register_memory(const memory_request &request, const datapath::unique_fd &file);
     answer deregister_memory(std::uint32_t key);
-    answer create_qp(const create_request &request);
-    answer connect_qp(const connect_request &request);
-    answer query_qp(std::uint32_t qpn);
-    answer reset_progress(std::uint32_t qpn);
-    answer destroy_qp(std::uint32_t qpn);
-    answer query_status();
+    std::expected<datapath::client_memory, datapath::memory_error> reach(const memory_request &request,
+                                                                         const datapath::unique_fd &file);
 
-    std::unique_ptr<datapath::worker_qp> build_qp(owned_qp &qp, const connect_request &request,
-                                                  const datapath::worker_peer &peer);
-    void fill_paths(qp_report &report, const protocol::path_group &paths);
-    void release_qp(const owned_qp &qp);
+    // session_queues.cpp
+    answer create_channel();
+    answer destroy_channel(std::uint32_t number);
+    answer create_cq(const cq_request &request);
+    answer destroy_cq(std::uint32_t number);
+    answer create_qp(const qp_request &request);
+    answer destroy_qp(std::uint32_t qpn);
+    void release_qp(owned_qp &qp);
+    [[nodiscard]] std::string refusal_of(const qp_request &request) const;
     [[nodiscard]] std::uint32_t free_qpn() const;
+    [[nodiscard]] std::uint32_t free_bell() const;
+    [[nodiscard]] static datapath::queue_pair_layout layout_of(const qp_reply &numbers);
+
+    // session_states.cpp
+    answer modify_qp(const qp_attributes &wanted);
+    answer query_qp(std::uint32_t qpn);
+    [[nodiscard]] protocol::qp_state state_of(const owned_qp &qp);
+    [[nodiscard]] std::string refusal_of(const owned_qp &qp, const qp_attributes &wanted) const;
+    static void adopt(owned_qp &qp, const qp_attributes &wanted);
+    // Those that `wanted` sets; EINVAL unless they are ONLINE.
+    control::outcome<> hold_profiles(const qp_attributes &wanted);
+    void let_go_of_profiles(const qp_attributes &of, std::uint32_t mask = qp_sets_ev_profile | qp_sets_cc_profile);
+    answer move(owned_qp &qp, protocol::qp_state from, protocol::qp_state to);
+    [[nodiscard]] bool is_connected_by_another(const datapath::worker_peer &peer, protocol::qpn number);
+    answer make_ready_to_receive(owned_qp &qp);
+    answer make_ready_to_send(owned_qp &qp);
+    void reset(owned_qp &qp);
+    void fail(owned_qp &qp);
+    void flush_unconnected(owned_qp &qp);
+    std::unique_ptr<datapath::worker_qp> build_qp(const owned_qp &qp, const datapath::worker_peer &peer);
+
+    // session_reports.cpp
+    answer report_qp(std::uint32_t qpn);
+    answer reset_progress(std::uint32_t qpn);
+    answer query_status();
+    void fill_paths(qp_report &report, const protocol::path_group &paths);
+
+    [[nodiscard]] std::shared_ptr<const datapath::client_pipe> events_of(std::uint32_t number) const;
 
     session_resources shared_;
     datapath::unique_fd socket_;
-    std::map<std::uint32_t, owned_qp> qps_; // by number
-    std::vector<std::uint32_t> keys_;
+    std::uint32_t number_;                      // of the client
+    datapath::worker_client *client_ = nullptr; // in the worker, since hello
+    datapath::unique_fd bells_;
+    std::shared_ptr<const datapath::process_memory> process_;
+    std::uint32_t last_number_ = 0; // of any object but queue pairs and regions
+    std::map<std::uint32_t, std::pair<std::shared_ptr<const datapath::client_pipe>, datapath::unique_fd>> events_;
+    std::map<std::uint32_t, owned_domain> domains_;
+    std::map<std::uint32_t, owned_region> regions_; // by key
+    std::uint64_t registered_bytes_ = 0;
+    std::map<std::uint32_t, owned_channel> channels_;
+    std::map<std::uint32_t, owned_cq> cqs_;
+    std::uint64_t cq_entries_ = 0;
+    std::uint64_t requests_ = 0;            // that all queues have room for
+    std::map<std::uint32_t, owned_qp> qps_; // by QPN
+    std::map<std::uint64_t, std::shared_ptr<const datapath::client_pipe>> subscriptions_; // to EV events: whom to tell
+    std::uint64_t connected_at_;                                                          // CLOCK_BOOTTIME, ns
 };
+
+inline constexpr std::uint32_t most_pieces = 16;
+inline constexpr std::uint32_t most_inline = 256;
+inline constexpr std::uint16_t most_immediates = 4096; // messages with immediate that are not acknowledged
+
+// Of a queue pair that has just been made or reset.
+[[nodiscard]] qp_attributes initial_attributes(std::uint32_t qpn, std::uint32_t window_psns);
+// A reply that refuses; for the session's own files.
+[[nodiscard]] session_reply refuse(int error, const std::string &text);
+// For keys, QPNs and PSNs, which nobody may guess.
+[[nodiscard]] std::uint32_t random_word();
 
 } // namespace mrc::service

@@ -35,8 +35,6 @@ std::string_view name_of_type(const toml::node &node)
         return "a table";
     case toml::node_type::array:
         return "an array";
-    case toml::node_type::floating_point:
-        return "a floating-point number";
     case toml::node_type::date:
     case toml::node_type::time:
     case toml::node_type::date_time:
@@ -44,10 +42,39 @@ std::string_view name_of_type(const toml::node &node)
     case toml::node_type::none:
     case toml::node_type::string:
     case toml::node_type::integer:
+    case toml::node_type::floating_point:
     case toml::node_type::boolean:
         break;
     }
     return "a value";
+}
+
+std::optional<number_list> numbers_in(const toml::array &list)
+{
+    number_list numbers;
+    for (const toml::node &element : list) {
+        const auto *number = element.as_integer();
+        if (number == nullptr)
+            return std::nullopt;
+        numbers.push_back(number->get());
+    }
+    return numbers;
+}
+
+// A list of whole numbers, or of such lists; no option takes another.
+file_value list_of(const toml::array &list)
+{
+    if (auto numbers = numbers_in(list))
+        return *std::move(numbers);
+    std::vector<number_list> rows;
+    for (const toml::node &element : list) {
+        const auto *row = element.as_array();
+        auto numbers = row == nullptr ? std::nullopt : numbers_in(*row);
+        if (!numbers)
+            return foreign_value{name_of_type(list)};
+        rows.push_back(*std::move(numbers));
+    }
+    return rows;
 }
 
 file_value value_of(const toml::node &node)
@@ -58,6 +85,10 @@ file_value value_of(const toml::node &node)
         return number->get();
     if (const auto *flag = node.as_boolean())
         return flag->get();
+    if (const auto *number = node.as_floating_point())
+        return number->get();
+    if (const auto *list = node.as_array())
+        return list_of(*list);
     return foreign_value{name_of_type(node)};
 }
 
@@ -69,7 +100,19 @@ std::string describe(const file_value &value)
         return fmt::format("{}", *number);
     if (const auto *flag = std::get_if<bool>(&value))
         return *flag ? "true" : "false";
+    if (const auto *real = std::get_if<double>(&value))
+        return fmt::format("{}", *real);
+    if (const auto *list = std::get_if<number_list>(&value))
+        return fmt::format("[{}]", fmt::join(*list, ", "));
+    if (std::holds_alternative<std::vector<number_list>>(value))
+        return "a list of lists";
     return std::string{std::get<foreign_value>(value).name};
+}
+
+// Of a value that is not even of the right shape.
+std::string found_instead(const toml::node &node)
+{
+    return node.is_array() || node.is_table() ? std::string{name_of_type(node)} : describe(value_of(node));
 }
 
 using entry = std::pair<const toml::key *, const toml::node *>;
@@ -147,27 +190,28 @@ private:
         if (std::ranges::find(known, key.str()) == known.end())
             return error(at, std::string{key.str()},
                          unknown(node.is_value() ? "key outside of tables" : "table", key.str(), known));
-        if (key.str() == port_table)
-            return read_ports(key, node);
+        if (is_array_table(key.str()))
+            return read_rows(key, node);
         const auto *table = node.as_table();
         if (table == nullptr)
             return error(at, std::string{key.str()},
-                         fmt::format("found {}, allowed is one table [{}]", describe(value_of(node)), key.str()));
+                         fmt::format("found {}, allowed is one table [{}]", found_instead(node), key.str()));
         tables_.emplace(key.str(), at);
         return read_options(key.str(), 0, *table);
     }
 
-    std::optional<config_error> read_ports(const toml::key &key, const toml::node &node)
+    std::optional<config_error> read_rows(const toml::key &key, const toml::node &node)
     {
+        const std::string_view table = key.str();
         const auto *rows = node.as_array();
         if (rows == nullptr || !std::ranges::all_of(*rows, [](const auto &row) { return row.is_table(); }))
-            return error(position_of(key.source()), std::string{port_table},
-                         fmt::format("found {}, allowed is one [[port]] per port", describe(value_of(node))));
+            return error(position_of(key.source()), std::string{table},
+                         fmt::format("found {}, allowed is one [[{}]] per {}", found_instead(node), table,
+                                     table == port_table ? "port" : "profile"));
         for (const auto &row : *rows) {
-            const auto number = config_.ports.size();
-            config_.ports.emplace_back();
-            tables_.emplace(fmt::format("{}[{}]", port_table, number), position_of(row.source()));
-            if (auto error = read_options(port_table, number, *row.as_table()))
+            const auto number = add_row(config_, table);
+            tables_.emplace(fmt::format("{}[{}]", table, number), position_of(row.source()));
+            if (auto error = read_options(table, number, *row.as_table()))
                 return error;
         }
         return std::nullopt;
@@ -195,7 +239,7 @@ private:
         if (config_.ports.empty())
             return error({}, std::string{port_table}, "missing; required is one [[port]] per port of the host");
         for (const auto &option : config_options()) {
-            const std::size_t rows = option.table == port_table ? config_.ports.size() : 1;
+            const std::size_t rows = rows_of(config_, option.table);
             for (std::size_t row = 0; option.is_required() && row < rows; row++)
                 if (!config_.given.contains(option.name(row)))
                     return error(position_of_table(option, row), option.name(row),
@@ -207,7 +251,7 @@ private:
     [[nodiscard]] source_position position_of_table(const option &option, std::size_t row) const
     {
         const auto name =
-            option.table == port_table ? fmt::format("{}[{}]", port_table, row) : std::string{option.table};
+            is_array_table(option.table) ? fmt::format("{}[{}]", option.table, row) : std::string{option.table};
         const auto found = tables_.find(name);
         return found == tables_.end() ? source_position{} : found->second;
     }

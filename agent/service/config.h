@@ -30,13 +30,18 @@ inline constexpr std::uint32_t max_uplinks = 256;
 enum class log_level : std::uint8_t { trace, debug, info, warning, error };
 enum class transmit_engine : std::uint8_t { automatic, xdp, af_xdp };
 enum class attach_mode : std::uint8_t { automatic, native, generic };
-enum class out_of_range : std::uint8_t { nack, silent }; // PSN above the window (decision D5)
-enum class payload_sizes : std::uint8_t { any, verbs };  // what a peer takes: any multiple of 64, or ibv_mtu sizes
+enum class congestion_algorithm : std::uint8_t { nscc, fixed, none };
+enum class congestion_scope : std::uint8_t { peer, queue_pair }; // what shares one window
+enum class out_of_range : std::uint8_t { nack, silent };         // PSN above the window (decision D5)
+enum class ev_profile_mode : std::uint8_t { automatic, listed, generated };
+enum class payload_sizes : std::uint8_t { any, verbs }; // what a peer takes: any multiple of 64, or ibv_mtu sizes
 
 struct daemon_options {
     std::string instance = "default";
-    std::string socket;  // load_config fills in /run/mrc/<instance>/mrcd.sock
-    std::string pin_dir; // load_config fills in /sys/fs/bpf/mrc/<instance>
+    std::string socket;               // load_config fills in /run/mrc/<instance>/mrcd.sock
+    std::string pin_dir;              // load_config fills in /sys/fs/bpf/mrc/<instance>
+    std::optional<std::string> group; // whose members may use the socket; auto: mrc where the system has it
+    std::uint32_t drain_ms = 1000;    // at the end, for what is in flight
     log_level level = log_level::info;
 };
 
@@ -49,6 +54,7 @@ struct host_options {
 struct fabric_options {
     ip_prefix usid_block{{{0xfc, 0xbb, 0xbb, 0x00}}, 32};
     ip_prefix address_prefix{{{0xfd, 0x6d, 0x72, 0x63}}, 32};
+    std::optional<ip_prefix> ipv4_prefix; // none: the hosts have no IPv4 addresses
     std::uint8_t planes = 1;
     std::uint32_t leaves = 1;
     std::uint32_t uplinks = 1; // T1 spines per plane
@@ -77,11 +83,16 @@ struct transmit_options {
 };
 
 struct transport_options {
-    std::uint32_t window_psns = 1024;          // MPR, multiple of MRC_MPR_UNIT
-    std::optional<std::uint32_t> window_bytes; // fixed congestion window; auto: congestion control decides
-    std::uint32_t timeout = 8;                 // first retransmission after 1.024 us * 2^timeout
-    std::uint32_t linear = 7;                  // retries at that interval
-    std::uint32_t exponential = 14;            // further retries, each after twice the time; 25: for ever
+    std::uint32_t window_psns = 1024; // MPR, multiple of MRC_MPR_UNIT
+    congestion_algorithm congestion = congestion_algorithm::nscc;
+    congestion_scope scope = congestion_scope::peer;
+    std::optional<std::uint32_t>
+        window_bytes;             // the congestion window, or what it may grow to; auto: 128 packets a plane
+    std::uint32_t link_gbps = 10; // of a port
+    std::optional<std::uint32_t> base_rtt_us; // of an idle fabric, hosts' latency included; auto: measured
+    std::uint32_t timeout = 8;                // first retransmission after 1.024 us * 2^timeout
+    std::uint32_t linear = 7;                 // retries at that interval
+    std::uint32_t exponential = 14;           // further retries, each after twice the time; 25: for ever
     std::uint32_t active_paths_per_plane = 32;
     std::uint32_t min_active = 1; // paths of a plane that stay in use however bad they look
     bool trim_nack = true;
@@ -100,12 +111,56 @@ struct wire_options {
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE; // of packets sent; both are received (decision D1)
     dscp_options dscp;
     out_of_range oor = out_of_range::nack;
+    std::uint32_t port_mask_base = 1; // bit of port 1 in port status updates (decision D9)
 };
 
 // What is assumed of peers, because neither the OCP API nor packets tell it.
 struct peer_defaults {
     payload_sizes payload = payload_sizes::any;
     bool trim_nack = true;
+    bool service_time = false;
+    bool dynamic_mpr = false;
+};
+
+// What one client may have.
+struct limit_options {
+    std::uint32_t queue_pairs = 4096;
+    std::uint32_t memory_regions = 16384;
+    std::uint64_t memory_bytes = std::uint64_t{1} << 40; // registered, whether or not they are in memory
+    std::uint32_t completion_queues = 4096;
+    std::uint32_t completion_entries = 65536; // of one completion queue
+    std::uint32_t total_entries = 1U << 20;   // of all of them
+    std::uint32_t work_requests = 16384;      // of one send or receive queue
+    std::uint32_t total_requests = 1U << 20;  // of all of them
+};
+
+// As if a controller had made them (mrc_ctl.h): an EV profile on the built-in format, a congestion control profile.
+struct ev_profile_options {
+    std::uint64_t id = 0;
+    ev_profile_mode mode = ev_profile_mode::automatic;
+    std::optional<std::uint32_t> count; // EVs; auto: as many as there are paths, or as are listed
+    std::uint32_t min_active = 1;
+    std::vector<std::int64_t> evs;                 // listed: plane in bits 2:0, uplink in 10:3
+    std::vector<std::vector<std::int64_t>> fields; // generated: width, init, min, max, mask each
+};
+
+struct cc_profile_options {
+    std::uint64_t id = 0;
+    bool nscc = true; // else no algorithm
+    bool disable_qa = false;
+    // auto: derived from [transport]
+    std::optional<std::uint32_t> adjust_bytes_threshold;
+    std::optional<std::uint32_t> adjust_period_threshold_ns;
+    std::optional<std::uint32_t> base_rtt_ns;
+    std::optional<float> eta;
+    std::optional<float> fi;
+    std::optional<float> fi_scale;
+    std::optional<float> gamma;
+    std::optional<float> max_md_jump;
+    std::optional<std::uint32_t> max_cwnd; // bytes; 0: 1.5 times what is in flight at full speed
+    std::optional<std::uint8_t> qa_gate;
+    std::optional<std::uint32_t> qa_threshold_ns;
+    std::optional<std::uint32_t> target_delay_ns;
 };
 
 struct source_position {
@@ -122,6 +177,9 @@ struct daemon_config {
     transport_options transport;
     wire_options wire;
     peer_defaults peers;
+    limit_options limits;
+    std::vector<ev_profile_options> ev_profiles; // ids are unique
+    std::vector<cc_profile_options> cc_profiles;
 
     std::string file;                                          // where it was read from
     std::map<std::string, source_position, std::less<>> given; // options in the file: "fabric.planes", "port[0].device"

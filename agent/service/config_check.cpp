@@ -7,15 +7,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <service/config_profiles.h>
 #include <service/fabric.h>
 
 namespace mrc::service
 {
-
-namespace
-{
-
-using check_result = std::optional<config_error>;
 
 config_error error_at(const daemon_config &config, std::string key, std::string problem)
 {
@@ -23,6 +19,11 @@ config_error error_at(const daemon_config &config, std::string key, std::string 
     const auto at = given == config.given.end() ? source_position{} : given->second;
     return {.file = config.file, .at = at, .key = std::move(key), .problem = std::move(problem)};
 }
+
+namespace
+{
+
+using check_result = std::optional<config_error>;
 
 std::string port_key(std::size_t row, std::string_view key)
 {
@@ -57,6 +58,24 @@ check_result check_prefixes(const daemon_config &config)
         return error_at(config, "fabric.address_prefix",
                         fmt::format("found {}, which overlaps fabric.usid_block {}; allowed are disjoint prefixes",
                                     to_text(config.fabric.address_prefix), to_text(config.fabric.usid_block)));
+    return std::nullopt;
+}
+
+// Leaf and downlink stand behind the prefix.
+check_result check_ipv4_prefix(const daemon_config &config)
+{
+    constexpr unsigned address_bits = 32;
+    const auto &prefix = config.fabric.ipv4_prefix;
+    if (!prefix)
+        return std::nullopt;
+    const unsigned room = 128U - prefix->length;
+    const unsigned needed = fabric::ipv4_host_bits(config.fabric);
+    if (room < needed)
+        return error_at(config, "fabric.ipv4_prefix",
+                        fmt::format("found {}, allowed is a length of at most {}, as fabric.leaves is {} and "
+                                    "fabric.hosts_per_leaf is {}",
+                                    to_text(*prefix), address_bits - needed, config.fabric.leaves,
+                                    config.fabric.hosts_per_leaf));
     return std::nullopt;
 }
 
@@ -138,11 +157,11 @@ void fill_in(daemon_config &config)
 std::expected<void, config_error> complete_config(daemon_config &config)
 {
     fill_in(config);
-    for (const auto check :
-         {check_place_in_fabric, check_prefixes, check_address, check_ports, check_dscps, check_active_paths})
+    for (const auto check : {check_place_in_fabric, check_prefixes, check_ipv4_prefix, check_address, check_ports,
+                             check_dscps, check_active_paths})
         if (auto error = check(config))
             return std::unexpected{*std::move(error)};
-    return {};
+    return check_profiles(config);
 }
 
 } // namespace mrc::service

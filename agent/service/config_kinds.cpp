@@ -29,6 +29,15 @@ bool is_unicast(const mac_address &mac)
     return !is_group && mac != mac_address{};
 }
 
+constexpr unsigned mapped_bits = 96; // in front of an IPv4 address in an mrc_ip
+
+// Neither "this network" nor the host itself, and below the multicast and reserved blocks.
+bool is_unicast_ipv4(const mrc_ip &address)
+{
+    const auto first = address.bytes[mapped_bits / 8];
+    return first != 0 && first != 127 && first < 224;
+}
+
 // IPv4 is no answer where IPv6 is asked for, although mrc_ip holds both.
 std::optional<mrc_ip> parse_ipv6(std::string_view text)
 {
@@ -57,16 +66,29 @@ bool flag::read(const file_value &value, bool &to)
     return true;
 }
 
+static bool is_name_character(char character)
+{
+    return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '-' ||
+           character == '.';
+}
+
 bool instance_name::read(const file_value &value, std::string &to)
 {
     constexpr std::size_t longest = 64;
     const auto *text = text_of(value);
-    const auto is_allowed = [](char character) {
-        return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '-' ||
-               character == '.';
-    };
     if (text == nullptr || text->empty() || text->size() > longest || text->front() == '.' || text->front() == '-' ||
-        !std::ranges::all_of(*text, is_allowed))
+        !std::ranges::all_of(*text, is_name_character))
+        return false;
+    to = *text;
+    return true;
+}
+
+bool group_name::read(const file_value &value, std::string &to)
+{
+    constexpr std::size_t longest = 32;
+    const auto *text = text_of(value);
+    if (text == nullptr || text->empty() || text->size() > longest || text->front() == '-' ||
+        !std::ranges::all_of(*text, is_name_character))
         return false;
     to = *text;
     return true;
@@ -123,6 +145,24 @@ bool ipv6_prefix::read(const file_value &value, ip_prefix &to) const
     return true;
 }
 
+std::string ipv4_prefix::allowed() const
+{
+    return fmt::format("a unicast IPv4 prefix of length {} to {}", shortest, longest);
+}
+
+bool ipv4_prefix::read(const file_value &value, ip_prefix &to) const
+{
+    const auto *text = text_of(value);
+    if (text == nullptr || text->find(':') != std::string::npos)
+        return false;
+    const auto prefix = parse_prefix(*text);
+    if (!prefix || prefix->length < mapped_bits + shortest || prefix->length > mapped_bits + longest ||
+        !is_unicast_ipv4(prefix->address))
+        return false;
+    to = *prefix;
+    return true;
+}
+
 bool gateway::read(const file_value &value, gateway_option &to)
 {
     const auto *text = text_of(value);
@@ -150,6 +190,59 @@ std::string gateway::write(const gateway_option &from)
     if (const auto *mac = std::get_if<mac_address>(&from))
         return quoted(to_text(*mac));
     return quoted("auto");
+}
+
+bool real::read(const file_value &value, float &to) const
+{
+    const auto *whole_number = std::get_if<std::int64_t>(&value);
+    const auto *fraction = std::get_if<double>(&value);
+    if (whole_number == nullptr && fraction == nullptr)
+        return false;
+    const double number = fraction != nullptr ? *fraction : static_cast<double>(*whole_number);
+    if (!(number >= min && number <= max)) // not a number: neither
+        return false;
+    to = static_cast<float>(number);
+    return true;
+}
+
+bool numbers::read(const file_value &value, number_list &to) const
+{
+    const auto *list = std::get_if<number_list>(&value);
+    if (list == nullptr ||
+        !std::ranges::all_of(*list, [&](std::int64_t number) { return number >= min && number <= max; }))
+        return false;
+    to = *list;
+    return true;
+}
+
+std::string numbers::write(const number_list &from)
+{
+    return fmt::format("[{}]", fmt::join(from, ", "));
+}
+
+bool number_rows::read(const file_value &value, std::vector<number_list> &to) const
+{
+    if (const auto *list = std::get_if<number_list>(&value); list != nullptr && list->empty()) {
+        to.clear();
+        return true;
+    }
+    const auto *rows = std::get_if<std::vector<number_list>>(&value);
+    const auto fits = [&](const number_list &row) {
+        return row.size() == width &&
+               std::ranges::all_of(row, [](std::int64_t number) { return number >= 0 && number <= UINT32_MAX; });
+    };
+    if (rows == nullptr || !std::ranges::all_of(*rows, fits))
+        return false;
+    to = *rows;
+    return true;
+}
+
+std::string number_rows::write(const std::vector<number_list> &from)
+{
+    std::string text;
+    for (const number_list &row : from)
+        text += (text.empty() ? "" : ", ") + numbers::write(row);
+    return "[" + text + "]";
 }
 
 } // namespace mrc::service::kinds

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <service/config_options.h>
@@ -72,17 +73,48 @@ struct either {
     }
 };
 
-// The inner kind or "auto", which is the empty optional.
+// A number with or without a fraction.
+struct real {
+    double min;
+    double max;
+
+    [[nodiscard]] std::string allowed() const { return fmt::format("a number from {} to {}", min, max); }
+    [[nodiscard]] bool read(const file_value &value, float &to) const;
+    [[nodiscard]] static std::string write(float from) { return fmt::format("{}", from); }
+};
+
+// A list of whole numbers.
+struct numbers {
+    std::int64_t min;
+    std::int64_t max;
+
+    [[nodiscard]] std::string allowed() const { return fmt::format("a list of numbers from {} to {}", min, max); }
+    [[nodiscard]] bool read(const file_value &value, number_list &to) const;
+    [[nodiscard]] static std::string write(const number_list &from);
+};
+
+// A list of lists, each of which has so many 32-bit numbers.
+struct number_rows {
+    std::string_view columns;
+    std::size_t width;
+
+    [[nodiscard]] std::string allowed() const { return fmt::format("a list of [{}]", columns); }
+    [[nodiscard]] bool read(const file_value &value, std::vector<number_list> &to) const;
+    [[nodiscard]] static std::string write(const std::vector<number_list> &from);
+};
+
+// The inner kind or a word, which is the empty optional.
 template <class Inner>
 struct automatic {
     Inner inner;
+    std::string_view word = "auto";
 
-    [[nodiscard]] std::string allowed() const { return "\"auto\" or " + inner.allowed(); }
+    [[nodiscard]] std::string allowed() const { return quoted(word) + " or " + inner.allowed(); }
     template <class T>
     [[nodiscard]] bool read(const file_value &value, std::optional<T> &to) const
     {
         const auto *text = text_of(value);
-        if (text != nullptr && *text == "auto") {
+        if (text != nullptr && *text == word) {
             to.reset();
             return true;
         }
@@ -95,11 +127,13 @@ struct automatic {
     template <class T>
     [[nodiscard]] std::string write(const std::optional<T> &from) const
     {
-        return from ? inner.write(*from) : quoted("auto");
+        return from ? inner.write(*from) : quoted(word);
     }
 };
 template <class Inner>
 automatic(Inner) -> automatic<Inner>;
+template <class Inner>
+automatic(Inner, std::string_view) -> automatic<Inner>;
 
 // One of a few words, each an enumerator.
 template <class Enum, std::size_t count>
@@ -148,6 +182,15 @@ struct instance_name {
     [[nodiscard]] static std::string write(const std::string &from) { return quoted(from); }
 };
 
+struct group_name {
+    [[nodiscard]] static std::string allowed()
+    {
+        return "a group's name: 1 to 32 of A-Z a-z 0-9 _ - and ., not starting with -";
+    }
+    [[nodiscard]] static bool read(const file_value &value, std::string &to);
+    [[nodiscard]] static std::string write(const std::string &from) { return quoted(from); }
+};
+
 // An absolute path; `longest` because a socket's path must fit sockaddr_un.
 struct absolute_path {
     std::size_t longest;
@@ -181,6 +224,16 @@ struct ipv6_prefix {
     unsigned longest;
 
     [[nodiscard]] std::string allowed() const;
+    [[nodiscard]] bool read(const file_value &value, ip_prefix &to) const;
+    [[nodiscard]] static std::string write(const ip_prefix &from) { return quoted(to_text(from)); }
+};
+
+struct ipv4_prefix {
+    unsigned shortest;
+    unsigned longest;
+
+    [[nodiscard]] std::string allowed() const;
+    // Kept as ::ffff:a.b.c.d, with the length counted from there.
     [[nodiscard]] bool read(const file_value &value, ip_prefix &to) const;
     [[nodiscard]] static std::string write(const ip_prefix &from) { return quoted(to_text(from)); }
 };

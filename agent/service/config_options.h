@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <service/config.h>
 
@@ -19,16 +20,19 @@ namespace mrc::service
 struct foreign_value {
     std::string_view name;
 };
-using file_value = std::variant<foreign_value, bool, std::int64_t, std::string>;
+using number_list = std::vector<std::int64_t>;
+using file_value =
+    std::variant<foreign_value, bool, std::int64_t, double, std::string, number_list, std::vector<number_list>>;
 
 struct option {
-    std::string_view table; // of options of [[port]]: "port"
+    std::string_view table; // of options of [[port]]: "port"; is_array_table
     std::string_view key;
     std::string allowed;      // "1 to 256", in the words of the error messages and documents
     std::string default_text; // as TOML, or in words where it follows from other options; empty: required
-    // Stores a value; false: it is not allowed. `row` is the port's for options of [[port]], otherwise ignored.
+    // Stores a value; false: it is not allowed. `row` is the table's for options of array tables, otherwise ignored.
     std::function<bool(daemon_config &, std::size_t row, const file_value &)> set;
     std::function<std::string(const daemon_config &, std::size_t row)> as_toml;
+    std::function<void(daemon_config &to, const daemon_config &from, std::size_t row)> copy;
 
     [[nodiscard]] bool is_required() const { return default_text.empty(); }
     // "transmit.burst", or "port[1].device": the name in errors and in daemon_config::given.
@@ -36,6 +40,17 @@ struct option {
 };
 
 inline constexpr std::string_view port_table = "port";
+inline constexpr std::string_view ev_profile_table = "ev_profile";
+inline constexpr std::string_view cc_profile_table = "cc_profile";
+
+// Tables that stand once per thing described.
+[[nodiscard]] bool is_array_table(std::string_view table);
+// How often the configuration has it; 1 for other tables.
+[[nodiscard]] std::size_t rows_of(const daemon_config &config, std::string_view table);
+// One more row; its number.
+std::size_t add_row(daemon_config &config, std::string_view table);
+
+[[nodiscard]] config_error error_at(const daemon_config &config, std::string key, std::string problem);
 
 // In the order in which they are printed; those of one table stand together.
 [[nodiscard]] std::span<const option> config_options();

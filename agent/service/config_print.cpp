@@ -28,7 +28,7 @@ std::string print_table(const daemon_config &config, std::string_view table, std
                            origin_of(config, option.name(row)));
         longest = std::max(longest, lines.back().first.size());
     }
-    std::string text = table == port_table ? fmt::format("[[{}]]\n", table) : fmt::format("[{}]\n", table);
+    std::string text = is_array_table(table) ? fmt::format("[[{}]]\n", table) : fmt::format("[{}]\n", table);
     for (const auto &[line, origin] : lines)
         text += fmt::format("{:<{}}  # {}\n", line, longest, origin);
     return text;
@@ -44,7 +44,7 @@ std::string print_config(const daemon_config &config)
         if (option.table == last)
             continue;
         last = option.table;
-        const std::size_t rows = last == port_table ? config.ports.size() : 1;
+        const std::size_t rows = rows_of(config, last);
         for (std::size_t row = 0; row < rows; row++)
             text += (text.empty() ? "" : "\n") + print_table(config, last, row);
     }

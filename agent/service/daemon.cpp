@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/daemon.h"
 
+#include <csignal>
 #include <cstring>
-#include <filesystem>
+#include <fstream>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
+#include "datapath/map_names.h"
 #include "datapath/startup_error.h"
 #include "service/address.h"
 
@@ -21,17 +21,12 @@ namespace
 
 constexpr unsigned int common_prefix = 128;
 constexpr unsigned int outer_header = 40;
+constexpr unsigned int mapped_bits = 96; // in front of an IPv4 address in an mrc_ip
 
-struct named_verdict {
-    mrc_verdict verdict;
-    const char *name;
-};
-constexpr named_verdict agent_drops[] = {
-    {MRC_AGENT_DROP_NO_METADATA, "no_metadata"}, {MRC_AGENT_DROP_TRUNCATED, "truncated"},
-    {MRC_AGENT_DROP_BAD_LENGTH, "bad_length"},   {MRC_AGENT_DROP_BAD_ICRC, "bad_icrc"},
-    {MRC_AGENT_DROP_BAD_OPCODE, "bad_opcode"},   {MRC_AGENT_DROP_UNKNOWN_QP, "unknown_qp"},
-    {MRC_AGENT_DROP_WRONG_PEER, "wrong_peer"},   {MRC_AGENT_DROP_WRONG_STATE, "wrong_state"},
-};
+std::string_view port_reason(const mrc_port &row)
+{
+    return datapath::port_reason_names[row.reason];
+}
 
 datapath::host_programs_options programs_for(const daemon_config &config, const fabric &rules,
                                              const link_monitor &links, const port_plan &plan)
@@ -42,39 +37,9 @@ datapath::host_programs_options programs_for(const daemon_config &config, const 
             .ports = attachments(config, rules, links, plan)};
 }
 
-sockaddr_un socket_address(const std::string &path)
-{
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof(address.sun_path))
-        datapath::fail_startup("socket path '" + path + "'", ENAMETOOLONG);
-    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    return address;
-}
-
-datapath::unique_fd session_socket()
-{
-    datapath::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (!socket)
-        datapath::fail_startup("cannot open the session socket");
-    return socket;
-}
-
-// Before anything of the instance is touched: its pins and socket may belong to a daemon that lives.
-void refuse_if_running(const daemon_config &config)
-{
-    const sockaddr_un address = socket_address(config.daemon.socket);
-    const datapath::unique_fd probe = session_socket();
-    const bool stale = ::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0 &&
-                       (errno == ECONNREFUSED || errno == ENOENT);
-    if (!stale)
-        throw datapath::startup_error{"instance '" + config.daemon.instance + "' is running already on '" +
-                                      config.daemon.socket + "'"};
-}
-
 port_plan plan_for(const daemon_config &config, link_monitor &links)
 {
-    refuse_if_running(config);
+    session_listener::refuse_if_running(config);
     require_ports(config, links);
     return plan_ports(config, links);
 }
@@ -93,38 +58,68 @@ datapath::worker_options worker_options_for(const daemon_config &config, const f
 {
     const bool few_cores = std::thread::hardware_concurrency() < 4;
     return {.address = rules.address_of(rules.self()),
+            .address4 = rules.address4_of(rules.self()).value_or(mrc_ip{}),
             .udp_port = config.wire.udp_port,
             .burst = config.transmit.burst,
             .code_points = code_points_for(config.wire.dscp),
             .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(few_cores ? 0 : 20)}};
 }
 
+// 0 where the kernel has no such device: IPv4 is not built in.
+int return_path_filter(const std::string &device)
+{
+    int mode = 0;
+    std::ifstream{"/proc/sys/net/ipv4/conf/" + device + "/rp_filter"} >> mode;
+    return mode;
+}
+
+// The way back to a sender is the overlay, not the port that its packets arrive on.
+void warn_of_return_path_filters(const std::vector<port_options> &ports)
+{
+    const int everywhere = return_path_filter("all");
+    for (const port_options &port : ports)
+        if (everywhere != 0 || return_path_filter(port.device) != 0)
+            spdlog::warn("the kernel drops IPv4 of ordinary sockets on port {}: net.ipv4.conf.{}.rp_filter must be 0",
+                         port.device, everywhere != 0 ? "all" : port.device);
+}
+
 } // namespace
 
 daemon::connection::connection(boost::asio::io_context &context, const session_resources &shared,
-                               datapath::unique_fd socket)
-    : readable{context, socket.get()}, session{shared, std::move(socket)}
+                               datapath::unique_fd socket, std::shared_ptr<const daemon_config> opened_with)
+    : config{std::move(opened_with)}, readable{context, socket.get()}, session{shared, std::move(socket)}
 {
 }
 
 daemon::daemon(daemon_config config)
-    : config_{std::move(config)}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
-      programs_{programs_for(config_, rules_, links_, plan_)}, ports_{config_, rules_, programs_, plan_, links_},
-      peers_{config_, rules_, programs_, worker_, usable_}, worker_{worker_options_for(config_, rules_),
-                                                                    {.sockets = &ports_.sockets(),
-                                                                     .engines = ports_.engines(),
-                                                                     .paths = &programs_.paths(),
-                                                                     .qps = &programs_.qps(),
-                                                                     .overlay = &programs_.overlay()}},
-      signals_{context_, SIGTERM, SIGINT}, links_readable_{context_, ::fcntl(links_.fd(), F_DUPFD_CLOEXEC, 0)},
-      acceptor_{context_}
+    : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)}, rules_{config_},
+      links_{config_.ports}, plan_{plan_for(config_, links_)}, programs_{programs_for(config_, rules_, links_, plan_)},
+      ports_{config_, rules_, programs_, plan_, links_},
+      peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, plan_.payload_bytes},
+      worker_{worker_options_for(config_, rules_),
+              {.sockets = &ports_.sockets(),
+               .engines = ports_.engines(),
+               .paths = &programs_.paths(),
+               .qps = &programs_.qps(),
+               .overlay = &programs_.overlay(),
+               .verdicts_fd = programs_.map_fd("verdicts"),
+               .on_peer_ports = [this](const datapath::worker_peer &peer) { peers_.follow_ports(peer); },
+               .on_path_state = [this](protocol::path_index path,
+                                       protocol::path_state state) { control_.note(path, state); },
+               .on_batch_done = [this] { control_.note_batch(); }}},
+      control_{control_surroundings()}, signals_{context_, SIGTERM, SIGINT, SIGHUP},
+      links_readable_{context_, ::fcntl(links_.fd(), F_DUPFD_CLOEXEC, 0)},
+      notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
+      listener_{context_, [this](datapath::unique_fd client) { open_session(std::move(client)); }},
+      manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}
 {
+    ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
     create_overlay();
     peers_.add_all_if_small();
     worker_.start();
     apply_links();
     log_ports(programs_.attach_ports());
-    listen();
+    listener_.open(config_);
 }
 
 daemon::~daemon()
@@ -133,19 +128,43 @@ daemon::~daemon()
         entry->readable.release(); // owned by the session
     connections_.clear();
     worker_.stop();
-    std::error_code ignored;
-    std::filesystem::remove(config_.daemon.socket, ignored);
-    std::filesystem::remove(std::filesystem::path{config_.daemon.socket}.parent_path(), ignored); // only when empty
+}
+
+control_service::surroundings daemon::control_surroundings()
+{
+    return {.config = config_,
+            .rules = rules_,
+            .worker = worker_,
+            .ports = ports_,
+            .peers = peers_,
+            .local = local_,
+            .payload_bytes = plan_.payload_bytes,
+            .tell_session =
+                [this](std::uint64_t session, std::uint64_t subscription) {
+                    for (const auto &client : connections_)
+                        if (client->session.number() == session)
+                            client->session.tell_subscription(subscription);
+                },
+            .tell_ports = [this](protocol::plane plane, bool usable) { tell_of_port(plane, usable); },
+            .send_reply =
+                [this](std::uint64_t session, std::span<const std::byte> reply) {
+                    for (const auto &client : connections_)
+                        if (client->session.number() == session)
+                            client->session.send_reply(reply);
+                }};
 }
 
 session_resources daemon::shared()
 {
-    return {.config = config_,
+    return {.config = *session_config_,
             .rules = rules_,
-            .programs = programs_,
+            .tables = programs_.tables(),
             .worker = worker_,
             .ports = ports_,
+            .links = links_,
             .peers = peers_,
+            .local = local_,
+            .control = control_,
             .payload_bytes = plan_.payload_bytes};
 }
 
@@ -162,9 +181,9 @@ void daemon::log_counters()
     worker_.call([this] {
         const datapath::worker_counters &counters = worker_.counters();
         spdlog::info("received {} packets, accepted {}", counters.received, counters.drops[MRC_AGENT_ACCEPTED]);
-        for (const auto &[verdict, name] : agent_drops)
+        for (unsigned verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
             if (counters.drops[verdict] != 0)
-                spdlog::info("dropped {}: {}", name, counters.drops[verdict]);
+                spdlog::info("{}: {}", datapath::verdict_names[verdict], counters.drops[verdict]);
     });
     if (const std::uint64_t drops = ports_.socket_drops(); drops != 0)
         spdlog::info("dropped for lack of room in AF_XDP rings: {}", drops);
@@ -177,56 +196,24 @@ void daemon::create_overlay()
         datapath::tap_options{.name = "mrcnet%d", .segmentation_offload = true, .up = false});
     overlay_->set_no_arp();
     overlay_->set_mtu(smallest_mtu(links_) - outer_header);
+    if (const auto address4 = rules_.address4_of(rules_.self()))
+        overlay_->set_ipv4_address(*address4);
     overlay_->bring_up();
     overlay_->add_address(rules_.address_of(rules_.self()), common_prefix);
     for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
         overlay_->add_address(rules_.address_of(rules_.self(), protocol::plane{plane}), common_prefix);
     overlay_->add_route(config_.fabric.address_prefix.address, config_.fabric.address_prefix.length);
+    if (const auto &prefix = config_.fabric.ipv4_prefix) {
+        overlay_->add_ipv4_route(prefix->address, prefix->length - mapped_bits);
+        warn_of_return_path_filters(config_.ports);
+    }
     programs_.attach_overlay(overlay_->ifindex());
 }
 
-void daemon::listen()
+void daemon::open_session(datapath::unique_fd socket)
 {
-    const std::filesystem::path path{config_.daemon.socket};
-    const sockaddr_un address = socket_address(path);
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    std::filesystem::remove(path, error); // left by a daemon that was killed
-    datapath::unique_fd socket = session_socket();
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0 ||
-        ::chmod(path.c_str(), 0660) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
-        datapath::fail_startup("cannot listen on '" + path.string() + "'");
-    acceptor_.assign(socket.release());
-}
-
-void daemon::run()
-{
-    signals_.async_wait([this](const boost::system::error_code &error, int signal) {
-        if (error)
-            return;
-        spdlog::info("signal {}: stopping", signal);
-        context_.stop();
-    });
-    accept_next();
-    watch_links();
-    context_.run();
-    log_counters();
-}
-
-void daemon::accept_next()
-{
-    acceptor_.async_wait(
-        boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code &error) {
-            if (error)
-                return;
-            datapath::unique_fd client{
-                ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-            if (client) {
-                connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(client)));
-                serve_next(std::prev(connections_.end()));
-            }
-            accept_next();
-        });
+    connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(socket), session_config_));
+    serve_next(std::prev(connections_.end()));
 }
 
 // What one client's request throws (out of memory, say) ends that client's session only.
@@ -250,6 +237,18 @@ void daemon::serve_next(std::list<std::unique_ptr<connection>>::iterator at)
                                    }
                                    (*at)->readable.release(); // the session closes it
                                    connections_.erase(at);
+                                   listener_.resume();
+                               });
+}
+
+void daemon::watch_paths()
+{
+    notes_readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                               [this](const boost::system::error_code &error) {
+                                   if (error)
+                                       return;
+                                   control_.take_notes();
+                                   watch_paths();
                                });
 }
 
@@ -265,16 +264,26 @@ void daemon::watch_links()
                                });
 }
 
+void daemon::tell_of_port(protocol::plane plane, bool usable)
+{
+    for (const auto &client : connections_)
+        client->session.tell(
+            {usable ? datapath::event_kind::port_up : datapath::event_kind::port_down, plane.value + 1U});
+}
+
 void daemon::apply_links()
 {
-    const protocol::plane_mask before = usable_;
+    const protocol::plane_mask before = local_.up;
     const protocol::plane_mask now = ports_.update(links_);
-    worker_.call([&] { usable_ = now; });
-    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
-        const protocol::plane plane = config_.ports[i].plane;
-        if (before.has(plane) != now.has(plane))
-            spdlog::info("port {} (plane {}): {}", config_.ports[i].device, plane.value,
-                         now.has(plane) ? "usable" : "out of use, " + std::string{links_.ports()[i].reason});
+    worker_.call([&] { local_.up = now; });
+    for (const port_options &port : config_.ports) {
+        const protocol::plane plane = port.plane;
+        if (before.has(plane) == now.has(plane))
+            continue;
+        spdlog::info("port {} (plane {}): {}", port.device, plane.value,
+                     now.has(plane) ? "usable"
+                                    : fmt::format("out of use, {}", port_reason(programs_.ports()[plane.value])));
+        tell_of_port(plane, local_.usable().has(plane));
     }
 }
 

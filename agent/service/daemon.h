@@ -4,18 +4,24 @@
 
 #include <list>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "datapath/tap_device.h"
 #include "service/client_session.h"
 #include "service/config.h"
+#include "service/control_service.h"
 #include "service/fabric.h"
 #include "service/host_ports.h"
 #include "service/link_monitor.h"
 #include "service/peer_directory.h"
+#include "service/service_manager.h"
+#include "service/session_listener.h"
 
 namespace mrc::service
 {
@@ -30,43 +36,68 @@ public:
     daemon &operator=(const daemon &) = delete;
     ~daemon();
 
-    // Serves until SIGTERM or SIGINT.
+    // Serves until SIGTERM or SIGINT, then gives what is in flight a while; a second signal ends that. SIGHUP reloads.
     void run();
 
 private:
     struct connection {
-        connection(boost::asio::io_context &context, const session_resources &shared, datapath::unique_fd socket);
+        connection(boost::asio::io_context &context, const session_resources &shared, datapath::unique_fd socket,
+                   std::shared_ptr<const daemon_config> config);
+        std::shared_ptr<const daemon_config> config; // what the session was opened with
         boost::asio::posix::stream_descriptor readable;
         client_session session;
     };
 
     void create_overlay();
-    void listen();
     void log_ports(const std::vector<std::string> &modes) const;
     void log_counters();
-    void accept_next();
+    void open_session(datapath::unique_fd socket);
     [[nodiscard]] static bool serves(connection &client);
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
     void watch_links();
+    void watch_paths();
     void apply_links();
+    void tell_of_port(protocol::plane plane, bool usable);
+    [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources shared();
 
+    // daemon_life.cpp
+    void await_signal();
+    void on_signal(int signal);
+    void reload();
+    void adopt(const daemon_config &fresh);
+    void begin_end(int signal);
+    void tell_clients_of_the_end();
+    void drain(std::uint64_t traffic_before);
+    [[nodiscard]] std::optional<std::uint64_t> traffic_in_flight();
+    void feed_watchdog();
+    [[nodiscard]] std::string summary() const;
+
     daemon_config config_;
+    std::shared_ptr<const daemon_config>
+        session_config_; // copy of it for sessions to come; older ones have an older one
     fabric rules_;
     link_monitor links_;
     port_plan plan_;
     datapath::host_programs programs_;
     std::unique_ptr<datapath::tap_device> overlay_;
     host_ports ports_;
-    protocol::plane_mask usable_; // read by all path groups on the worker thread, changed there only
+    protocol::local_ports local_; // read by all path groups on the worker thread, changed there only
     peer_directory peers_;        // its path groups outlive the worker that uses them
     datapath::worker worker_;
+    control_service control_;
 
     boost::asio::io_context context_;
     boost::asio::signal_set signals_;
     boost::asio::posix::stream_descriptor links_readable_;
-    boost::asio::posix::stream_descriptor acceptor_;
+    boost::asio::posix::stream_descriptor notes_readable_;
+    session_listener listener_;
     std::list<std::unique_ptr<connection>> connections_;
+    service_manager manager_;
+    boost::asio::steady_timer watchdog_;
+    boost::asio::steady_timer drain_;
+    boost::asio::steady_timer::time_point drain_until_;
+    bool ending_ = false;
 };
 
 } // namespace mrc::service

@@ -2,6 +2,7 @@
 #include <service/fabric.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace mrc::service
@@ -24,9 +25,13 @@ constexpr std::size_t downlink_at = 14;
 // An EV whose entropy is zero would be 0 on (plane 0, uplink 0), which is no EV (include/mrc/srv6.h).
 constexpr std::uint32_t first_entropy = 1;
 
+constexpr std::size_t ipv4_at = 12; // in a mapped address
+constexpr unsigned ipv4_leaf_shift = std::bit_width(max_downlinks);
+
 constexpr std::uint16_t make_usid(std::uint32_t role, protocol::plane plane, std::uint32_t index)
 {
-    return static_cast<std::uint16_t>(role << role_shift | (plane.value << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK) |
+    return static_cast<std::uint16_t>(role << role_shift |
+                                      (std::uint32_t{plane.value} << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK) |
                                       (index & MRC_USID_INDEX_MASK));
 }
 
@@ -50,6 +55,20 @@ mrc_ip address_with(const ip_prefix &prefix, endpoint host, std::uint32_t plane_
     return address;
 }
 
+std::uint32_t ipv4_place(endpoint host)
+{
+    return host.leaf << ipv4_leaf_shift | (host.downlink + 1);
+}
+
+mrc_ip address4_with(const ip_prefix &prefix, endpoint host)
+{
+    const std::uint32_t place = ipv4_place(host);
+    mrc_ip address = prefix.address;
+    for (std::size_t i = 0; i < sizeof(place); i++)
+        address.bytes[ipv4_at + i] |= static_cast<__u8>(place >> (24 - 8 * i));
+    return address;
+}
+
 } // namespace
 
 fabric::fabric(const daemon_config &config)
@@ -67,8 +86,37 @@ mrc_ip fabric::address_of(endpoint host, protocol::plane plane) const
     return address_with(options_.address_prefix, host, plane.value + 1U);
 }
 
+std::optional<mrc_ip> fabric::address4_of(endpoint host) const
+{
+    if (!options_.ipv4_prefix)
+        return std::nullopt;
+    return address4_with(*options_.ipv4_prefix, host);
+}
+
+unsigned fabric::ipv4_host_bits(const fabric_options &options)
+{
+    return static_cast<unsigned>(
+        std::bit_width(ipv4_place({.leaf = options.leaves - 1, .downlink = options.hosts_per_leaf - 1})));
+}
+
+std::optional<endpoint> fabric::endpoint_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const
+{
+    constexpr std::uint32_t place_mask = (1U << ipv4_leaf_shift) - 1;
+    const std::uint32_t value = get16(address, ipv4_at) << 16 | get16(address, ipv4_at + 2);
+    const std::uint32_t base = get16(prefix.address, ipv4_at) << 16 | get16(prefix.address, ipv4_at + 2);
+    const std::uint32_t place = value ^ base;
+    const endpoint host{.leaf = place >> ipv4_leaf_shift, .downlink = (place & place_mask) - 1};
+    if (host.leaf >= options_.leaves || host.downlink >= options_.hosts_per_leaf)
+        return std::nullopt;
+    if (!is_same(address, address4_with(prefix, host)))
+        return std::nullopt;
+    return host;
+}
+
 std::optional<endpoint> fabric::endpoint_of(const mrc_ip &address) const
 {
+    if (options_.ipv4_prefix && is_ipv4(address))
+        return endpoint_of_ipv4(address, *options_.ipv4_prefix);
     const std::uint32_t selector = get16(address, plane_at);
     const std::uint32_t downlink = get16(address, downlink_at) - 1; // wraps far out of range for 0
     const endpoint host{.leaf = get16(address, leaf_at), .downlink = downlink};
@@ -148,19 +196,31 @@ std::vector<mrc_path> fabric::paths_of(const path_group &group) const
     return paths;
 }
 
-std::expected<path_group, path_table::refusal> path_table::group_of(std::uint32_t leaf)
+std::expected<path_group, path_table::refusal> path_table::group_of(group_key key)
 {
-    if (const auto known = groups_.find(leaf); known != groups_.end())
+    if (const auto known = groups_.find(key); known != groups_.end())
         return known->second;
-    if (leaf >= fabric_.leaves())
+    if (key.leaf >= fabric_.leaves())
         return std::unexpected{refusal::no_such_leaf};
-    const path_group group{
-        .leaf = leaf, .base = next_, .planes = fabric_.planes(), .uplinks = fabric_.uplinks_to(leaf)};
-    if (group.rows() > capacity_ - next_)
+    path_group group{
+        .leaf = key.leaf, .base = next_, .planes = fabric_.planes(), .uplinks = fabric_.uplinks_to(key.leaf)};
+    if (const auto used_before = released_.find(group.rows()); used_before != released_.end()) {
+        group.base = used_before->second;
+        released_.erase(used_before);
+    } else if (group.rows() > capacity_ - next_) {
         return std::unexpected{refusal::full};
-    next_ += group.rows();
-    groups_.emplace(leaf, group);
+    } else {
+        next_ += group.rows();
+    }
+    groups_.emplace(key, group);
     return group;
+}
+
+void path_table::release(group_key key)
+{
+    const auto known = groups_.find(key);
+    released_.emplace(known->second.rows(), known->second.base);
+    groups_.erase(known);
 }
 
 } // namespace mrc::service

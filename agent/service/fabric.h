@@ -7,6 +7,7 @@
 //   carrier      other leaf: block:T0a:T1:T0b, then the host's downlink; same leaf: block:T0a, then the downlink
 //   address      <prefix>:0::<leaf>:<downlink + 1>, on plane P <prefix>:<P + 1>::<leaf>:<downlink + 1>, where the plane
 //                stands in bits 48…63, the leaf in 96…111 and the downlink in 112…127
+//   IPv4         <ipv4_prefix> | leaf << 9 | downlink + 1, the common address only
 #pragma once
 
 #include <compare>
@@ -52,10 +53,17 @@ public:
     [[nodiscard]] mrc_ip address_of(endpoint host) const;
     // The address of one plane: outer source.
     [[nodiscard]] mrc_ip address_of(endpoint host, protocol::plane plane) const;
-    // Whose address it is, common or of a plane; nullopt for addresses that this fabric cannot contain.
+    // The common address in IPv4, as ::ffff:a.b.c.d; nullopt when the fabric has none.
+    [[nodiscard]] std::optional<mrc_ip> address4_of(endpoint host) const;
+    // Bits of an EV: IPv4 packets carry 16 (protocol text 1.9), and one path group serves both families.
+    [[nodiscard]] unsigned ev_bits() const { return options_.ipv4_prefix ? 16 : 32; }
+    // Whose address it is, common, of a plane or IPv4; nullopt for addresses that this fabric cannot contain.
     [[nodiscard]] std::optional<endpoint> endpoint_of(const mrc_ip &address) const;
     // nullopt for a common address and for what endpoint_of refuses.
     [[nodiscard]] std::optional<protocol::plane> plane_of(const mrc_ip &address) const;
+
+    // Bits that the IPv4 addresses of such a fabric need behind their prefix: at most 20.
+    [[nodiscard]] static unsigned ipv4_host_bits(const fabric_options &options);
 
     [[nodiscard]] static std::uint16_t spine_usid(protocol::plane plane, std::uint32_t uplink);
     [[nodiscard]] static std::uint16_t leaf_usid(protocol::plane plane, std::uint32_t leaf);
@@ -72,11 +80,22 @@ public:
     [[nodiscard]] std::vector<mrc_path> paths_of(const path_group &group) const;
 
 private:
+    [[nodiscard]] std::optional<endpoint> endpoint_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const;
+
     fabric_options options_;
     endpoint self_;
 };
 
-// Gives every remote leaf its rows of the `paths` map, on first use. Row 0 stays free: it is the unknown path.
+// Whose rows: of an EV profile's paths toward a leaf. Profile 0 is everybody's; its rows name the paths on which
+// packets arrive, too.
+struct group_key {
+    std::uint32_t leaf = 0;
+    std::uint64_t profile = 0;
+
+    friend auto operator<=>(const group_key &, const group_key &) = default;
+};
+
+// Gives path groups their rows of the `paths` map, on first use. Row 0 stays free: it is the unknown path.
 class path_table
 {
 public:
@@ -87,16 +106,18 @@ public:
     {
     }
 
-    [[nodiscard]] std::expected<path_group, refusal> group_of(std::uint32_t leaf);
-    // In order of the leaf.
-    [[nodiscard]] const std::map<std::uint32_t, path_group> &groups() const { return groups_; }
-    [[nodiscard]] std::uint32_t rows_used() const { return next_; }
+    [[nodiscard]] std::expected<path_group, refusal> group_of(group_key key);
+    // The next group of as many rows may have them. Of a key that group_of() knows.
+    void release(group_key key);
+    [[nodiscard]] const std::map<group_key, path_group> &groups() const { return groups_; }
+    [[nodiscard]] std::uint32_t rows_used() const { return next_; } // from row 0 on, released ones too
 
 private:
     fabric fabric_;
     std::uint32_t capacity_;
     std::uint32_t next_ = 1;
-    std::map<std::uint32_t, path_group> groups_;
+    std::map<group_key, path_group> groups_;
+    std::multimap<std::uint32_t, std::uint32_t> released_; // rows in a row: the first
 };
 
 } // namespace mrc::service

@@ -56,7 +56,9 @@ std::optional<received_packet> receive_packet(int socket, void *data, std::size_
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return std::nullopt;
-    received_packet result{.bytes = static_cast<std::size_t>(got)};
+    received_packet result{.bytes = static_cast<std::size_t>(got),
+                           .bytes_cut = (message.msg_flags & MSG_TRUNC) != 0,
+                           .fds_lost = (message.msg_flags & MSG_CTRUNC) != 0};
     for (cmsghdr *header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
             continue;

@@ -14,6 +14,8 @@ namespace mrc::service
 struct received_packet {
     std::size_t bytes = 0; // 0: the other side has closed
     std::size_t fds = 0;
+    bool bytes_cut = false;
+    bool fds_lost = false; // too many, or more than this process may have
 };
 
 // False with errno set on failure. Descriptors stay with the caller.

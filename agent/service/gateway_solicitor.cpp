@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <service/address.h>
+
 namespace mrc::service
 {
 
@@ -22,12 +24,6 @@ constexpr std::size_t ipv4_at = 12; // in an IPv4-mapped address
 
 constexpr std::array<std::uint8_t, 16> all_routers = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
 constexpr std::uint16_t call_id = 0x6d72; // tells our answers from those of ping
-
-bool is_ipv4(const mrc_ip &address)
-{
-    const auto *as_in6 = reinterpret_cast<const in6_addr *>(address.bytes);
-    return IN6_IS_ADDR_V4MAPPED(as_in6) != 0;
-}
 
 } // namespace
 

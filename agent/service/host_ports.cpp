@@ -129,6 +129,8 @@ std::vector<datapath::port_attachment> attachments(const daemon_config &config, 
         receive.udp_ports[1] = MRC_UDP_PORT_SPEC;
         receive.usid = rules.own_usid_address(port.plane);
         receive.addresses[receive.address_count++] = rules.address_of(rules.self());
+        if (const auto address4 = rules.address4_of(rules.self()))
+            receive.addresses[receive.address_count++] = *address4;
         for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
             receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane{plane});
         all.push_back(entry);
@@ -210,6 +212,14 @@ datapath::transmit_counters host_ports::transmitted() const
     return sum;
 }
 
+std::uint64_t host_ports::guid(const link_monitor &links)
+{
+    const mac_address &mac = links.ports().front().mac;
+    const std::array<std::uint8_t, 8> eui64{
+        static_cast<std::uint8_t>(mac[0] ^ 2U), mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]};
+    return std::bit_cast<std::uint64_t>(eui64);
+}
+
 std::uint64_t host_ports::socket_drops() const
 {
     std::uint64_t sum = 0;
@@ -222,12 +232,15 @@ std::uint64_t host_ports::socket_drops() const
 
 // A device that came back under another index has neither our program nor our sockets, and one whose MTU has shrunk
 // carries probes but no data: neither is usable, whatever the link says.
-std::uint32_t host_ports::usable_flags(std::size_t port, const port_status &status)
+mrc_port_reason host_ports::reason_of(std::size_t port, const port_status &status)
 {
+    if (status.reason == MRC_PORT_MISSING)
+        return MRC_PORT_MISSING;
     const std::uint32_t row = config_.ports[port].plane.value;
-    const bool ours = status.ifindex == attached_[port] && status.mtu >= plan_.payload_bytes + packet_overhead &&
-                      programs_.set_transmit_port(row, static_cast<int>(status.ifindex));
-    return ours ? status.flags : status.flags & ~std::uint32_t{MRC_PORT_UP};
+    if (status.ifindex != attached_[port] || !programs_.set_transmit_port(row, static_cast<int>(status.ifindex)))
+        return MRC_PORT_REPLACED;
+    const bool small = status.mtu < plan_.payload_bytes + packet_overhead;
+    return small && status.reason == MRC_PORT_IN_USE ? MRC_PORT_SMALL_MTU : status.reason;
 }
 
 protocol::plane_mask host_ports::update(const link_monitor &links)
@@ -237,7 +250,9 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
         const port_status &status = links.ports()[i];
         const protocol::plane plane = config_.ports[i].plane;
         mrc_port &row = programs_.ports()[plane.value];
-        const std::uint32_t flags = usable_flags(i, status);
+        const mrc_port_reason reason = reason_of(i, status);
+        const bool ours = reason != MRC_PORT_REPLACED && reason != MRC_PORT_SMALL_MTU;
+        const std::uint32_t flags = ours ? status.flags : status.flags & ~std::uint32_t{MRC_PORT_UP};
         const bool ready = (flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
         if (!ready)
             row.flags = flags; // out of use before its addresses change
@@ -247,12 +262,38 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
         row.mtu = static_cast<__u16>(std::min<std::uint32_t>(status.mtu, UINT16_MAX));
         row.outer_source = rules_.address_of(rules_.self(), plane);
         row.usid = rules_.own_usid_address(plane);
+        config_.ports[i].device.copy(row.device, sizeof(row.device) - 1);
+        reasons_[plane.value] = reason;
+        show_reason(plane.value);
         row.flags = flags;
         usable.set(plane, ready);
     }
     programs_.host()[0].planes = rules_.planes();
-    programs_.host()[0].plane_mask = usable.bits();
+    programs_.host()[0].payload_bytes = plan_.payload_bytes;
+    usable_ = usable;
+    show_plane_mask();
     return usable;
+}
+
+void host_ports::enable(protocol::plane_mask enabled)
+{
+    enabled_ = enabled;
+    for (const port_options &port : config_.ports)
+        show_reason(port.plane.value);
+    show_plane_mask();
+}
+
+// What the kernel says comes first: it is what an operator has to mend.
+void host_ports::show_reason(std::uint32_t row)
+{
+    const bool disabled = !enabled_.has(protocol::plane{static_cast<std::uint8_t>(row)});
+    programs_.ports()[row].reason =
+        reasons_[row] == MRC_PORT_IN_USE && disabled ? __u16{MRC_PORT_DISABLED} : static_cast<__u16>(reasons_[row]);
+}
+
+void host_ports::show_plane_mask()
+{
+    programs_.host()[0].plane_mask = (usable_ & enabled_).bits();
 }
 
 } // namespace mrc::service

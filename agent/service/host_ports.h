@@ -39,7 +39,22 @@ void require_ports(const daemon_config &config, link_monitor &links);
 
 [[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
 
-class host_ports
+// What sessions and the controller need of the ports.
+class port_controls
+{
+public:
+    port_controls() = default;
+    port_controls(const port_controls &) = delete;
+    port_controls &operator=(const port_controls &) = delete;
+    virtual ~port_controls() = default;
+
+    [[nodiscard]] virtual datapath::transmit_counters transmitted() const = 0;
+    [[nodiscard]] virtual std::uint64_t socket_drops() const = 0;
+    // Which ports may be used at all (the controller's word); shown in their rows and the plane mask.
+    virtual void enable(protocol::plane_mask enabled) = 0;
+};
+
+class host_ports final : public port_controls
 {
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
@@ -50,14 +65,19 @@ public:
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
     // One line per port for the log: mode, engine, copies.
     [[nodiscard]] std::string describe(const port_options &port) const;
-    [[nodiscard]] datapath::transmit_counters transmitted() const;
-    [[nodiscard]] std::uint64_t socket_drops() const;
+    [[nodiscard]] datapath::transmit_counters transmitted() const override;
+    [[nodiscard]] std::uint64_t socket_drops() const override;
+    // EUI-64 of the first port's MAC address, in network order.
+    [[nodiscard]] static std::uint64_t guid(const link_monitor &links);
 
     // Writes what the kernel says of the ports into their rows; returns the planes that are usable now.
     protocol::plane_mask update(const link_monitor &links);
+    void enable(protocol::plane_mask enabled) override;
 
 private:
-    [[nodiscard]] std::uint32_t usable_flags(std::size_t port, const port_status &status);
+    [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_status &status);
+    void show_reason(std::uint32_t row);
+    void show_plane_mask();
     void bind_sockets();
     void build_engines();
 
@@ -72,6 +92,9 @@ private:
     std::unique_ptr<datapath::xdp_transmit> xdp_;
     std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
     std::vector<datapath::transmit_engine *> engines_; // by port row
+    protocol::plane_mask usable_;                      // as the kernel has them
+    protocol::plane_mask enabled_{0xFF};
+    std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };
 
 } // namespace mrc::service

@@ -262,9 +262,9 @@ port_status link_monitor::implementation::status_of(const watched_port &port) co
         status.gateway_mac = *gateway.mac;
     }
     if ((device.flags & IFF_UP) == 0)
-        status.reason = "down";
+        status.reason = MRC_PORT_DOWN;
     else if ((status.flags & MRC_PORT_UP) == 0)
-        status.reason = "no carrier";
+        status.reason = MRC_PORT_NO_CARRIER;
     else
         status.reason = gateway.reason;
     return status;

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the host's ports through rtnetlink: device, carrier, MTU, and the gateway's MAC address from the kernel's
 // neighbour table. Unresolved gateways are solicited once a second, stale ones are probed, both by the kernel.
-//
-//   missing       no device of that name in this network namespace (removed, renamed, moved, or not there yet)
-//   down          the device is administratively down
-//   no carrier    up, but the link is not
-//   no_neighbour  the gateway has no MAC address
-//   several neighbours   gateway = auto, and the device has several routers or, without routers, several neighbours
+// Why a port cannot be used is told by enum mrc_port_reason (mrc/maps.h).
 //
 // One thread. The network namespace is that of the thread that made the object.
 #pragma once
@@ -30,8 +25,8 @@ struct port_status {
     std::uint32_t flags = 0; // enum mrc_port_flags
     std::uint32_t mtu = 0;
     mac_address mac{};
-    mac_address gateway_mac{};           // zero unless MRC_PORT_NEIGHBOUR
-    std::string_view reason = "missing"; // why it is not usable, from the list above; empty when it is
+    mac_address gateway_mac{};                 // zero unless MRC_PORT_NEIGHBOUR
+    mrc_port_reason reason = MRC_PORT_MISSING; // why it is not usable
 
     [[nodiscard]] bool is_usable() const { return flags == MRC_PORT_USABLE; }
     friend bool operator==(const port_status &, const port_status &) = default;

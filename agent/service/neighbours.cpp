@@ -17,7 +17,7 @@ gateway_state resolved(const neighbour &entry)
 {
     return {.mac = entry.mac,
             .stale = (entry.state & NUD_STALE) != 0 ? std::optional{entry.address} : std::nullopt,
-            .reason = {}};
+            .reason = MRC_PORT_IN_USE};
 }
 
 } // namespace
@@ -60,28 +60,28 @@ void neighbour_table::remove_device(std::uint32_t ifindex)
 gateway_state neighbour_table::gateway_of(std::uint32_t ifindex, const gateway_option &gateway) const
 {
     if (const auto *mac = std::get_if<mac_address>(&gateway))
-        return {.mac = *mac, .stale = {}, .reason = {}};
+        return {.mac = *mac, .stale = {}, .reason = MRC_PORT_IN_USE};
     if (const auto *address = std::get_if<mrc_ip>(&gateway)) {
         const auto found = entries_.find({ifindex, *address});
         if (found != entries_.end() && found->second.is_usable())
             return resolved(found->second);
-        return {.mac = {}, .stale = {}, .reason = "no_neighbour"};
+        return {.mac = {}, .stale = {}, .reason = MRC_PORT_NO_NEIGHBOUR};
     }
     const auto router = only_one(ifindex, true);
-    return router.reason == "no_neighbour" ? only_one(ifindex, false) : router;
+    return router.reason == MRC_PORT_NO_NEIGHBOUR ? only_one(ifindex, false) : router;
 }
 
 // Several entries with one MAC address are one neighbour: a router has a link-local and a global address.
 gateway_state neighbour_table::only_one(std::uint32_t ifindex, bool routers_only) const
 {
-    gateway_state one{.mac = {}, .stale = {}, .reason = "no_neighbour"};
+    gateway_state one{.mac = {}, .stale = {}, .reason = MRC_PORT_NO_NEIGHBOUR};
     for (auto row = entries_.lower_bound({ifindex, mrc_ip{}}); row != entries_.end() && row->first.first == ifindex;
          ++row) {
         const auto &entry = row->second;
         if (!entry.is_usable() || (routers_only && !entry.is_router))
             continue;
         if (one.mac && one.mac != entry.mac)
-            return {.mac = {}, .stale = {}, .reason = "several neighbours"};
+            return {.mac = {}, .stale = {}, .reason = MRC_PORT_SEVERAL_NEIGHBOURS};
         if (!one.mac || one.stale)
             one = resolved(entry);
     }

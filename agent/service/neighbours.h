@@ -27,8 +27,8 @@ struct neighbour {
 // A port's gateway: resolved, or why not.
 struct gateway_state {
     std::optional<mac_address> mac;
-    std::optional<mrc_ip> stale; // resolved, but only the kernel's next probe tells whether it is still so
-    std::string_view reason;     // when mac is empty: "no_neighbour" or "several neighbours"
+    std::optional<mrc_ip> stale;              // resolved, but only the kernel's next probe tells whether it is still so
+    mrc_port_reason reason = MRC_PORT_IN_USE; // when mac is empty: MRC_PORT_NO_NEIGHBOUR or _SEVERAL_NEIGHBOURS
 };
 
 class neighbour_table

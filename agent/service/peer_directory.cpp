@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "service/address.h"
+#include "service/congestion.h"
 
 namespace mrc::service
 {
@@ -22,85 +23,294 @@ std::uint64_t random_seed()
 
 } // namespace
 
-peer_directory::peer_directory(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
-                               datapath::worker &worker, const protocol::plane_mask &local)
-    : config_{config}, rules_{rules}, programs_{programs}, worker_{worker}, local_{local}, table_{rules}
+peer_directory::peer_directory(const daemon_config &config, const fabric &rules, datapath::host_tables &tables,
+                               datapath::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
+                               std::uint32_t payload_bytes)
+    : config_{config}, rules_{rules}, tables_{tables}, rows_{rows}, worker_{worker}, local_{local},
+      payload_bytes_{payload_bytes}, table_{rules}
 {
+}
+
+std::uint32_t peer_directory::slot_of(control::path_place where) const
+{
+    return where.plane * config_.fabric.uplinks + where.uplink;
+}
+
+std::expected<path_group, std::string> peer_directory::rows_for(group_key key)
+{
+    const auto rows = table_.group_of(key);
+    if (rows)
+        return *rows;
+    return std::unexpected{rows.error() == path_table::refusal::full ? std::string{"all path rows are in use"}
+                                                                     : "no leaf " + std::to_string(key.leaf)};
+}
+
+std::unique_ptr<protocol::path_group> peer_directory::make_group(const path_group &rows, const group_terms &terms,
+                                                                 unsigned id_part) const
+{
+    auto group = std::make_unique<protocol::path_group>(
+        protocol::path_group_config{.planes = rows.planes,
+                                    .uplinks = rows.uplinks,
+                                    .base = protocol::path_index{rows.base},
+                                    .arrivals = protocol::path_index{table_.groups().at({.leaf = rows.leaf}).base},
+                                    .active_per_plane =
+                                        std::min(config_.transport.active_paths_per_plane, rows.uplinks),
+                                    .min_active = terms.min_active,
+                                    .ev_bits = rules_.ev_bits(),
+                                    .universe = terms.universe,
+                                    .probes = {},
+                                    .ids = protocol::part_of_probe_ids(id_part),
+                                    .heartbeats = {},
+                                    .seed = random_seed()},
+        local_);
+    for (const std::uint32_t slot : terms.denied)
+        group->deny(slot);
+    return group;
+}
+
+void peer_directory::write_rows(const path_group &rows, const protocol::path_group &group)
+{
+    const std::vector<mrc_path> paths = rules_.paths_of(rows);
+    for (std::uint32_t slot = 0; slot < paths.size(); ++slot) {
+        mrc_path &row = tables_.paths[rows.base + slot];
+        row = paths[slot];
+        row.ev = group.path(slot).entropy.value;
+    }
 }
 
 std::expected<protocol::path_group *, std::string> peer_directory::group_for(std::uint32_t leaf)
 {
-    if (const auto known = groups_.find(leaf); known != groups_.end())
-        return known->second.get();
-    const auto rows = table_.group_of(leaf);
+    const group_key key{.leaf = leaf};
+    if (const auto known = groups_.find(key); known != groups_.end())
+        return known->second.paths.get();
+    const auto rows = rows_for(key);
     if (!rows)
-        return std::unexpected{rows.error() == path_table::refusal::full ? std::string{"all path rows are in use"}
-                                                                         : "no leaf " + std::to_string(leaf)};
-    auto group = std::make_unique<protocol::path_group>(
-        protocol::path_group_config{.planes = rows->planes,
-                                    .uplinks = rows->uplinks,
-                                    .base = protocol::path_index{rows->base},
-                                    .active_per_plane =
-                                        std::min(config_.transport.active_paths_per_plane, rows->uplinks),
-                                    .min_active = config_.transport.min_active,
-                                    .probes = {},
-                                    .heartbeats = {},
-                                    .seed = random_seed()},
-        local_);
-    const std::vector<mrc_path> paths = rules_.paths_of(*rows);
-    for (std::uint32_t slot = 0; slot < paths.size(); ++slot) {
-        mrc_path &row = programs_.paths()[rows->base + slot];
-        row = paths[slot];
-        row.ev = group->path(slot).entropy.value;
+        return std::unexpected{rows.error()};
+    group_terms terms{.universe = {}, .min_active = config_.transport.min_active, .denied = {}};
+    if (leaf != rules_.self().leaf)
+        terms.denied.assign(denied_.begin(), denied_.end());
+    auto group = make_group(*rows, terms, 0);
+    write_rows(*rows, *group);
+    return groups_.emplace(key, known_group{.paths = std::move(group)}).first->second.paths.get();
+}
+
+std::optional<unsigned> peer_directory::free_id_part(std::uint32_t leaf) const
+{
+    for (unsigned part = 1; part < protocol::probe_id_parts; ++part)
+        if (std::ranges::none_of(
+                groups_, [&](const auto &known) { return known.first.leaf == leaf && known.second.id_part == part; }))
+            return part;
+    return std::nullopt;
+}
+
+std::expected<protocol::path_group *, std::string>
+peer_directory::profile_group_for(const datapath::worker_peer &peer, group_key key,
+                                  const control::ev_profile_store &profiles)
+{
+    if (const auto known = groups_.find(key); known != groups_.end())
+        return known->second.paths.get();
+    const auto id_part = free_id_part(key.leaf);
+    if (!id_part)
+        return std::unexpected{"at most " + std::to_string(protocol::probe_id_parts - 1) +
+                               " EV profiles besides 0 are in use toward one leaf"};
+    const auto rows = rows_for(key);
+    if (!rows)
+        return std::unexpected{rows.error()};
+    group_terms terms{.universe = profiles.universe(key.profile, rows->uplinks, random_seed()),
+                      .min_active = profiles.find(key.profile).min_active.value_or(config_.transport.min_active),
+                      .denied = {}};
+    if (key.leaf != rules_.self().leaf)
+        for (const control::path_place where : profiles.denied(key.profile))
+            terms.denied.push_back(slot_of(where));
+    auto group = make_group(*rows, terms, *id_part);
+    write_rows(*rows, *group);
+    datapath::worker_peer first = peer;
+    first.paths = group.get();
+    worker_.call([&] { worker_.add_profile_group(first); });
+    return groups_.emplace(key, known_group{.paths = std::move(group), .id_part = *id_part}).first->second.paths.get();
+}
+
+void peer_directory::forget_profile(std::uint64_t profile)
+{
+    if (profile == control::built_in_profile)
+        return;
+    for (auto known = groups_.begin(); known != groups_.end();) {
+        const auto &[key, group] = *known;
+        if (key.profile != profile) {
+            ++known;
+            continue;
+        }
+        worker_.call([&] { worker_.remove_profile_group(group.paths.get()); });
+        const path_group rows = table_.groups().at(key);
+        for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
+            tables_.paths[rows.base + slot] = {};
+        table_.release(key);
+        known = groups_.erase(known);
     }
-    return groups_.emplace(leaf, std::move(group)).first->second.get();
+}
+
+std::vector<mrc_ip> peer_directory::addresses_of(endpoint host) const
+{
+    std::vector<mrc_ip> addresses{rules_.address_of(host)};
+    for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
+        addresses.push_back(rules_.address_of(host, protocol::plane{plane}));
+    if (const auto address4 = rules_.address4_of(host))
+        addresses.push_back(*address4);
+    return addresses;
+}
+
+std::unique_ptr<protocol::congestion_control> peer_directory::shared_congestion() const
+{
+    if (config_.transport.scope != congestion_scope::peer)
+        return nullptr;
+    return make_congestion_control(config_.transport, payload_bytes_, rules_.planes());
+}
+
+void peer_directory::renew_congestion()
+{
+    for (auto &[host, known] : peers_) {
+        if (known.congestion != nullptr)
+            retired_.push_back(std::move(known.congestion));
+        known.congestion = shared_congestion();
+        known.peer.congestion = known.congestion.get();
+    }
 }
 
 bool peer_directory::add(endpoint host, protocol::path_group &group, const path_group &rows)
 {
-    const datapath::worker_peer peer{
-        .address = rules_.address_of(host), .host_usid = fabric::host_usid(host), .paths = &group};
+    known_peer known;
+    known.ports = std::make_unique<protocol::port_status>(
+        protocol::port_status_config{.mask_base = config_.wire.port_mask_base,
+                                     .first = static_cast<std::uint16_t>(random_seed())},
+        group);
+    known.planes = std::make_unique<protocol::peer_planes>(protocol::probe_config{}, group);
+    known.congestion = shared_congestion();
+    known.peer = {.address = rules_.address_of(host),
+                  .host_usid = fabric::host_usid(host),
+                  .paths = &group,
+                  .ports = known.ports.get(),
+                  .planes = known.planes.get(),
+                  .congestion = known.congestion.get()};
     const mrc_peer row{.id = static_cast<__u32>(peers_.size() + 1),
                        .group_base = rows.base,
                        .uplinks = static_cast<__u16>(rows.uplinks),
                        .planes = static_cast<__u8>(rows.planes),
                        .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
-                       .host_usid = peer.host_usid,
+                       .host_usid = known.peer.host_usid,
                        .reserved = 0};
-    std::vector<mrc_ip> addresses{peer.address};
-    for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
-        addresses.push_back(rules_.address_of(host, protocol::plane{plane}));
-    if (!std::ranges::all_of(addresses, [&](const mrc_ip &address) { return programs_.set_peer(address, row); })) {
-        std::ranges::for_each(addresses, [&](const mrc_ip &address) { programs_.remove_peer(address); });
+    const std::vector<mrc_ip> addresses = addresses_of(host);
+    if (!std::ranges::all_of(addresses, [&](const mrc_ip &address) { return rows_.set_peer(address, row); })) {
+        std::ranges::for_each(addresses, [&](const mrc_ip &address) { rows_.remove_peer(address); });
         return false;
     }
-    worker_.call([&] { worker_.add_peer(peer); });
-    peers_.emplace(host, peer);
+    worker_.call([&] {
+        worker_.add_peer(known.peer);
+        if (const auto address4 = rules_.address4_of(host))
+            worker_.add_peer_address(known.peer, *address4);
+    });
+    peers_.emplace(host, std::move(known));
     return true;
+}
+
+void peer_directory::set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)
+{
+    if (profile == control::built_in_profile)
+        for (const control::path_verdict &verdict : verdicts) {
+            if (verdict.denied)
+                denied_.insert(slot_of(verdict.where));
+            else
+                denied_.erase(slot_of(verdict.where));
+        }
+    worker_.call([&] {
+        for (const auto &[key, group] : groups_) {
+            if (key.profile != profile || key.leaf == rules_.self().leaf)
+                continue;
+            for (const control::path_verdict &verdict : verdicts) {
+                if (verdict.denied)
+                    group.paths->deny(slot_of(verdict.where));
+                else
+                    group.paths->allow(slot_of(verdict.where));
+            }
+        }
+    });
+}
+
+std::optional<peer_directory::path_location> peer_directory::place_of(protocol::path_index path) const
+{
+    for (const auto &[key, rows] : table_.groups()) {
+        const std::uint32_t slot = path.value - rows.base;
+        if (path.value >= rows.base && slot < rows.rows() && key.leaf != rules_.self().leaf)
+            return path_location{
+                .profile = key.profile, .leaf = key.leaf, .plane = slot / rows.uplinks, .uplink = slot % rows.uplinks};
+    }
+    return std::nullopt;
+}
+
+std::vector<std::pair<protocol::path_index, protocol::path_state>> peer_directory::path_states()
+{
+    std::vector<std::pair<protocol::path_index, protocol::path_state>> all;
+    worker_.call([&] {
+        for (const auto &[key, group] : groups_)
+            for (unsigned slot = 0; slot < group.paths->size(); ++slot)
+                all.emplace_back(group.paths->path(slot).index, group.paths->state(slot));
+    });
+    return all;
+}
+
+void peer_directory::follow_ports(const datapath::worker_peer &peer)
+{
+    const auto host = rules_.endpoint_of(peer.address);
+    if (!host)
+        return;
+    const auto mask = static_cast<std::uint8_t>(peer.ports->peer_ports().bits());
+    for (const mrc_ip &address : addresses_of(*host))
+        rows_.set_peer_planes(address, mask);
+}
+
+std::string peer_directory::prefix_text(bool ipv4) const
+{
+    if (!ipv4)
+        return "prefix " + to_text(config_.fabric.address_prefix);
+    const auto &prefix = config_.fabric.ipv4_prefix;
+    return prefix ? "prefix " + to_text(*prefix) : "which has no ipv4_prefix";
 }
 
 std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(const mrc_ip &address)
 {
     const auto host = rules_.endpoint_of(address);
     if (!host)
-        return std::unexpected{to_text(address) + " is no address of this fabric (prefix " +
-                               to_text(config_.fabric.address_prefix) + ")"};
+        return std::unexpected{to_text(address) + " is no address of this fabric (" + prefix_text(is_ipv4(address)) +
+                               ")"};
     if (*host == rules_.self())
         return std::unexpected{to_text(address) + " is this host itself"};
     if (const auto known = peers_.find(*host); known != peers_.end())
-        return known->second;
+        return known->second.peer;
     const auto group = group_for(host->leaf);
     if (!group)
         return std::unexpected{group.error()};
-    if (!add(*host, **group, table_.groups().at(host->leaf)))
+    if (!add(*host, **group, table_.groups().at({.leaf = host->leaf})))
         return std::unexpected{"all " + std::to_string(MRC_MAX_PEERS) + " peer rows are in use"};
-    return peers_.at(*host);
+    return peers_.at(*host).peer;
+}
+
+std::expected<datapath::worker_peer, std::string>
+peer_directory::find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles)
+{
+    auto peer = find_or_add(address);
+    const auto host = rules_.endpoint_of(address);
+    if (!peer || !host || profile == control::built_in_profile)
+        return peer;
+    const auto group = profile_group_for(*peer, {.leaf = host->leaf, .profile = profile}, profiles);
+    if (!group)
+        return std::unexpected{group.error()};
+    peer->paths = *group;
+    return peer;
 }
 
 void peer_directory::add_all_if_small()
 {
     const std::uint64_t addresses =
-        std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * (rules_.planes() + 1U);
+        std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * addresses_of(rules_.self()).size();
     if (addresses > MRC_MAX_PEERS)
         return;
     for (endpoint host{}; host.leaf < rules_.leaves(); ++host.leaf)

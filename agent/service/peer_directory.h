@@ -7,11 +7,15 @@
 #include <expected>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "datapath/host_programs.h"
+#include "datapath/host_tables.h"
 #include "datapath/worker.h"
 #include "protocol/path_group.h"
+#include "service/control/ev_profile_store.h"
 #include "service/fabric.h"
 
 namespace mrc::service
@@ -20,29 +24,91 @@ namespace mrc::service
 class peer_directory
 {
 public:
-    // All is borrowed and outlives the directory. `local` is the mask of usable ports that every group reads.
-    peer_directory(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
-                   datapath::worker &worker, const protocol::plane_mask &local);
+    // All is borrowed and outlives the directory. `local` are the ports that every group reads.
+    peer_directory(const daemon_config &config, const fabric &rules, datapath::host_tables &tables,
+                   datapath::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
+                   std::uint32_t payload_bytes);
 
-    // The peer at `address`, added on first use. The error says what is wrong with the address.
+    // The peer at `address`, any of its own, added on first use; as endpoint operations know it, by IPv6. The error
+    // says what is wrong with the address.
     [[nodiscard]] std::expected<datapath::worker_peer, std::string> find_or_add(const mrc_ip &address);
+    // The same peer by the EVs of an ONLINE profile other than 0. Its path group to the peer's leaf is made on first
+    // use and stays until forget_profile().
+    [[nodiscard]] std::expected<datapath::worker_peer, std::string>
+    find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles);
+    // No queue pair uses it any longer.
+    void forget_profile(std::uint64_t profile);
 
     // Adds every host of a fabric that is small enough to list, so that the overlay reaches hosts without a queue pair.
     void add_all_if_small();
 
+    // Paths of a profile that a controller denies or allows again, toward every other leaf; of profile 0 also toward
+    // those to come.
+    void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts);
+
+    // Where a path leads, for whoever hears of its state.
+    struct path_location {
+        std::uint64_t profile = 0;
+        std::uint32_t leaf = 0;
+        unsigned plane = 0;
+        unsigned uplink = 0;
+    };
+    [[nodiscard]] std::optional<path_location> place_of(protocol::path_index path) const;
+    // Of all paths there are, asked on the worker thread.
+    [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_state>> path_states();
+    // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep
+    // theirs.
+    void renew_congestion();
+
+    // On the worker thread: the overlay, too, leaves the planes on which the peer cannot be reached.
+    void follow_ports(const datapath::worker_peer &peer);
+
 private:
+    struct known_peer {
+        datapath::worker_peer peer;
+        std::unique_ptr<protocol::port_status> ports;
+        std::unique_ptr<protocol::peer_planes> planes;
+        std::unique_ptr<protocol::congestion_control> congestion;
+    };
+
+    [[nodiscard]] std::vector<mrc_ip> addresses_of(endpoint host) const;
+    [[nodiscard]] std::unique_ptr<protocol::congestion_control> shared_congestion() const; // null: each has its own
+    [[nodiscard]] std::string prefix_text(bool ipv4) const;
+    // What a profile says of its groups.
+    struct group_terms {
+        std::vector<protocol::profile_entry> universe;
+        unsigned min_active = 1;
+        std::vector<std::uint32_t> denied; // slots
+    };
+    [[nodiscard]] std::expected<path_group, std::string> rows_for(group_key key);
+    [[nodiscard]] std::unique_ptr<protocol::path_group> make_group(const path_group &rows, const group_terms &terms,
+                                                                   unsigned id_part) const;
+    void write_rows(const path_group &rows, const protocol::path_group &group);
     [[nodiscard]] std::expected<protocol::path_group *, std::string> group_for(std::uint32_t leaf);
+    [[nodiscard]] std::expected<protocol::path_group *, std::string>
+    profile_group_for(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles);
+    [[nodiscard]] std::optional<unsigned> free_id_part(std::uint32_t leaf) const;
+    [[nodiscard]] std::uint32_t slot_of(control::path_place where) const;
     // False when the `peers` map is full; nothing of this host is in it then.
     [[nodiscard]] bool add(endpoint host, protocol::path_group &group, const path_group &rows);
 
     const daemon_config &config_;
     const fabric &rules_;
-    datapath::host_programs &programs_;
+    datapath::host_tables &tables_;
+    datapath::peer_rows &rows_;
     datapath::worker &worker_;
-    const protocol::plane_mask &local_;
+    const protocol::local_ports &local_;
+    std::uint32_t payload_bytes_;
     path_table table_;
-    std::map<std::uint32_t, std::unique_ptr<protocol::path_group>> groups_; // by leaf
-    std::map<endpoint, datapath::worker_peer> peers_;
+    struct known_group {
+        std::unique_ptr<protocol::path_group> paths;
+        unsigned id_part = 0; // of the probes' request ids; profile 0 has the first
+    };
+
+    std::map<group_key, known_group> groups_;
+    std::map<endpoint, known_peer> peers_;
+    std::vector<std::unique_ptr<protocol::congestion_control>> retired_; // queue pairs may have them still
+    std::set<std::uint32_t> denied_; // slots of a group, but of the own leaf's, which has no uplinks
 };
 
 } // namespace mrc::service

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Congestion control profiles (mrc_ctl_modify_cc_profile): an algorithm, or none, and its constants.
+//
+// state    STATE                                  ALGORITHM, CONFIG                 next
+// INIT     →OFFLINE with ALGORITHM                with →OFFLINE                     OFFLINE
+// OFFLINE  →ONLINE with CONFIG, by now or         yes; another algorithm forgets    ONLINE
+//          before; not needed without algorithm   the constants
+// OFFLINE  →INIT, alone                           no                                INIT: forgotten
+// ONLINE   →OFFLINE, alone; EBUSY with QPs        no; CONFIG with modify_cc_online  OFFLINE
+// Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Profile 0 is
+// built in: the configuration's congestion control, ONLINE, and cannot be changed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "protocol/congestion_control.h"
+#include "protocol/nscc.h"
+#include "service/control/values.h"
+
+namespace mrc::service::control
+{
+
+struct cc_profile {
+    profile_state state = profile_state::init;
+    bool nscc = false; // else no algorithm: the PSN window alone bounds what is in flight
+    std::optional<nscc_values> config = std::nullopt;
+    unsigned queue_pairs = 0;
+};
+
+struct cc_profile_change {
+    std::optional<std::uint32_t> state = std::nullopt;
+    std::optional<std::uint32_t> current = std::nullopt;
+    std::optional<std::string> algorithm = std::nullopt; // empty: none
+    std::optional<nscc_values> config = std::nullopt;
+};
+
+// EINVAL names the constant, what was found and what is allowed.
+[[nodiscard]] outcome<> check(const nscc_values &config);
+
+// The fields 1:1, and what the API has no field for as derive_nscc gives it for `link` with this base RTT and target.
+[[nodiscard]] protocol::nscc_config to_nscc_config(const nscc_values &config, protocol::nscc_link link);
+[[nodiscard]] nscc_values to_nscc_values(const protocol::nscc_config &config);
+
+class cc_profile_store
+{
+public:
+    // `built_in` is what queries of profile 0 show.
+    cc_profile_store(const profile_limits &limits, cc_profile built_in);
+
+    outcome<> modify(std::uint64_t id, const cc_profile_change &change);
+    // Of an id that nobody has touched: INIT.
+    [[nodiscard]] const cc_profile &find(std::uint64_t id) const;
+    [[nodiscard]] const std::map<std::uint64_t, cc_profile> &all() const { return profiles_; }
+
+    // A QP begins and ends to use a profile; EINVAL unless it is ONLINE.
+    outcome<> acquire(std::uint64_t id);
+    void release(std::uint64_t id) { --profiles_.at(id).queue_pairs; }
+
+private:
+    const profile_limits &limits_;
+    std::map<std::uint64_t, cc_profile> profiles_; // none is INIT
+};
+
+} // namespace mrc::service::control

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers the requests of control_protocol.h. It reads bytes that any client may have written: lengths, counts, masks
+// and enumerators are checked here, their meaning by the stores. Who may ask at all is checked before
+// (peer_capability.h).
+//
+// One per daemon: profiles outlive the processes that made them. Subscriptions to EV events belong to a session and end
+// with it. Not thread-safe; for the service thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "service/control/cc_profile_store.h"
+#include "service/control/ev_event_queue.h"
+#include "service/control/ev_format_store.h"
+#include "service/control/ev_profile_store.h"
+#include "service/control_protocol.h"
+
+namespace mrc::service::control
+{
+
+struct ep_batch {
+    std::uint64_t session = 0;
+    ep_operation operation = ep_operation::ev_probe;
+    std::uint8_t traffic_class = 0;
+    std::uint32_t timeout_ns = 0;
+    std::vector<ep_request> requests; // checked, but for the addresses
+};
+
+// What the daemon does for the controller.
+class control_host
+{
+public:
+    control_host() = default;
+    control_host(const control_host &) = delete;
+    control_host &operator=(const control_host &) = delete;
+    virtual ~control_host() = default;
+
+    // Ports are 1-based and within the fabric's planes.
+    [[nodiscard]] virtual outcome<bool> port_enabled(unsigned port) = 0;
+    virtual outcome<> enable_port(unsigned port, bool enabled) = 0;
+    // As profile_effects.
+    virtual void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) = 0;
+    virtual void universe_changed(std::uint64_t profile) = 0;
+    virtual void gone_offline(std::uint64_t profile) = 0;
+    // The subscription had no event and has one now.
+    virtual void events_ready(std::uint64_t session, std::uint64_t subscription) = 0;
+    // Begins to send; when all requests are answered or their time is up, sends ep_reply() to the session.
+    virtual outcome<> start_batch(ep_batch batch) = 0;
+};
+
+class controller final : private profile_effects
+{
+public:
+    // `host` is borrowed and outlives the controller. `built_in`: what CC profile 0 shows.
+    controller(const profile_limits &limits, const fabric_shape &fabric, cc_profile built_in, control_host &host);
+
+    // The reply to one packet from a session; nothing when it comes later (ep_batch).
+    [[nodiscard]] std::optional<std::vector<std::byte>> handle(std::uint64_t session,
+                                                               std::span<const std::byte> packet);
+    void end_session(std::uint64_t session);
+
+    // ETIMEDOUT and EINVAL, too, have the responses that arrived.
+    [[nodiscard]] static std::vector<std::byte> ep_reply(const outcome<> &result,
+                                                         std::span<const ep_response> responses);
+    // For a session that may not ask.
+    [[nodiscard]] static std::vector<std::byte> refused(const refusal &why);
+
+    [[nodiscard]] ev_format_store &ev_formats() { return formats_; }
+    [[nodiscard]] ev_profile_store &ev_profiles() { return evs_; }
+    [[nodiscard]] cc_profile_store &cc_profiles() { return ccs_; }
+
+private:
+    struct answer; // a reply and its array
+    struct subscription {
+        std::uint64_t session;
+        ev_event_queue queue;
+    };
+
+    [[nodiscard]] std::optional<answer> dispatch(std::uint64_t session, const control_request &request,
+                                                 std::span<const std::byte> array);
+    [[nodiscard]] answer query_device() const;
+    [[nodiscard]] answer query_port(const control_request &request);
+    [[nodiscard]] answer modify_port(const control_request &request);
+    [[nodiscard]] answer modify_ev_format(const control_request &request, std::span<const std::byte> array);
+    [[nodiscard]] answer query_ev_format(const control_request &request) const;
+    [[nodiscard]] answer query_widths(const control_request &request) const;
+    [[nodiscard]] answer modify_ev_profile(const control_request &request, std::span<const std::byte> array);
+    [[nodiscard]] answer query_ev_profile(const control_request &request, std::span<const std::byte> array) const;
+    [[nodiscard]] answer query_evs(const control_request &request, std::span<const std::byte> array) const;
+    [[nodiscard]] answer query_fields(const control_request &request) const;
+    [[nodiscard]] answer modify_cc_profile(const control_request &request);
+    [[nodiscard]] answer query_cc_profile(const control_request &request) const;
+    [[nodiscard]] answer list_profiles(const control_request &request) const;
+    [[nodiscard]] answer subscribe(std::uint64_t session, const control_request &request);
+    [[nodiscard]] answer poll(std::uint64_t session, const control_request &request);
+    [[nodiscard]] answer unsubscribe(std::uint64_t session, const control_request &request);
+    [[nodiscard]] std::optional<answer> start_batch(std::uint64_t session, const control_request &request,
+                                                    std::span<const std::byte> array);
+    [[nodiscard]] outcome<> check(const control_ep &batch, std::span<const ep_request> requests) const;
+    [[nodiscard]] subscription *find(std::uint64_t session, std::uint64_t id);
+
+    void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) override;
+    void universe_changed(std::uint64_t profile) override;
+    void gone_offline(std::uint64_t profile) override;
+    void on_event(const ev_event &event) override;
+
+    profile_limits limits_;
+    fabric_shape fabric_;
+    control_host &host_;
+    ev_format_store formats_;
+    ev_profile_store evs_;
+    cc_profile_store ccs_;
+    std::map<std::uint64_t, subscription> subscriptions_;
+    std::uint64_t next_subscription_ = 1;
+    std::map<std::uint64_t, std::vector<ep_request>> unfinished_batches_; // by session: more of them is to come
+};
+
+} // namespace mrc::service::control

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// EV format profiles: how wide the fields of an EV are in a packet, and where they go (mrc_ctl_modify_ev_fmt_profile).
+//
+// state    STATE                          MODE, fields            next
+// INIT     →OFFLINE with MODE             with →OFFLINE           OFFLINE
+// OFFLINE  →ONLINE once there are fields  yes                     ONLINE
+// OFFLINE  →INIT, alone                   no                      INIT: forgotten
+// ONLINE   →OFFLINE, alone; EBUSY while   no                      OFFLINE
+//          an EV profile on it is ONLINE
+// Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Format 0,
+// built in, is ONLINE and cannot be changed: STEV of 21 bits of entropy, 8 of uplink, 3 of plane (mrc/srv6.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "service/control/values.h"
+
+namespace mrc::service::control
+{
+
+struct ev_format {
+    profile_state state = profile_state::init;
+    ev_format_mode mode = ev_format_mode::stev;
+    std::vector<std::uint8_t> widths; // of the fields, bits
+    unsigned online_profiles = 0;     // EV profiles that are ONLINE on this format
+
+    [[nodiscard]] unsigned width() const;
+};
+
+// What a call asks for; the numbers as they came.
+struct ev_format_change {
+    std::optional<std::uint32_t> state = std::nullopt;
+    std::optional<std::uint32_t> current = std::nullopt; // the state that the caller takes it to be in
+    std::optional<std::uint32_t> mode = std::nullopt;
+    std::optional<std::vector<std::uint8_t>> widths = std::nullopt;
+};
+
+// Bits of an EV in a packet: 32 for STEV, 16 for UDP, a carrier's 128 for SRv6.
+[[nodiscard]] unsigned widest(ev_format_mode mode);
+
+class ev_format_store
+{
+public:
+    explicit ev_format_store(const profile_limits &limits);
+
+    outcome<> modify(std::uint64_t id, const ev_format_change &change);
+    // Of an id that nobody has touched: INIT.
+    [[nodiscard]] const ev_format &find(std::uint64_t id) const;
+    [[nodiscard]] const std::map<std::uint64_t, ev_format> &all() const { return formats_; }
+
+    // By the EV profile store, as its profiles go ONLINE and leave.
+    void add_online_profile(std::uint64_t id) { ++formats_.at(id).online_profiles; }
+    void remove_online_profile(std::uint64_t id) { --formats_.at(id).online_profiles; }
+
+private:
+    const profile_limits &limits_;
+    std::map<std::uint64_t, ev_format> formats_; // none is INIT
+};
+
+} // namespace mrc::service::control

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// EV profiles (mrc_ctl_modify_ev_profile): which EVs a QP's packets take, and which of them are denied.
+//
+// state    STATE                            attributes, fields            entries                       next
+// INIT     →OFFLINE with MODE, and unless   with →OFFLINE                 no                            OFFLINE
+//          AUTO with FMT_ID and COUNT
+// OFFLINE  →ONLINE with MIN_ACTIVE and      yes                           REPLACE if listed, STATE      ONLINE
+//          EVENT_MASK, by now or before;
+//          format ONLINE, EVs populated
+// OFFLINE  →INIT, alone                     no                            no                            INIT: forgotten
+// ONLINE   →OFFLINE; EBUSY with QPs         no; EVENT_MASK and fields     STATE; REPLACE with           OFFLINE
+//                                           with modify_ev_online         modify_ev_online
+// Everything else is EINVAL; to name the present state is no transition.
+//
+// A call does its attributes first, then its entries in their order, then the transition. A call without entries that
+// is refused changes nothing. One with entries stops at the first that fails: what came before it stays.
+//
+// Profile 0 is built in: AUTO, ONLINE; its EVs can be denied and its event mask set, nothing else. The EVs of an AUTO
+// profile name a path and leave the entropy, which differs per destination, zero.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "protocol/ev_profile.h"
+#include "protocol/path_group.h"
+#include "service/control/ev_event_queue.h"
+#include "service/control/ev_format_store.h"
+#include "service/control/ev_layout.h"
+#include "service/control/values.h"
+
+namespace mrc::service::control
+{
+
+struct profile_ev {
+    ev_value ev;
+    bool denied = false;
+    std::uint32_t bad_groups = 0; // destinations (T0s) that take it to be bad
+    protocol::profile_entry path; // when ONLINE
+
+    [[nodiscard]] ev_state state() const;
+};
+
+struct ev_profile {
+    profile_state state = profile_state::init;
+    ev_mode mode = ev_mode::automatic;
+    std::uint64_t format = built_in_profile;
+    std::optional<std::uint32_t> min_active;
+    std::optional<std::uint32_t> event_mask;
+    std::optional<std::vector<mrc_ev_field>> fields; // without: the format's, see ev_layout
+    std::vector<profile_ev> evs;
+    unsigned queue_pairs = 0;
+};
+
+struct ev_profile_change {
+    std::optional<std::uint32_t> state = std::nullopt;
+    std::optional<std::uint32_t> current = std::nullopt;
+    std::optional<std::uint32_t> mode = std::nullopt;
+    std::optional<std::uint64_t> format = std::nullopt;
+    std::optional<std::uint32_t> count = std::nullopt;
+    std::optional<std::uint32_t> min_active = std::nullopt;
+    std::optional<std::uint32_t> event_mask = std::nullopt;
+    std::optional<std::vector<mrc_ev_field>> fields = std::nullopt;
+
+    [[nodiscard]] bool offline_only() const { return mode || format || count || min_active; }
+    [[nodiscard]] bool shapes_evs() const { return mode || format || count || fields; }
+};
+
+struct ev_edit {
+    ev_operation operation = ev_operation::replace; // replace or modify_state
+    std::span<const ev_entry> entries;
+};
+
+struct ev_edit_result {
+    outcome<> result;
+    std::uint32_t done = 0; // entries that were carried out
+};
+
+struct path_verdict {
+    path_place where;
+    bool denied = false;
+};
+
+// What profiles do to running traffic. Calls come while a store changes: they may read it, not change it.
+class profile_effects
+{
+public:
+    profile_effects() = default;
+    profile_effects(const profile_effects &) = delete;
+    profile_effects &operator=(const profile_effects &) = delete;
+    virtual ~profile_effects() = default;
+
+    // Of an ONLINE profile: in every path group that it serves, toward all other T0s.
+    virtual void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) = 0;
+    // An ONLINE profile has other EVs (modify_ev_online).
+    virtual void universe_changed(std::uint64_t profile) = 0;
+    // No QP uses the profile, and none can before it is ONLINE again, by whatever EVs.
+    virtual void gone_offline(std::uint64_t profile) = 0;
+    virtual void on_event(const ev_event &event) = 0;
+};
+
+class ev_profile_store
+{
+public:
+    // All is borrowed and outlives the store.
+    ev_profile_store(const profile_limits &limits, const fabric_shape &fabric, ev_format_store &formats,
+                     profile_effects &effects);
+
+    ev_edit_result modify(std::uint64_t id, const ev_profile_change &change, const std::optional<ev_edit> &edit);
+    // Of an id that nobody has touched: INIT.
+    [[nodiscard]] const ev_profile &find(std::uint64_t id) const;
+    [[nodiscard]] const std::map<std::uint64_t, ev_profile> &all() const { return profiles_; }
+    [[nodiscard]] outcome<ev_layout> layout_of(const ev_profile &profile) const;
+    [[nodiscard]] outcome<ev_state> state_of(std::uint64_t id, const ev_value &ev) const; // ENOENT
+    [[nodiscard]] std::size_t evs_in_use() const; // of listed and generated profiles
+
+    // A QP begins and ends to use a profile; EINVAL unless it is ONLINE.
+    outcome<> acquire(std::uint64_t id);
+    void release(std::uint64_t id) { --profiles_.at(id).queue_pairs; }
+
+    // For path_group_config of a group with so many uplinks; empty: one EV for every path. Toward the own T0, where
+    // there is no uplink to choose, always that.
+    [[nodiscard]] std::vector<protocol::profile_entry> universe(std::uint64_t id, unsigned uplinks,
+                                                                std::uint64_t seed) const;
+    [[nodiscard]] std::vector<path_place> denied(std::uint64_t id) const;
+
+    // What the path group toward a T0 believes of a path now; also for all its paths, when transitions were lost.
+    void observe(std::uint64_t id, std::uint32_t group, path_place where, protocol::path_state state);
+    void forget_group(std::uint64_t id, std::uint32_t group);
+
+private:
+    struct job; // one call of modify
+
+    [[nodiscard]] outcome<> check_allowed(const job &call) const;
+    [[nodiscard]] outcome<> apply_scalars(job &call) const;
+    [[nodiscard]] outcome<std::size_t> count_for(const job &call) const;
+    [[nodiscard]] outcome<> shape_evs(job &call) const;
+    [[nodiscard]] outcome<std::vector<ev_value>> automatic_evs(std::uint64_t id, std::size_t count) const;
+    [[nodiscard]] outcome<> edit_all(job &call, const ev_edit &edit) const;
+    [[nodiscard]] outcome<> edit_one(job &call, ev_operation operation, const ev_entry &entry) const;
+    [[nodiscard]] outcome<> replace(job &call, const ev_entry &entry) const;
+    [[nodiscard]] outcome<> set_state(job &call, const ev_entry &entry) const;
+    [[nodiscard]] outcome<> check_transition(job &call, profile_state to) const;
+    [[nodiscard]] outcome<> check_online(job &call) const;
+    [[nodiscard]] outcome<> resolve(ev_profile &profile) const;
+    void commit(job &call);
+    void finish_transition(job &call, profile_state to);
+    [[nodiscard]] profile_ev *find_path(ev_profile &profile, path_place where) const;
+    void report(std::uint64_t id, const ev_profile &profile, const profile_ev &entry);
+
+    const profile_limits &limits_;
+    const fabric_shape fabric_;
+    ev_format_store &formats_;
+    profile_effects &effects_;
+    std::map<std::uint64_t, ev_profile> profiles_;                                  // none is INIT
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<bool>> observed_; // profile and group: slots held bad
+};
+
+} // namespace mrc::service::control

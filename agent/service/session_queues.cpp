@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's completion channels, completion queues and queue pairs: how they come and go.
+#include <algorithm>
+#include <bit>
+
+#include <fcntl.h>
+
+#include "service/client_session.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+// Shared memory of a fixed size: no client can take it away from under the worker.
+datapath::unique_fd sealed_memory(const char *name, std::size_t bytes)
+{
+    datapath::unique_fd file{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
+        ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return {};
+    return file;
+}
+
+datapath::mapping map_whole(const datapath::unique_fd &file, std::size_t bytes)
+{
+    void *at = file ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0) : MAP_FAILED;
+    return at == MAP_FAILED ? datapath::mapping{} : datapath::mapping{at, bytes};
+}
+
+} // namespace
+
+client_session::answer client_session::create_channel()
+{
+    int ends[2] = {-1, -1};
+    if (channels_.size() >= shared_.config.limits.completion_queues)
+        return {refuse(ENOMEM, "all completion channels of a client are in use"), {}};
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return {refuse(errno, "cannot open a pipe for completions"), {}};
+    owned_channel channel;
+    channel.wait = datapath::unique_fd{ends[0]};
+    channel.pipe = std::make_shared<const datapath::client_pipe>(datapath::unique_fd{ends[1]});
+    answer result;
+    result.reply.number = ++last_number_;
+    result.fds = {channel.wait.get()};
+    channels_.emplace(result.reply.number, std::move(channel));
+    return result;
+}
+
+client_session::answer client_session::destroy_channel(std::uint32_t number)
+{
+    const auto at = channels_.find(number);
+    if (at == channels_.end())
+        return {refuse(EINVAL, "no such completion channel in this session"), {}};
+    if (at->second.users != 0)
+        return {refuse(EBUSY, "completion queues use the channel"), {}};
+    std::erase_if(subscriptions_, [&](const auto &one) { return one.second == at->second.pipe; });
+    channels_.erase(at);
+    return {};
+}
+
+client_session::answer client_session::create_cq(const cq_request &request)
+{
+    const limit_options &limits = shared_.config.limits;
+    if (request.entries == 0 || request.entries > limits.completion_entries)
+        return {refuse(EINVAL, "a completion queue has 1 to " + std::to_string(limits.completion_entries) + " entries"),
+                {}};
+    owned_cq cq;
+    cq.entries = std::bit_ceil(request.entries);
+    if (cqs_.size() >= limits.completion_queues || cq.entries > limits.total_entries - cq_entries_)
+        return {refuse(ENOMEM, "a client may have " + std::to_string(limits.completion_queues) +
+                                   " completion queues with " + std::to_string(limits.total_entries) + " entries"),
+                {}};
+    const auto channel = channels_.find(request.channel);
+    if (request.channel != 0 && channel == channels_.end())
+        return {refuse(EINVAL, "no such completion channel in this session"), {}};
+    const auto events = events_of(request.events);
+    if (!events)
+        return {refuse(EINVAL, "no such event pipe in this session"), {}};
+    const std::size_t bytes = datapath::completion_layout{cq.entries}.bytes();
+    cq.memory = sealed_memory("mrc-cq", bytes);
+    datapath::mapping memory = map_whole(cq.memory, bytes);
+    if (!memory)
+        return {refuse(ENOMEM, "cannot allocate a completion queue"), {}};
+
+    answer result;
+    result.reply.cq = {.number = ++last_number_, .entries = cq.entries};
+    cq.channel = request.channel;
+    cq.ring = std::make_unique<datapath::completion_ring>(result.reply.cq.number, std::move(memory), cq.entries,
+                                                          cq.channel != 0 ? channel->second.pipe : nullptr, events);
+    if (cq.channel != 0)
+        ++channel->second.users;
+    cq_entries_ += cq.entries;
+    result.fds = {cq.memory.get()};
+    cqs_.emplace(result.reply.cq.number, std::move(cq));
+    return result;
+}
+
+client_session::answer client_session::destroy_cq(std::uint32_t number)
+{
+    const auto at = cqs_.find(number);
+    if (at == cqs_.end())
+        return {refuse(EINVAL, "no such completion queue in this session"), {}};
+    if (at->second.users != 0)
+        return {refuse(EBUSY, "queue pairs use the completion queue"), {}};
+    if (at->second.channel != 0)
+        --channels_.at(at->second.channel).users;
+    cq_entries_ -= at->second.entries;
+    cqs_.erase(at);
+    return {};
+}
+
+datapath::queue_pair_layout client_session::layout_of(const qp_reply &numbers)
+{
+    return {.send_capacity = numbers.send_depth,
+            .receive_capacity = numbers.receive_depth,
+            .most_pieces = numbers.most_pieces,
+            .most_inline = numbers.most_inline};
+}
+
+std::uint32_t client_session::free_qpn() const
+{
+    for (unsigned int attempt = 0; attempt < 4 * MRC_MAX_QPS; ++attempt) {
+        const std::uint32_t qpn = random_word() & MRC_QPN_MASK;
+        const bool reserved = qpn < MRC_QPN_FIRST_USABLE || qpn == MRC_QPN_MASK;
+        if (!reserved && shared_.tables.qps[MRC_QPN_ROW(qpn)].qpn == 0)
+            return qpn;
+    }
+    return 0;
+}
+
+std::uint32_t client_session::free_bell() const
+{
+    std::vector<bool> taken(shared_.config.limits.queue_pairs);
+    for (const auto &[qpn, qp] : qps_)
+        taken[qp.numbers.bell] = true;
+    return static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
+}
+
+std::string client_session::refusal_of(const qp_request &request) const
+{
+    const limit_options &limits = shared_.config.limits;
+    const auto depth_is_wrong = [&](std::uint32_t depth) { return depth == 0 || depth > limits.work_requests; };
+    if (!domains_.contains(request.pd))
+        return "no such protection domain in this session";
+    if (!cqs_.contains(request.send_cq) || !cqs_.contains(request.receive_cq))
+        return "no such completion queue in this session";
+    if (!events_of(request.events))
+        return "no such event pipe in this session";
+    if (depth_is_wrong(request.send_depth) || depth_is_wrong(request.receive_depth))
+        return "a queue holds 1 to " + std::to_string(limits.work_requests) + " requests";
+    if (request.most_pieces == 0 || request.most_pieces > most_pieces)
+        return "a request has 1 to " + std::to_string(most_pieces) + " pieces";
+    if (request.most_inline > most_inline)
+        return "a request has 0 to " + std::to_string(most_inline) + " inline bytes";
+    return {};
+}
+
+client_session::answer client_session::create_qp(const qp_request &request)
+{
+    if (const std::string problem = refusal_of(request); !problem.empty())
+        return {refuse(EINVAL, problem), {}};
+    if (qps_.size() >= shared_.config.limits.queue_pairs)
+        return {refuse(ENOMEM, "all " + std::to_string(shared_.config.limits.queue_pairs) +
+                                   " queue pairs of a client are in use"),
+                {}};
+    owned_qp qp;
+    qp.made = request;
+    qp.numbers = {.qpn = free_qpn(),
+                  .bell = free_bell(),
+                  .send_depth = std::bit_ceil(request.send_depth),
+                  .receive_depth = std::bit_ceil(request.receive_depth),
+                  .most_pieces = request.most_pieces,
+                  .most_inline = (request.most_inline + 15) / 16 * 16};
+    const std::uint64_t requests = std::uint64_t{qp.numbers.send_depth} + qp.numbers.receive_depth;
+    if (requests > shared_.config.limits.total_requests - requests_)
+        return {refuse(ENOMEM, "all queues of a client hold at most " +
+                                   std::to_string(shared_.config.limits.total_requests) + " requests"),
+                {}};
+    if (qp.numbers.qpn == 0)
+        return {refuse(ENOMEM, "all " + std::to_string(MRC_MAX_QPS) + " queue pairs are in use"), {}};
+    qp.file = sealed_memory("mrc-qp", layout_of(qp.numbers).bytes());
+    qp.rings = map_whole(qp.file, layout_of(qp.numbers).bytes());
+    if (!qp.rings)
+        return {refuse(ENOMEM, "cannot allocate the rings of a queue pair"), {}};
+    qp.now = initial_attributes(qp.numbers.qpn, shared_.config.transport.window_psns);
+
+    // host_rx lets nothing in before the peer is known: the row stays without one, but taken.
+    mrc_qp row{};
+    row.qpn = qp.numbers.qpn;
+    shared_.tables.qps[MRC_QPN_ROW(row.qpn)] = row;
+    requests_ += requests;
+    ++domains_.at(request.pd).users;
+    ++cqs_.at(request.send_cq).users;
+    ++cqs_.at(request.receive_cq).users;
+    answer result;
+    result.reply.qp = qp.numbers;
+    result.fds = {qp.file.get()};
+    qps_.emplace(qp.numbers.qpn, std::move(qp));
+    return result;
+}
+
+void client_session::release_qp(owned_qp &qp)
+{
+    mrc_qp &row = shared_.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
+    row.qpn = 0; // nothing more comes in
+    std::unique_ptr<datapath::worker_qp> gone;
+    if (qp.in_worker)
+        shared_.worker.call([&] { gone = shared_.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
+    qp.in_worker = false;
+    row = {};
+}
+
+client_session::answer client_session::destroy_qp(std::uint32_t qpn)
+{
+    const auto at = qps_.find(qpn);
+    if (at == qps_.end())
+        return {refuse(EINVAL, "no such queue pair in this session"), {}};
+    release_qp(at->second);
+    let_go_of_profiles(at->second.now);
+    const qp_request &made = at->second.made;
+    requests_ -= std::uint64_t{at->second.numbers.send_depth} + at->second.numbers.receive_depth;
+    --domains_.at(made.pd).users;
+    --cqs_.at(made.send_cq).users;
+    --cqs_.at(made.receive_cq).users;
+    qps_.erase(at);
+    return {};
+}
+
+} // namespace mrc::service

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The states of a client's queue pairs. Until RTR a queue pair is only what is known of it, here; from then on the
+// worker has it.
+//
+// to     needs                                 does
+// INIT   -                                     keeps the attributes
+// RTR    peer and receive_psn known            builds the queue pair and hands it to the worker: packets come in
+// RTS    send_psn known (from RTR)             requests are taken
+// SQD    -                                     no request begins
+// ERROR  -                                     flushes both queues
+// RESET  -                                     takes it from the worker, empties the rings
+
+#include "service/client_session.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+using protocol::qp_state;
+
+constexpr std::uint16_t default_immediates = 128;
+constexpr std::uint32_t least_mtu = 256;
+constexpr std::uint32_t usable_timeout = 24;
+constexpr std::uint32_t usable_linear = 7;
+constexpr std::uint32_t usable_exponential = 25;
+
+protocol::qp_event event_to(qp_state to)
+{
+    switch (to) {
+    case qp_state::reset:
+        return protocol::qp_event::reset;
+    case qp_state::init:
+        return protocol::qp_event::to_init;
+    case qp_state::ready_to_receive:
+        return protocol::qp_event::to_ready_to_receive;
+    case qp_state::ready_to_send:
+        return protocol::qp_event::to_ready_to_send;
+    case qp_state::send_queue_drained:
+        return protocol::qp_event::drain;
+    case qp_state::error:
+        break;
+    }
+    return protocol::qp_event::fail;
+}
+
+const char *name_of(qp_state state)
+{
+    static constexpr const char *names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "ERROR"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+protocol::send_terms terms_of(const qp_attributes &now)
+{
+    return {.first = protocol::psn{now.send_psn},
+            .window_psns = now.mpr * std::uint32_t{MRC_MPR_UNIT},
+            .max_wimm = now.max_wimm,
+            .retry = {.timeout_exponent = now.timeout, .linear = now.linear, .exponential = now.exponential}};
+}
+
+} // namespace
+
+qp_attributes initial_attributes(std::uint32_t qpn, std::uint32_t window_psns)
+{
+    qp_attributes fresh{};
+    fresh.qpn = qpn;
+    fresh.mpr = static_cast<std::uint8_t>(window_psns / MRC_MPR_UNIT);
+    fresh.mpr_dest = fresh.mpr;
+    fresh.timeout = 8;
+    fresh.linear = usable_linear;
+    fresh.exponential = usable_exponential; // a peer that starts slowly kills no queue pair
+    fresh.max_wimm = default_immediates;
+    fresh.max_wimm_dest = default_immediates;
+    return fresh;
+}
+
+qp_state client_session::state_of(const owned_qp &qp)
+{
+    auto state = static_cast<qp_state>(qp.now.state);
+    if (qp.in_worker)
+        shared_.worker.call([&] { state = shared_.worker.find_qp(protocol::qpn{qp.numbers.qpn})->protocol->state(); });
+    return state;
+}
+
+std::string client_session::refusal_of(const owned_qp &qp, const qp_attributes &wanted) const
+{
+    const auto sets = [&](std::uint32_t what) { return (wanted.mask & what) != 0; };
+    const std::uint32_t window = shared_.config.transport.window_psns / MRC_MPR_UNIT;
+    if (sets(qp_sets_state) && wanted.state > static_cast<std::uint8_t>(qp_state::error))
+        return "no such state";
+    if ((sets(qp_sets_mpr) && (wanted.mpr == 0 || wanted.mpr > window)) ||
+        (sets(qp_sets_mpr_dest) && (wanted.mpr_dest == 0 || wanted.mpr_dest > window)))
+        return "mpr and mpr_dest are 1 to " + std::to_string(window) + ", in units of 128 PSNs";
+    if ((sets(qp_sets_max_wimm) && wanted.max_wimm > most_immediates) ||
+        (sets(qp_sets_max_wimm_dest) && wanted.max_wimm_dest > most_immediates))
+        return "max_wimm and max_wimm_dest are 0 to " + std::to_string(most_immediates);
+    if (sets(qp_sets_timeout) && wanted.timeout > usable_timeout)
+        return "timeout is 0 to 24";
+    if (sets(qp_sets_retries) && (wanted.linear > usable_linear || wanted.exponential > usable_exponential))
+        return "linear retries are 0 to 7, exponential ones 0 to 25";
+    if ((sets(qp_sets_receive_psn) && wanted.receive_psn > MRC_PSN_MASK) ||
+        (sets(qp_sets_send_psn) && wanted.send_psn > MRC_PSN_MASK))
+        return "a PSN has 24 bits";
+    if (sets(qp_sets_peer) && (wanted.peer_qpn < MRC_QPN_FIRST_USABLE || wanted.peer_qpn >= MRC_QPN_MASK))
+        return "peer's queue pair number is out of range";
+    if (sets(qp_sets_mtu) && wanted.payload_bytes < least_mtu)
+        return "the path MTU is at least 256";
+    constexpr std::uint32_t later = qp_sets_access | qp_sets_peer | qp_sets_receive_psn | qp_sets_mtu |
+                                    qp_sets_mpr_dest | qp_sets_max_wimm_dest | qp_sets_ev_profile | qp_sets_cc_profile;
+    if (qp.in_worker && sets(later) && wanted.state != static_cast<std::uint8_t>(qp_state::reset))
+        return "the peer's side of a queue pair cannot be changed after RTR";
+    return {};
+}
+
+void client_session::adopt(owned_qp &qp, const qp_attributes &wanted)
+{
+    qp_attributes &now = qp.now;
+    const auto take = [&](std::uint32_t what, auto qp_attributes::*field) {
+        if ((wanted.mask & what) != 0)
+            now.*field = wanted.*field;
+    };
+    take(qp_sets_access, &qp_attributes::access);
+    take(qp_sets_peer, &qp_attributes::peer);
+    take(qp_sets_peer, &qp_attributes::peer_qpn);
+    take(qp_sets_receive_psn, &qp_attributes::receive_psn);
+    take(qp_sets_send_psn, &qp_attributes::send_psn);
+    take(qp_sets_mtu, &qp_attributes::payload_bytes);
+    take(qp_sets_mpr, &qp_attributes::mpr);
+    take(qp_sets_mpr_dest, &qp_attributes::mpr_dest);
+    take(qp_sets_max_wimm, &qp_attributes::max_wimm);
+    take(qp_sets_max_wimm_dest, &qp_attributes::max_wimm_dest);
+    take(qp_sets_timeout, &qp_attributes::timeout);
+    take(qp_sets_retries, &qp_attributes::linear);
+    take(qp_sets_retries, &qp_attributes::exponential);
+    take(qp_sets_capabilities, &qp_attributes::capabilities);
+    take(qp_sets_ev_profile, &qp_attributes::ev_profile);
+    take(qp_sets_cc_profile, &qp_attributes::cc_profile);
+    qp.known |= wanted.mask;
+}
+
+client_session::answer client_session::modify_qp(const qp_attributes &wanted)
+{
+    const auto at = qps_.find(wanted.qpn);
+    if (at == qps_.end())
+        return {refuse(EINVAL, "no such queue pair in this session"), {}};
+    owned_qp &qp = at->second;
+    const qp_state from = state_of(qp);
+    const qp_state to = (wanted.mask & qp_sets_state) != 0 ? static_cast<qp_state>(wanted.state) : from;
+    if (const std::string problem = refusal_of(qp, wanted); !problem.empty())
+        return {refuse(EINVAL, problem), {}};
+    if ((wanted.mask & qp_asserts_state) != 0 && wanted.current_state != static_cast<std::uint8_t>(from))
+        return {refuse(EINVAL, std::string{"the queue pair is in state "} + name_of(from)), {}};
+    const bool moves = (wanted.mask & qp_sets_state) != 0;
+    if (moves && !protocol::next_state(from, event_to(to)))
+        return {refuse(EINVAL, std::string{"no way from "} + name_of(from) + " to " + name_of(to)), {}};
+
+    if (const auto held = hold_profiles(wanted); !held)
+        return {refuse(EINVAL, held.error().text), {}};
+    const qp_attributes before = qp.now;
+    const std::uint32_t known_before = qp.known;
+    adopt(qp, wanted);
+    answer done = moves ? move(qp, from, to) : answer{};
+    const bool refused = done.reply.error != 0;
+    let_go_of_profiles(refused ? wanted : before, wanted.mask);
+    if (!refused)
+        return query_qp(wanted.qpn);
+    qp.now = before; // nothing of a refused change stays
+    qp.known = known_before;
+    return done;
+}
+
+// Nobody counts the users of the built-in profiles: they never go OFFLINE.
+control::outcome<> client_session::hold_profiles(const qp_attributes &wanted)
+{
+    const bool takes_ev = (wanted.mask & qp_sets_ev_profile) != 0 && wanted.ev_profile != control::built_in_profile;
+    const bool takes_cc = (wanted.mask & qp_sets_cc_profile) != 0 && wanted.cc_profile != control::built_in_profile;
+    control::outcome<> held;
+    if (takes_ev)
+        held = shared_.control.ev_profiles().acquire(wanted.ev_profile);
+    if (!held || !takes_cc)
+        return held;
+    held = shared_.control.cc_profiles().acquire(wanted.cc_profile);
+    if (!held && takes_ev)
+        shared_.control.ev_profiles().release(wanted.ev_profile);
+    return held;
+}
+
+void client_session::let_go_of_profiles(const qp_attributes &of, std::uint32_t mask)
+{
+    if ((mask & qp_sets_ev_profile) != 0 && of.ev_profile != control::built_in_profile)
+        shared_.control.ev_profiles().release(of.ev_profile);
+    if ((mask & qp_sets_cc_profile) != 0 && of.cc_profile != control::built_in_profile)
+        shared_.control.cc_profiles().release(of.cc_profile);
+}
+
+client_session::answer client_session::move(owned_qp &qp, qp_state from, qp_state to)
+{
+    const protocol::qpn number{qp.numbers.qpn};
+    switch (to) {
+    case qp_state::reset:
+        reset(qp);
+        return {};
+    case qp_state::init:
+        break;
+    case qp_state::ready_to_receive:
+        return make_ready_to_receive(qp);
+    case qp_state::ready_to_send:
+        if (from == qp_state::ready_to_receive)
+            return make_ready_to_send(qp);
+        [[fallthrough]];
+    case qp_state::send_queue_drained:
+        shared_.worker.call([&] { (void)shared_.worker.find_qp(number)->protocol->modify(event_to(to)); });
+        break;
+    case qp_state::error:
+        fail(qp);
+        break;
+    }
+    qp.now.state = static_cast<std::uint8_t>(to);
+    return {};
+}
+
+client_session::answer client_session::make_ready_to_send(owned_qp &qp)
+{
+    if ((qp.known & qp_sets_send_psn) == 0)
+        return {refuse(EINVAL, "RTS needs this end's first PSN"), {}};
+    bool begun = false;
+    shared_.worker.call([&] {
+        datapath::worker_qp &here = *shared_.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+        begun = here.protocol->begin_sending(terms_of(qp.now));
+        shared_.worker.activate(here);
+    });
+    if (!begun) // the peer's packets have made it fail since
+        return {refuse(EINVAL, "the queue pair has failed"), {}};
+    qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_send);
+    return {};
+}
+
+// With new rings: nothing that was posted, or is on its way to the worker, survives.
+void client_session::reset(owned_qp &qp)
+{
+    if (qp.in_worker) {
+        std::unique_ptr<datapath::worker_qp> gone;
+        mrc_qp &row = shared_.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
+        row = {};
+        row.qpn = qp.numbers.qpn;
+        shared_.worker.call([&] { gone = shared_.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
+        qp.in_worker = false;
+    }
+    const datapath::queue_pair_layout layout = layout_of(qp.numbers);
+    layout.sends(qp.rings.get()).restart(true);
+    layout.receives(qp.rings.get()).restart(true);
+    qp.sends_flushed = 0;
+    qp.receives_flushed = 0;
+    let_go_of_profiles(qp.now);
+    ++qp.life;
+    qp.now = initial_attributes(qp.numbers.qpn, shared_.config.transport.window_psns);
+    qp.known = 0;
+}
+
+void client_session::fail(owned_qp &qp)
+{
+    if (!qp.in_worker) { // the worker never sees what is posted: the client asks for ERROR again after posting
+        flush_unconnected(qp);
+        return;
+    }
+    shared_.worker.call([&] {
+        datapath::worker_qp &here = *shared_.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+        here.protocol->fail(protocol::completion_status::flushed);
+        shared_.worker.activate(here);
+    });
+}
+
+// Both sides know where the other is; what this one has read before is counted in owned_qp.
+void client_session::flush_unconnected(owned_qp &qp)
+{
+    const datapath::queue_pair_layout layout = layout_of(qp.numbers);
+    const auto flushed = [&](std::uint64_t id, std::uint32_t position, std::uint8_t flags) {
+        return datapath::completion_entry{.id = id,
+                                          .qpn = qp.numbers.qpn,
+                                          .position = position,
+                                          .status = static_cast<std::uint8_t>(protocol::completion_status::flushed),
+                                          .flags = flags,
+                                          .life = qp.life};
+    };
+    const auto flush = [&](auto ring, auto entry, std::uint32_t &done, std::uint32_t cq, std::uint8_t flags) {
+        ring.resume(done);
+        for (std::uint32_t n = 0; n < ring.capacity() && ring.pop(entry); ++n)
+            cqs_.at(cq).ring->push(flushed(entry.id, done++, flags));
+    };
+    shared_.worker.call([&] {
+        flush(layout.sends(qp.rings.get()), datapath::send_entry{}, qp.sends_flushed, qp.made.send_cq, 0);
+        flush(layout.receives(qp.rings.get()), datapath::receive_entry{}, qp.receives_flushed, qp.made.receive_cq,
+              datapath::completion_receive);
+    });
+}
+
+client_session::answer client_session::query_qp(std::uint32_t qpn)
+{
+    const auto at = qps_.find(qpn);
+    if (at == qps_.end())
+        return {refuse(EINVAL, "no such queue pair in this session"), {}};
+    answer result;
+    result.reply.attributes = at->second.now;
+    result.reply.attributes.state = static_cast<std::uint8_t>(state_of(at->second));
+    result.reply.attributes.mask = 0;
+    return result;
+}
+
+} // namespace mrc::service
