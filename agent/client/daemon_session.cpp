@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/daemon_session.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "client/shared_memory.h"
+#include "service/control_protocol.h"
+#include "service/fd_passing.h"
+
+namespace mrc::client
+{
+
+namespace
+{
+
+// datapath::region_access; the daemon's headers of the data path are not the client's.
+constexpr std::uint32_t access_remote_write = 1;
+constexpr std::uint32_t access_local_write = 2;
+
+std::unexpected<session_error> failure(const std::string &what, int error = errno)
+{
+    return std::unexpected{session_error{error, what + ": " + std::strerror(error)}};
+}
+
+datapath::mapping map_shared(const datapath::unique_fd &file, std::size_t bytes, int protection)
+{
+    void *at = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
+    return at == MAP_FAILED ? datapath::mapping{} : datapath::mapping{at, bytes};
+}
+
+service::session_request request_of(service::request_kind kind, std::uint32_t number = 0)
+{
+    service::session_request request;
+    request.kind = kind;
+    request.number = number;
+    return request;
+}
+
+host_description description_of(const service::host_reply &host)
+{
+    host_description described;
+    described.instance = host.instance;
+    described.addresses.push_back(host.address);
+    if (std::ranges::any_of(host.address4.bytes, [](std::uint8_t byte) { return byte != 0; }))
+        described.addresses.push_back(host.address4);
+    described.payload_bytes = host.payload_bytes;
+    for (std::uint32_t plane = 0; plane < std::min<std::uint32_t>(host.planes, service::max_planes); ++plane) {
+        const service::port_reply &port = host.ports[plane];
+        described.ports.push_back({.up = port.up != 0,
+                                   .enabled = port.enabled != 0,
+                                   .mtu = port.mtu,
+                                   .bits_per_second = std::uint64_t{port.gbps} * 1'000'000'000});
+    }
+    described.guid = host.guid;
+    described.max_qps = host.max_qps;
+    described.max_regions = host.max_regions;
+    described.max_region_bytes = host.max_bytes;
+    described.max_cqs = host.max_cqs;
+    described.max_cq_entries = host.max_cq_entries;
+    described.max_work_requests = host.max_requests;
+    described.max_mpr = static_cast<std::uint8_t>(host.max_mpr);
+    described.max_wimm = static_cast<std::uint16_t>(host.max_wimm);
+    return described;
+}
+
+} // namespace
+
+result<std::shared_ptr<session>> session::open(const instance &where)
+{
+    auto connected = daemon_session::connect(where);
+    if (!connected)
+        return std::unexpected{connected.error()};
+    return *connected;
+}
+
+result<std::shared_ptr<daemon_session>> daemon_session::connect(const instance &where)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (where.socket.size() >= sizeof(address.sun_path))
+        return failure("socket path '" + where.socket + "'", ENAMETOOLONG);
+    std::memcpy(address.sun_path, where.socket.c_str(), where.socket.size());
+    datapath::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+    if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0)
+        return failure("cannot reach mrcd at '" + where.socket + "'");
+    std::shared_ptr<daemon_session> made{new daemon_session{std::move(socket)}};
+    if (const auto reply = made->say_hello(); !reply)
+        return std::unexpected{reply.error()};
+    auto events = made->open_events();
+    if (!events)
+        return std::unexpected{events.error()};
+    made->events_ = std::move(*events);
+    ::fcntl(made->event_fd(), F_SETFL, O_NONBLOCK);
+    return made;
+}
+
+result<service::session_reply> daemon_session::say_hello()
+{
+    // Fails in a process that is not dumpable; then only shared memory can be registered.
+    const datapath::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+    std::array<datapath::unique_fd, 3> fds;
+    auto reply = exchange(request_of(service::request_kind::hello), memory.get(), fds);
+    if (!reply)
+        return reply;
+    process_memory_ = reply->host.process_memory != 0;
+    doorbell_ = std::move(fds[0]);
+    worker_page_ = map_shared(fds[1], sizeof(datapath::worker_status), PROT_READ);
+    bell_memory_ = map_shared(fds[2], sizeof(datapath::bell_page), PROT_READ | PROT_WRITE);
+    if (!worker_page_ || !bell_memory_)
+        return failure("cannot map the worker's pages");
+    return reply;
+}
+
+result<service::session_reply> daemon_session::exchange(const service::session_request &request, int fd_out,
+                                                        std::span<datapath::unique_fd> fds_in)
+{
+    const std::scoped_lock turn{turn_};
+    if (gone_)
+        return failure("mrcd has gone", ECONNRESET);
+    if (!service::send_packet(socket_.get(), &request, sizeof(request), {&fd_out, fd_out >= 0 ? 1U : 0U})) {
+        gone_ = true;
+        return failure("cannot send to mrcd");
+    }
+    service::session_reply reply;
+    const auto received = service::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
+    if (!received || received->bytes != sizeof(reply)) {
+        gone_ = true;
+        return failure("mrcd closed the session", received ? ECONNRESET : errno);
+    }
+    reply.text[sizeof(reply.text) - 1] = '\0';
+    if (reply.error != 0)
+        return std::unexpected{session_error{reply.error, reply.text}};
+    if (received->fds != fds_in.size())
+        return failure("mrcd's reply lacks descriptors", EPROTO);
+    return reply;
+}
+
+result<std::vector<std::byte>> daemon_session::control(std::span<const std::byte> request)
+{
+    const std::scoped_lock turn{turn_};
+    if (gone_)
+        return failure("mrcd has gone", ECONNRESET);
+    std::vector<std::byte> reply(service::most_control_bytes);
+    if (!service::send_packet(socket_.get(), request.data(), request.size(), {})) {
+        gone_ = true;
+        return failure("cannot send to mrcd");
+    }
+    const auto received = service::receive_packet(socket_.get(), reply.data(), reply.size(), {});
+    if (!received || received->bytes == 0) {
+        gone_ = true;
+        return failure("mrcd closed the session", received ? ECONNRESET : errno);
+    }
+    reply.resize(received->bytes);
+    return reply;
+}
+
+bool daemon_session::gone() const
+{
+    if (!gone_) {
+        pollfd state{.fd = socket_.get(), .events = POLLRDHUP, .revents = 0};
+        if (::poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0)
+            gone_ = true;
+    }
+    return gone_;
+}
+
+void daemon_session::clear_events()
+{
+    std::array<datapath::event_record, 64> records;
+    while (::read(event_fd(), records.data(), sizeof(records)) == sizeof(records))
+        continue;
+}
+
+result<service::host_reply> daemon_session::host()
+{
+    return map(exchange(request_of(service::request_kind::describe)), [](const auto &reply) { return reply.host; });
+}
+
+result<host_description> daemon_session::describe()
+{
+    return map(host(), description_of);
+}
+
+result<std::uint32_t> daemon_session::allocate_pd()
+{
+    return map(exchange(request_of(service::request_kind::allocate_pd)),
+               [](const auto &reply) { return reply.number; });
+}
+
+result<void> daemon_session::deallocate_pd(std::uint32_t pd)
+{
+    return act(service::request_kind::deallocate_pd, pd);
+}
+
+result<void> daemon_session::act(service::request_kind kind, std::uint32_t number)
+{
+    return map(exchange(request_of(kind, number)), [](const auto &) {});
+}
+
+result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *address, std::uint64_t length,
+                                                    std::uint64_t iova, std::uint32_t access)
+{
+    service::session_request request;
+    request.kind = service::request_kind::register_memory;
+    request.memory = {.address = reinterpret_cast<std::uint64_t>(address),
+                      .length = length,
+                      .iova = iova,
+                      .offset = 0,
+                      .pd = pd,
+                      .access = ((access & IBV_ACCESS_REMOTE_WRITE) != 0 ? access_remote_write : 0) |
+                                ((access & IBV_ACCESS_LOCAL_WRITE) != 0 ? access_local_write : 0)};
+    const std::optional<shared_range> shared = shared_range_at(address, length);
+    if (shared)
+        request.memory.offset = shared->offset;
+    else if (!is_accessible(address, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0))
+        return failure("not all of the range is mapped with that access", EFAULT);
+    return map(exchange(request, shared ? shared->file : -1),
+               [](const auto &reply) { return memory_keys{.lkey = reply.number, .rkey = reply.number}; });
+}
+
+result<void> daemon_session::deregister_memory(std::uint32_t lkey)
+{
+    return act(service::request_kind::deregister_memory, lkey);
+}
+
+result<event_pipe> daemon_session::open_pipe(service::request_kind kind)
+{
+    std::array<datapath::unique_fd, 1> fds;
+    const auto reply = exchange(request_of(kind), -1, fds);
+    if (!reply)
+        return std::unexpected{reply.error()};
+    ::fcntl(fds[0].get(), F_SETFL, 0); // as verbs' descriptors: the application may set O_NONBLOCK
+    return event_pipe{.number = reply->number, .end = std::move(fds[0])};
+}
+
+result<event_pipe> daemon_session::open_events()
+{
+    return open_pipe(service::request_kind::open_events);
+}
+
+result<event_pipe> daemon_session::create_channel()
+{
+    return open_pipe(service::request_kind::create_channel);
+}
+
+result<shared_object<service::cq_reply>> daemon_session::create_cq(const service::cq_request &wanted)
+{
+    service::session_request request;
+    request.kind = service::request_kind::create_cq;
+    request.cq = wanted;
+    std::array<datapath::unique_fd, 1> fds;
+    const auto reply = exchange(request, -1, fds);
+    if (!reply)
+        return std::unexpected{reply.error()};
+    shared_object<service::cq_reply> made{
+        .reply = reply->cq,
+        .memory = map_shared(fds[0], datapath::completion_layout{reply->cq.entries}.bytes(), PROT_READ | PROT_WRITE)};
+    if (!made.memory)
+        return failure("cannot map a completion queue", ENOMEM);
+    return made;
+}
+
+result<shared_object<service::qp_reply>> daemon_session::create_qp(const service::qp_request &wanted)
+{
+    service::session_request request;
+    request.kind = service::request_kind::create_qp;
+    request.create = wanted;
+    std::array<datapath::unique_fd, 1> fds;
+    const auto reply = exchange(request, -1, fds);
+    if (!reply)
+        return std::unexpected{reply.error()};
+    const datapath::queue_pair_layout layout{.send_capacity = reply->qp.send_depth,
+                                             .receive_capacity = reply->qp.receive_depth,
+                                             .most_pieces = reply->qp.most_pieces,
+                                             .most_inline = reply->qp.most_inline};
+    shared_object<service::qp_reply> made{.reply = reply->qp,
+                                          .memory = map_shared(fds[0], layout.bytes(), PROT_READ | PROT_WRITE)};
+    if (!made.memory)
+        return failure("cannot map the rings of a queue pair", ENOMEM);
+    return made;
+}
+
+result<service::qp_attributes> daemon_session::modify_qp(const service::qp_attributes &wanted)
+{
+    service::session_request request;
+    request.kind = service::request_kind::modify_qp;
+    request.qp = wanted;
+    return map(exchange(request), [](const auto &reply) { return reply.attributes; });
+}
+
+result<service::qp_attributes> daemon_session::query_qp(std::uint32_t qpn)
+{
+    return map(exchange(request_of(service::request_kind::query_qp, qpn)),
+               [](const auto &reply) { return reply.attributes; });
+}
+
+result<service::qp_report> daemon_session::report_qp(std::uint32_t qpn)
+{
+    return map(exchange(request_of(service::request_kind::report_qp, qpn)),
+               [](const auto &reply) { return reply.report; });
+}
+
+result<service::status_report> daemon_session::status()
+{
+    return map(exchange(request_of(service::request_kind::query_status)),
+               [](const auto &reply) { return reply.status; });
+}
+
+void daemon_session::ring(std::uint32_t bell)
+{
+    static_cast<datapath::bell_page *>(bell_memory_.get())->ring(bell);
+    const auto *status = static_cast<const datapath::worker_status *>(worker_page_.get());
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (__atomic_load_n(&status->sleeping, __ATOMIC_RELAXED) != 0) { // atomic_ref wants a writable page
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof(one));
+    }
+}
+
+} // namespace mrc::client

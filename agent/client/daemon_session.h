@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session with a real mrcd: requests over its socket, rings and bells in shared memory. What verbs devices need of it
+// is session.h; completion queues and queue pairs of MRC use the rest.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/session.h"
+#include "datapath/unique_fd.h"
+#include "datapath/work_ring.h"
+#include "service/session_protocol.h"
+
+namespace mrc::client
+{
+
+// A pipe that the daemon tells of events in.
+struct event_pipe {
+    std::uint32_t number = 0;
+    datapath::unique_fd end; // blocking
+};
+
+// Shared memory of an object, with the daemon's words about it.
+template <typename Reply>
+struct shared_object {
+    Reply reply{};
+    datapath::mapping memory;
+};
+
+class daemon_session final : public session
+{
+public:
+    [[nodiscard]] static result<std::shared_ptr<daemon_session>> connect(const instance &where);
+
+    [[nodiscard]] result<host_description> describe() override;
+    [[nodiscard]] result<std::uint32_t> allocate_pd() override;
+    result<void> deallocate_pd(std::uint32_t pd) override;
+    [[nodiscard]] result<memory_keys> register_memory(std::uint32_t pd, void *address, std::uint64_t length,
+                                                      std::uint64_t iova, std::uint32_t access) override;
+    result<void> deregister_memory(std::uint32_t lkey) override;
+    [[nodiscard]] int event_fd() const override { return events_.end.get(); }
+    void clear_events() override;
+    // Once true, always true. Costs a system call while the daemon lives.
+    [[nodiscard]] bool gone() const override;
+
+    [[nodiscard]] result<service::host_reply> host();
+    [[nodiscard]] result<event_pipe> open_events();
+    [[nodiscard]] result<event_pipe> create_channel();
+    [[nodiscard]] result<shared_object<service::cq_reply>> create_cq(const service::cq_request &wanted);
+    [[nodiscard]] result<shared_object<service::qp_reply>> create_qp(const service::qp_request &wanted);
+    [[nodiscard]] result<service::qp_attributes> modify_qp(const service::qp_attributes &wanted);
+    [[nodiscard]] result<service::qp_attributes> query_qp(std::uint32_t qpn);
+    [[nodiscard]] result<service::qp_report> report_qp(std::uint32_t qpn);
+    [[nodiscard]] result<service::status_report> status();
+    // Requests that name one object and answer with success or not: destroy_…, close_events, reset_progress.
+    result<void> act(service::request_kind kind, std::uint32_t number);
+
+    // A request of control_protocol.h with its array, and the reply with its own.
+    [[nodiscard]] result<std::vector<std::byte>> control(std::span<const std::byte> request);
+
+    // Requests that belong together follow one another while it is held; others may come between them.
+    [[nodiscard]] std::unique_lock<std::mutex> batch_turn() { return std::unique_lock{batch_turn_}; }
+
+    // Tells the worker that the rings behind this bell have something new. No system call while it runs.
+    void ring(std::uint32_t bell);
+
+private:
+    explicit daemon_session(datapath::unique_fd socket) : socket_{std::move(socket)} {}
+    [[nodiscard]] result<service::session_reply> exchange(const service::session_request &request, int fd_out = -1,
+                                                          std::span<datapath::unique_fd> fds_in = {});
+    [[nodiscard]] result<service::session_reply> say_hello();
+    [[nodiscard]] result<event_pipe> open_pipe(service::request_kind kind);
+
+    std::mutex turn_;       // of requests
+    std::mutex batch_turn_; // of batches; taken before turn_
+    datapath::unique_fd socket_;
+    mutable std::atomic<bool> gone_ = false;
+    datapath::unique_fd doorbell_;
+    datapath::mapping worker_page_;
+    datapath::mapping bell_memory_;
+    event_pipe events_;
+    bool process_memory_ = false; // the daemon reaches all memory of this process
+};
+
+} // namespace mrc::client

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/instances.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace mrc::client
+{
+
+namespace
+{
+
+std::filesystem::path socket_of(const std::filesystem::path &folder)
+{
+    return folder / "mrcd.sock";
+}
+
+bool is_instance(const std::filesystem::path &folder)
+{
+    std::error_code error; // a folder that may not be searched has no socket for us
+    return std::filesystem::is_socket(socket_of(folder), error);
+}
+
+// A name is one folder: "../x" and "a/b" are none.
+bool is_name(std::string_view word)
+{
+    return !word.empty() && word != "." && word != ".." && !word.contains('/');
+}
+
+std::vector<instance> named(std::string_view list, const std::filesystem::path &root)
+{
+    std::vector<instance> found;
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        const std::string name{list.substr(0, comma)};
+        list.remove_prefix(std::min(comma + 1, list.size()));
+        const bool known = std::ranges::any_of(found, [&](const instance &other) { return other.name == name; });
+        if (is_name(name) && !known && is_instance(root / name))
+            found.push_back({name, socket_of(root / name)});
+    }
+    return found;
+}
+
+std::vector<instance> all(const std::filesystem::path &root)
+{
+    std::vector<instance> found;
+    std::error_code error;
+    auto entry = std::filesystem::directory_iterator{root, error};
+    while (!error && entry != std::filesystem::directory_iterator{}) {
+        if (is_instance(entry->path()))
+            found.push_back({entry->path().filename(), socket_of(entry->path())});
+        entry.increment(error);
+    }
+    std::ranges::sort(found, {}, &instance::name);
+    return found;
+}
+
+} // namespace
+
+std::vector<instance> find_instances_under(const std::string &root, const char *names)
+{
+    return names != nullptr && *names != '\0' ? named(names, root) : all(root);
+}
+
+std::vector<instance> find_instances()
+{
+    return find_instances_under("/run/mrc", std::getenv("MRC_INSTANCE"));
+}
+
+} // namespace mrc::client

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/mrc_ctl_requests.h"
+
+#include <cerrno>
+
+namespace mrc::client
+{
+
+service::control_request control_request_of(service::control_kind kind, std::uint64_t id, std::uint32_t mask)
+{
+    service::control_request request;
+    request.kind = kind;
+    request.id = id;
+    request.mask = mask;
+    return request;
+}
+
+result<control_answer> ask(daemon_session &daemon, service::control_request request, std::span<const std::byte> array,
+                           std::size_t reply_element)
+{
+    std::vector<std::byte> packet(sizeof(request) + array.size());
+    std::memcpy(packet.data(), &request, sizeof(request));
+    if (!array.empty())
+        std::memcpy(packet.data() + sizeof(request), array.data(), array.size());
+    const auto bytes = daemon.control(packet);
+    if (!bytes)
+        return std::unexpected{bytes.error()};
+    control_answer answer;
+    if (bytes->size() < sizeof(answer.reply))
+        return refused(EIO, "a short reply to a controller's request");
+    std::memcpy(static_cast<void *>(&answer.reply), bytes->data(), sizeof(answer.reply));
+    answer.reply.text[sizeof(answer.reply.text) - 1] = '\0';
+    answer.array.assign(bytes->begin() + sizeof(answer.reply), bytes->end());
+    if (answer.array.size() != answer.reply.count * reply_element)
+        return refused(EIO, "a reply of another length than it says");
+    return answer;
+}
+
+result<void> outcome_of(const control_answer &answer)
+{
+    if (answer.reply.error != 0)
+        return refused(answer.reply.error, answer.reply.text);
+    return {};
+}
+
+result<void> check_context(const mrc_context *context)
+{
+    if (context == nullptr)
+        return refused(EINVAL, "no context");
+    return check_owner(context);
+}
+
+void end_subscription(const mrc_cq &cq)
+{
+    (void)ask(*cq.context->daemon, control_request_of(service::control_kind::unsubscribe_events, cq.subscription, 0));
+}
+
+} // namespace mrc::client

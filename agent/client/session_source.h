@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where sessions come from: mrcd, unless a test puts something else in its place.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "client/session.h"
+
+namespace mrc::client
+{
+
+struct session_source {
+    std::vector<instance> (*find)() = &find_instances;
+    result<std::shared_ptr<session>> (*open)(const instance &where) = &session::open;
+};
+
+[[nodiscard]] session_source current_session_source();
+
+// Before the first call of the library; not thread-safe against it.
+void replace_session_source(const session_source &other);
+
+} // namespace mrc::client
