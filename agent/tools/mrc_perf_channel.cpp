@@ -208,9 +208,9 @@ std::optional<message> channel::receive()
     return frame;
 }
 
-message channel::expect(message_kind kind)
+message channel::expect(message_kind kind, std::chrono::milliseconds limit)
 {
-    const auto deadline = steady::now() + answer_limit;
+    const auto deadline = steady::now() + limit;
     while (true) {
         if (auto next = receive()) {
             if (next->kind == kind)
@@ -221,7 +221,7 @@ message channel::expect(message_kind kind)
         }
         if (!wait_for(fd(), POLLIN, deadline))
             throw perf_error{fmt::format("no answer from {} for {} s; is the server busy with another client?", peer_,
-                                         answer_limit.count()),
+                                         std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
                              "far_end"};
     }
 }

@@ -17,13 +17,14 @@
 namespace mrc::perf
 {
 
-inline constexpr std::uint16_t channel_version = 1;
+inline constexpr std::uint16_t channel_version = 2;
 inline constexpr std::chrono::seconds answer_limit{10};
+inline constexpr std::chrono::milliseconds setup_limit_per_qp{50}; // beside it: several requests to a busy mrcd
 
 enum class message_kind : std::uint16_t {
     hello = 1, // client → server: the plan and the client's side
-    ready,     // server → client: the server's side
-    start,     // client → server: both sides are connected
+    ready,     // server → client: the server's side; of further runs, that it is ready
+    start,     // client → server: both sides are connected, a run begins
     placed,    // sender → receiver: messages completed, per queue pair
     consumed,  // receiver → sender: messages checked, which is credit
     interval,  // receiver → sender: one sample
@@ -53,7 +54,7 @@ public:
     // The next message if one is there. Throws when the peer is gone, speaks something else, or reports an error.
     [[nodiscard]] std::optional<message> receive();
     // Waits for a message of this kind.
-    [[nodiscard]] message expect(message_kind kind);
+    [[nodiscard]] message expect(message_kind kind, std::chrono::milliseconds limit = answer_limit);
     // For peers that must be waited for without end: no keep-alive, no time-out of sent data.
     void wait_for_ever();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tools/mrc_perf_address.h"
 #include "tools/mrc_perf_channel.h"
 #include "tools/mrc_perf_error.h"
 #include "tools/mrc_perf_latency.h"
@@ -10,6 +11,7 @@
 #include "tools/mrc_perf_report.h"
 #include "tools/mrc_perf_roles.h"
 #include "tools/mrc_perf_run.h"
+#include "tools/mrc_perf_sweep.h"
 
 namespace mrc::perf
 {
@@ -17,12 +19,24 @@ namespace mrc::perf
 namespace
 {
 
-void introduce(endpoint &local, channel &server, const test_plan &plan)
+// A HOST given as IPv4 address asks for IPv4 packets; the server answers in the family that it is asked in.
+void introduce(endpoint &local, channel &server, const std::string &host, const test_plan &plan)
 {
+    if (const auto address = parse_gid(host); address && is_ipv4(*address))
+        (void)local.use_ipv4(); // without one of its own, IPv4 was but the way to the server
     local.prepare(plan, true, plan.bidir || plan.mode == test_mode::latency);
     server.send(message_kind::hello, {{"plan", to_json(plan)}, {"side", to_json(local.identity())}});
-    local.connect(side_from(server.expect(message_kind::ready).body, plan.qps));
-    server.send(message_kind::start);
+    local.connect(
+        side_from(server.expect(message_kind::ready, answer_limit + plan.qps * setup_limit_per_qp).body, plan.qps));
+}
+
+// The server has begun the first run before it said that it is ready.
+void begin(endpoint &local, channel &server, const test_plan &run, bool first)
+{
+    local.begin(run);
+    server.send(message_kind::start, {{"payload_bytes", local.identity().payload_bytes}});
+    if (!first)
+        (void)server.expect(message_kind::ready, answer_limit + run.qps * setup_limit_per_qp);
 }
 
 // Tells the far end, too, so that it does not have to find out by silence.
@@ -46,30 +60,9 @@ run_parts execute(Run &run, channel &server, report_context &context)
     return run.parts();
 }
 
-int print_report(const boost::json::object &report, bool as_json)
+boost::json::object execute_run(const options &chosen, const test_plan &plan, endpoint &local, channel &server,
+                                signal_source &signals)
 {
-    if (::isatty(STDERR_FILENO) != 0)
-        fmt::print(stderr, "\n");
-    if (as_json)
-        fmt::print("{}\n", boost::json::serialize(report));
-    else
-        fmt::print("{}", to_text(report));
-    std::fflush(stdout);
-    if (const auto &why = report.at("error").as_string(); !why.empty())
-        fmt::print(stderr, "mrc-perf: {}\n", std::string_view{why.data(), why.size()});
-    return exit_status(report);
-}
-
-} // namespace
-
-int run_client(const options &chosen, signal_source &signals)
-{
-    const test_plan &plan = chosen.plan;
-    endpoint local{chosen.socket};
-    channel server = channel::connect(chosen.host, chosen.port);
-    if (plan.exponential == 25)
-        server.wait_for_ever();
-    introduce(local, server, plan);
     const side identity = local.identity();
     report_context context{.plan = plan,
                            .local = identity,
@@ -95,7 +88,51 @@ int run_client(const options &chosen, signal_source &signals)
         parts = execute(run, server, context);
     }
     context.intervals = progress.samples();
-    return print_report(make_report(context, parts), chosen.json);
+    return make_report(context, parts);
+}
+
+void print_now(const std::string &text)
+{
+    fmt::print("{}", text);
+    std::fflush(stdout);
+}
+
+int print_report(const boost::json::object &report, const options &chosen)
+{
+    if (::isatty(STDERR_FILENO) != 0)
+        fmt::print(stderr, "\n");
+    if (chosen.json)
+        print_now(boost::json::serialize(report) + "\n");
+    else if (chosen.plan.sizes.empty()) // a sweep has printed its table
+        print_now(to_text(report));
+    if (const auto &why = report.at("error").as_string(); !why.empty())
+        fmt::print(stderr, "mrc-perf: {}\n", std::string_view{why.data(), why.size()});
+    return exit_status(report);
+}
+
+} // namespace
+
+int run_client(const options &chosen, signal_source &signals)
+{
+    const test_plan &plan = chosen.plan;
+    endpoint local{chosen.device};
+    channel server = channel::connect(chosen.host, chosen.port);
+    if (plan.exponential == 25)
+        server.wait_for_ever();
+    introduce(local, server, chosen.host, plan);
+    const bool as_table = !plan.sizes.empty() && !chosen.json;
+    if (as_table)
+        print_now(table_head(plan));
+    std::vector<boost::json::object> reports;
+    for (const test_plan &run : plan.runs()) {
+        begin(local, server, run, reports.empty());
+        reports.push_back(execute_run(chosen, run, local, server, signals));
+        if (as_table)
+            print_now(table_line(reports.back()));
+        if (exit_status(reports.back()) != 0)
+            break;
+    }
+    return print_report(combine(plan, reports), chosen);
 }
 
 } // namespace mrc::perf

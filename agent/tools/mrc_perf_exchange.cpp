@@ -4,8 +4,7 @@
 #include <boost/json/array.hpp>
 #include <fmt/format.h>
 
-#include "mrc/wire.h"
-#include "service/address.h"
+#include "tools/mrc_perf_address.h"
 #include "tools/mrc_perf_channel.h"
 #include "tools/mrc_perf_error.h"
 
@@ -15,10 +14,27 @@ namespace mrc::perf
 namespace
 {
 
+constexpr std::uint32_t qpn_mask = 0xFFFFFF; // and that of PSNs
+
 template <typename T>
 T small_member(const boost::json::object &object, const char *name, T low, T high)
 {
     return static_cast<T>(member(object, name, low, high));
+}
+
+std::vector<std::uint64_t> sizes_from(const boost::json::object &object)
+{
+    const auto *list = object.if_contains("sizes");
+    if (list == nullptr || !list->is_array())
+        throw perf_error{"the far end's message lacks 'sizes'", "far_end"};
+    std::vector<std::uint64_t> sizes;
+    for (const auto &entry : list->get_array()) {
+        boost::json::error_code error;
+        sizes.push_back(entry.to_number<std::uint64_t>(error));
+        if (error || sizes.back() == 0 || sizes.back() > largest_message)
+            throw perf_error{"the far end's message lacks good 'sizes'", "far_end"};
+    }
+    return sizes;
 }
 
 } // namespace
@@ -37,7 +53,9 @@ boost::json::object to_json(const test_plan &plan)
             {"verify", plan.verify},
             {"timeout", plan.timeout},
             {"linear", plan.linear},
-            {"exponential", plan.exponential}};
+            {"exponential", plan.exponential},
+            {"sizes", boost::json::array(plan.sizes.begin(), plan.sizes.end())},
+            {"memory", static_cast<std::uint64_t>(plan.memory)}};
 }
 
 test_plan plan_from(const boost::json::object &object)
@@ -46,7 +64,8 @@ test_plan plan_from(const boost::json::object &object)
     plan.mode = static_cast<test_mode>(member(object, "mode", 0, static_cast<std::uint64_t>(test_mode::file)));
     plan.size = member(object, "size", 1, largest_message);
     plan.qps = small_member(object, "qps", 1U, most_qps);
-    plan.window = small_member(object, "window", 1U, largest_window);
+    plan.sizes = sizes_from(object);
+    plan.window = small_member(object, "window", plan.sizes.empty() ? 1U : 0U, largest_window);
     plan.messages = member(object, "messages");
     plan.seconds = small_member(object, "seconds", 0U, UINT32_MAX);
     plan.file_bytes = member(object, "file_bytes");
@@ -56,10 +75,13 @@ test_plan plan_from(const boost::json::object &object)
     plan.timeout = small_member(object, "timeout", 0U, 24U);
     plan.linear = small_member(object, "linear", 0U, 7U);
     plan.exponential = small_member(object, "exponential", 0U, 25U);
-    if (plan.memory_bytes() > largest_memory)
-        throw perf_error{fmt::format("the client asks for {} bytes of registered memory; allowed: {}",
-                                     plan.memory_bytes(), largest_memory),
-                         "far_end"};
+    plan.memory =
+        static_cast<memory_kind>(member(object, "memory", 0, static_cast<std::uint64_t>(memory_kind::process)));
+    for (const test_plan &run : plan.runs())
+        if (run.memory_bytes() > largest_memory)
+            throw perf_error{fmt::format("the client asks for {} bytes of registered memory; allowed: {}",
+                                         run.memory_bytes(), largest_memory),
+                             "far_end"};
     return plan;
 }
 
@@ -68,9 +90,8 @@ boost::json::object to_json(const side &end)
     boost::json::array qps;
     for (const qp_identity &qp : end.qps)
         qps.push_back(boost::json::object{{"qpn", qp.qpn}, {"psn", qp.first_psn}});
-    return {{"address", service::to_text(end.address)},
+    return {{"address", to_text(end.gid)},
             {"payload_bytes", end.payload_bytes},
-            {"planes", end.planes},
             {"va", end.remote_va},
             {"rkey", end.rkey},
             {"qp", std::move(qps)}};
@@ -79,12 +100,11 @@ boost::json::object to_json(const side &end)
 side side_from(const boost::json::object &object, std::uint32_t qps)
 {
     side end;
-    const auto address = service::parse_ip(text_member(object, "address"));
-    if (!address)
+    const auto gid = parse_gid(text_member(object, "address"));
+    if (!gid)
         throw perf_error{"the far end's MRC address is none", "far_end"};
-    end.address = *address;
-    end.payload_bytes = small_member(object, "payload_bytes", 1U, 65536U);
-    end.planes = small_member<std::uint32_t>(object, "planes", 1U, MRC_MAX_PORTS);
+    end.gid = *gid;
+    end.payload_bytes = small_member(object, "payload_bytes", 0U, 65536U);
     end.remote_va = member(object, "va");
     end.rkey = small_member(object, "rkey", 0U, UINT32_MAX);
     const auto *list = object.if_contains("qp");
@@ -93,8 +113,8 @@ side side_from(const boost::json::object &object, std::uint32_t qps)
     for (const auto &entry : list->get_array()) {
         if (!entry.is_object())
             throw perf_error{"the far end names a queue pair without its number", "far_end"};
-        end.qps.push_back({.qpn = small_member<std::uint32_t>(entry.get_object(), "qpn", 0U, MRC_PSN_MASK),
-                           .first_psn = small_member<std::uint32_t>(entry.get_object(), "psn", 0U, MRC_PSN_MASK)});
+        end.qps.push_back({.qpn = small_member<std::uint32_t>(entry.get_object(), "qpn", 0U, qpn_mask),
+                           .first_psn = small_member<std::uint32_t>(entry.get_object(), "psn", 0U, qpn_mask)});
     }
     return end;
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <boost/json/object.hpp>
+#include <infiniband/verbs.h>
 
-#include "mrc/maps.h"
 #include "tools/mrc_perf_options.h"
 
 namespace mrc::perf
@@ -20,9 +20,8 @@ struct qp_identity {
 
 // One end of a run: where its packets come from, and the memory that the other end may write.
 struct side {
-    mrc_ip address{};
-    std::uint32_t payload_bytes = 0;
-    std::uint32_t planes = 0;
+    ibv_gid gid{};
+    std::uint32_t payload_bytes = 0; // of its full packets; 0: not connected yet
     std::uint64_t remote_va = 0;
     std::uint32_t rkey = 0;
     std::vector<qp_identity> qps;

@@ -46,7 +46,7 @@ double percentile(const std::vector<std::uint32_t> &sorted, double share)
 
 ping_pong::ping_pong(endpoint &local, channel &peer, signal_source &signals, const test_plan &plan, bool is_client)
     : local_{local}, peer_{peer}, signals_{signals}, plan_{plan}, is_client_{is_client},
-      send_marks_{last_bytes(plan.size, local.host().payload_bytes)},
+      send_marks_{last_bytes(plan.size, local.identity().payload_bytes)},
       receive_marks_{last_bytes(plan.size, local.peer().payload_bytes)}, started_{run_clock::now()}, ended_{started_}
 {
     if (plan.seconds != 0)
@@ -77,7 +77,7 @@ void ping_pong::ping()
         const auto round_trip = std::chrono::nanoseconds{ended_ - before}.count();
         samples_ns_.push_back(static_cast<std::uint32_t>(std::min<std::int64_t>(round_trip / 2, UINT32_MAX)));
     }
-    while (completed_ < written_ && !over_)
+    while (local_.all_completed() < written_ && !over_)
         look_around();
     peer_.send(message_kind::done, own_summary());
     parts_.sent_result = peer_.expect(message_kind::result).body;
@@ -91,14 +91,16 @@ void ping_pong::pong()
         if (!over_)
             write(written_);
     }
-    if (!parts_.received_from.empty())
-        peer_.send(message_kind::result, {{"traffic", to_json(local_.query())}});
+    if (parts_.received_from.empty())
+        return;
+    peer_.send(message_kind::result, {{"traffic", to_json(local_.query())}});
+    (void)peer_.expect(message_kind::bye);
 }
 
 void ping_pong::write(std::uint64_t number)
 {
     // A packet that is sent again takes its bytes from this slot: it must not be filled anew before it has completed.
-    while (written_ - completed_ >= plan_.window && look_around())
+    while (written_ - local_.all_completed() >= plan_.window && look_around())
         ;
     const std::uint64_t slot = number % plan_.window;
     const auto memory = local_.send_slot(0, slot);
@@ -126,7 +128,7 @@ bool ping_pong::has_arrived(std::uint64_t number)
 
 bool ping_pong::look_around()
 {
-    completed_ += local_.completed(0);
+    (void)local_.take_completions();
     while (const auto next = peer_.receive()) {
         if (next->kind == message_kind::done)
             parts_.received_from = next->body;

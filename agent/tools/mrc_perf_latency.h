@@ -44,7 +44,6 @@ private:
     std::vector<std::uint64_t> send_marks_; // offsets of the last byte of each packet
     std::vector<std::uint64_t> receive_marks_;
     std::uint64_t written_ = 0;
-    std::uint64_t completed_ = 0;
     std::vector<std::uint32_t> samples_ns_; // half round trips
     std::optional<run_clock::time_point> deadline_;
     run_clock::time_point started_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mrc::perf
 {
@@ -13,6 +14,11 @@ enum class test_mode : std::uint8_t {
     write,   // as many WRITEs as the window allows
     latency, // ping-pong
     file,    // the bytes of a file
+};
+
+enum class memory_kind : std::uint8_t {
+    shared,  // with the daemon: it copies by itself
+    process, // the program's own, which the kernel copies for the daemon
 };
 
 struct test_plan {
@@ -29,6 +35,8 @@ struct test_plan {
     std::uint32_t timeout = 8; // retries of a packet: 1.024 us * 2^timeout, `linear` times, then doubling
     std::uint32_t linear = 7;
     std::uint32_t exponential = 14; // about 8.6 s until a dead peer is reported
+    memory_kind memory = memory_kind::shared;
+    std::vector<std::uint64_t> sizes; // of a sweep: a run each; then `window` may be 0, which is each size's default
 
     // Messages are consumed one by one at the receiver, so the sender waits for credit.
     [[nodiscard]] bool checked() const { return verify || mode == test_mode::file; }
@@ -37,12 +45,16 @@ struct test_plan {
     [[nodiscard]] std::uint64_t memory_bytes() const { return slot_bytes() * slots(); }
     // Bytes of one message: all are full but the last of a file.
     [[nodiscard]] std::uint64_t message_bytes(std::uint64_t index) const;
+    // What is to be run, one after the other: the plan itself, or one for each size of a sweep.
+    [[nodiscard]] std::vector<test_plan> runs() const;
+    // Messages outstanding by default.
+    [[nodiscard]] std::uint32_t default_window() const;
 };
 
 struct options {
     std::string host; // empty: server
     std::uint16_t port = 18515;
-    std::string socket; // of mrcd; empty: the instance's default
+    std::string device; // verbs name; empty: the only one
     std::string file;
     std::string output; // server: where a received file goes
     bool once = false;
@@ -52,7 +64,7 @@ struct options {
 
 inline constexpr std::uint64_t largest_message = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t largest_memory = std::uint64_t{4} << 30; // registered per direction
-inline constexpr std::uint32_t most_qps = 256;
+inline constexpr std::uint32_t most_qps = 4096;
 inline constexpr std::uint32_t largest_window = 4096;
 
 // "64K", "1G", "3072"; powers of 1024. Nothing when it is no size.

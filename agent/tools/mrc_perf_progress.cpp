@@ -58,14 +58,13 @@ void progress_lines::start()
 
 void progress_lines::show(const boost::json::object &sample, const traffic &sender)
 {
-    const auto &sum = sender.sum;
     boost::json::object line = sample;
     line["event"] = "interval";
-    line["retransmits"] = sum.retransmits;
-    line["paths_good"] = sum.paths_good;
-    line["paths_skip"] = sum.paths_skip;
-    line["paths_assumed_bad"] = sum.paths_assumed_bad;
-    line["paths_denied"] = sum.paths_denied;
+    line["retransmits"] = sender.retransmits;
+    line["paths_good"] = sender.paths_good;
+    line["paths_skip"] = sender.paths_skip;
+    line["paths_assumed_bad"] = sender.paths_assumed_bad;
+    line["paths_denied"] = sender.paths_denied;
     samples_.push_back(line);
     if (json_) {
         print_json(line);
@@ -76,8 +75,8 @@ void progress_lines::show(const boost::json::object &sample, const traffic &send
         done = fmt::format(" {:5.1f} %", 100 * real_member(sample, "bytes") / static_cast<double>(plan_.file_bytes));
     fmt::print(stderr, "{}{:8.2f} s{} {:8.3f} Gbit/s  packets per plane{}  sent again {}  EVs {} of {}{}",
                on_terminal_ ? "\r" : "", real_member(sample, "t_ms") / 1e3, done, real_member(sample, "goodput_gbps"),
-               plane_text(sample), sum.retransmits, sum.paths_good + sum.paths_skip,
-               sum.paths_good + sum.paths_skip + sum.paths_assumed_bad + sum.paths_denied,
+               plane_text(sample), sender.retransmits, sender.paths_good + sender.paths_skip,
+               sender.paths_good + sender.paths_skip + sender.paths_assumed_bad + sender.paths_denied,
                on_terminal_ ? "\033[K" : "\n");
 }
 

@@ -10,49 +10,6 @@
 namespace mrc::perf
 {
 
-namespace
-{
-
-double as_microseconds(std::uint64_t nanoseconds)
-{
-    return static_cast<double>(nanoseconds) / 1000.0;
-}
-
-} // namespace
-
-boost::json::object to_json(const traffic &counted)
-{
-    const auto &sum = counted.sum;
-    const auto planes = std::min<std::size_t>(counted.planes, std::size(sum.plane_tx_packets));
-    return {{"tx_packets", sum.tx_packets},
-            {"tx_bytes", sum.tx_bytes},
-            {"retransmits", sum.retransmits},
-            {"spurious", sum.spurious},
-            {"timeouts", sum.timeouts},
-            {"losses", sum.losses},
-            {"nacks", sum.nacks},
-            {"rx_packets", sum.rx_packets},
-            {"rx_bytes", sum.rx_bytes},
-            {"rx_duplicates", sum.rx_duplicates},
-            {"rx_refused", sum.rx_refused},
-            {"sacks_sent", sum.sacks_sent},
-            {"sacks_received", sum.sacks_received},
-            {"frames_received", counted.host.received},
-            {"frames_dropped", counted.host.dropped},
-            {"bad_icrc", counted.host.bad_icrc},
-            {"frames_sent", counted.host.transmit_sent},
-            {"frames_refused", counted.host.transmit_refused},
-            {"socket_dropped", counted.host.socket_dropped},
-            {"smoothed_rtt_us", as_microseconds(sum.smoothed_rtt_ns)},
-            {"cwnd_bytes", sum.cwnd_bytes},
-            {"paths_good", sum.paths_good},
-            {"paths_skip", sum.paths_skip},
-            {"paths_assumed_bad", sum.paths_assumed_bad},
-            {"paths_denied", sum.paths_denied},
-            {"plane_tx_packets", boost::json::array(sum.plane_tx_packets, sum.plane_tx_packets + planes)},
-            {"plane_rx_packets", boost::json::array(sum.plane_rx_packets, sum.plane_rx_packets + planes)}};
-}
-
 stream_receiver::stream_receiver(endpoint &local, channel &peer, const test_plan &plan,
                                  std::unique_ptr<payload_sink> sink)
     : local_{local}, peer_{peer}, plan_{plan}, sink_{std::move(sink)}, placed_(plan.qps), started_{run_clock::now()},
@@ -108,16 +65,16 @@ bool stream_receiver::sample(run_clock::time_point now)
         return false;
     const traffic counted = local_.query();
     const double seconds = std::chrono::duration<double>(now - last_sample_).count();
-    const auto bytes = counted.sum.rx_bytes - last_counted_.sum.rx_bytes;
+    const auto bytes = counted.rx_bytes - last_counted_.rx_bytes;
     boost::json::array planes;
     for (std::uint32_t plane = 0; plane < counted.planes; ++plane)
-        planes.push_back(counted.sum.plane_rx_packets[plane] - last_counted_.sum.plane_rx_packets[plane]);
+        planes.push_back(counted.plane_rx_packets[plane] - last_counted_.plane_rx_packets[plane]);
     peer_.send(message_kind::interval, {{"t_ms", elapsed_ms()},
                                         {"seconds", seconds},
-                                        {"bytes", counted.sum.rx_bytes},
+                                        {"bytes", counted.rx_bytes},
                                         {"goodput_gbps", static_cast<double>(bytes) * 8e-9 / seconds},
                                         {"plane_rx_packets", std::move(planes)},
-                                        {"max_stall_us", as_microseconds(counted.sum.longest_stall_ns)},
+                                        {"max_stall_us", counted.longest_stall_us},
                                         {"phase", phases_.size()}});
     last_counted_ = counted;
     last_sample_ = now;
@@ -128,9 +85,8 @@ bool stream_receiver::sample(run_clock::time_point now)
 
 void stream_receiver::end_phase(const traffic &counted)
 {
-    phases_.push_back(boost::json::object{{"from_ms", phase_from_ms_},
-                                          {"to_ms", elapsed_ms()},
-                                          {"max_stall_us", as_microseconds(counted.sum.longest_stall_ns)}});
+    phases_.push_back(boost::json::object{
+        {"from_ms", phase_from_ms_}, {"to_ms", elapsed_ms()}, {"max_stall_us", counted.longest_stall_us}});
     phase_from_ms_ = elapsed_ms();
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "service/address.h"
+#include "tools/mrc_perf_address.h"
 
 namespace mrc::perf
 {
@@ -134,8 +134,8 @@ json::object make_report(const report_context &context, const run_parts &parts)
         report["missing"] = parts.missing; // why counters are
     report["role"] = client ? "client" : "server";
     report["mode"] = mode_name(plan.mode);
-    report["client"] = service::to_text(client ? context.local.address : context.peer.address);
-    report["server"] = service::to_text(client ? context.peer.address : context.local.address);
+    report["client"] = to_text(client ? context.local.gid : context.peer.gid);
+    report["server"] = to_text(client ? context.peer.gid : context.local.gid);
     report["size"] = plan.size;
     report["qps"] = plan.qps;
     report["window"] = plan.window;

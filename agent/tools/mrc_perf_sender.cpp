@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace mrc::perf
 {
@@ -13,15 +12,10 @@ stream_sender::stream_sender(endpoint &local, channel &peer, const test_plan &pl
     : local_{local}, peer_{peer}, plan_{plan}, source_{std::move(source)},
       limit_{plan.messages != 0 || plan.mode == test_mode::file ? plan.messages
                                                                 : std::numeric_limits<std::uint64_t>::max()},
-      completed_(plan.qps), first_post_{run_clock::now()}, last_completion_{first_post_}
+      first_post_{run_clock::now()}, last_completion_{first_post_}
 {
     if (plan.seconds != 0)
         deadline_ = first_post_ + std::chrono::seconds{plan.seconds};
-}
-
-std::uint64_t stream_sender::completed() const
-{
-    return std::accumulate(completed_.begin(), completed_.end(), std::uint64_t{0});
 }
 
 bool stream_sender::step()
@@ -32,7 +26,7 @@ bool stream_sender::step()
         limit_ = std::min(limit_, posted_);
     bool active = take_completions();
     active |= post();
-    if (posted_ == limit_ && completed() == posted_) {
+    if (posted_ == limit_ && completed_ == posted_) {
         finish();
         active = true;
     }
@@ -41,14 +35,10 @@ bool stream_sender::step()
 
 bool stream_sender::take_completions()
 {
-    std::uint32_t count = 0;
-    for (std::uint32_t qp = 0; qp < plan_.qps; ++qp) {
-        const std::uint32_t more = local_.completed(qp);
-        completed_[qp] += more;
-        count += more;
-    }
-    if (count == 0)
+    (void)local_.take_completions();
+    if (local_.all_completed() == completed_)
         return false;
+    completed_ = local_.all_completed();
     last_completion_ = run_clock::now();
     if (plan_.checked())
         announce();
@@ -57,12 +47,13 @@ bool stream_sender::take_completions()
 
 void stream_sender::announce()
 {
-    peer_.send(message_kind::placed, {{"messages", boost::json::array(completed_.begin(), completed_.end())}});
+    const auto each = local_.completed();
+    peer_.send(message_kind::placed, {{"messages", boost::json::array(each.begin(), each.end())}});
 }
 
 bool stream_sender::may_post() const
 {
-    const bool slot_is_free = posted_ / plan_.qps - completed_[posted_ % plan_.qps] < plan_.window;
+    const bool slot_is_free = posted_ / plan_.qps - local_.completed()[posted_ % plan_.qps] < plan_.window;
     return posted_ < limit_ && slot_is_free && (!plan_.checked() || posted_ < consumed_ + plan_.slots());
 }
 
@@ -93,7 +84,7 @@ void stream_sender::stop()
 
 std::uint64_t stream_sender::completed_bytes() const
 {
-    const std::uint64_t bytes = completed() * plan_.size;
+    const std::uint64_t bytes = completed_ * plan_.size;
     return plan_.mode == test_mode::file ? std::min(bytes, plan_.file_bytes) : bytes;
 }
 
@@ -110,7 +101,7 @@ boost::json::object stream_sender::summary()
     if (done_)
         return summary_;
     const std::chrono::duration<double> seconds = last_completion_ - first_post_;
-    return {{"messages", completed()},
+    return {{"messages", completed_},
             {"bytes", completed_bytes()},
             {"seconds", seconds.count()},
             {"interrupted", stopped_},

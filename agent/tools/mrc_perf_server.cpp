@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "tools/mrc_perf_address.h"
 #include "tools/mrc_perf_channel.h"
 #include "tools/mrc_perf_error.h"
 #include "tools/mrc_perf_latency.h"
 #include "tools/mrc_perf_report.h"
 #include "tools/mrc_perf_roles.h"
 #include "tools/mrc_perf_run.h"
+#include "tools/mrc_perf_sweep.h"
 
 namespace mrc::perf
 {
@@ -71,29 +73,61 @@ boost::json::object serve_run(const options &chosen, const test_plan &plan, endp
     return make_report(context, parts);
 }
 
-int report_run(const boost::json::object &report, bool as_json)
+std::string table(const boost::json::object &report, const test_plan &plan)
 {
-    print_now(as_json ? boost::json::serialize(report) : to_text(report));
+    std::string text = table_head(plan);
+    for (const auto &run : report.at("sweep").as_array())
+        text += table_line(run.as_object());
+    return text;
+}
+
+int report_run(const boost::json::object &report, const test_plan &plan, bool as_json)
+{
+    if (as_json)
+        print_now(boost::json::serialize(report));
+    else
+        print_now(plan.sizes.empty() ? to_text(report) : table(report, plan));
     if (const auto &why = report.at("error").as_string(); !why.empty())
         fmt::print(stderr, "mrc-perf: {}\n", std::string_view{why.data(), why.size()});
     return exit_status(report);
 }
 
-// One client, whatever becomes of it; returns the run's exit status.
+// Up to the moment at which the client may begin: its first run has begun here.
+test_plan meet(endpoint &local, channel &client)
+{
+    const message hello = client.expect(message_kind::hello);
+    const test_plan plan = plan_from(member_object(hello, "plan"));
+    const side peer = side_from(member_object(hello, "side"), plan.qps);
+    if (plan.exponential == 25)
+        client.wait_for_ever();
+    if (is_ipv4(peer.gid) && !local.use_ipv4())
+        throw perf_error{"the client asks for IPv4, but mrcd of this host has no fabric.ipv4_prefix"};
+    local.prepare(plan, plan.bidir || plan.mode == test_mode::latency, true);
+    local.connect(peer);
+    local.begin(plan.runs().front());
+    client.send(message_kind::ready, to_json(local.identity()));
+    return plan;
+}
+
+// One client, whatever becomes of it; returns the exit status of what it ran.
 int serve(const options &chosen, channel &client, signal_source &signals)
 {
     try {
-        const message hello = client.expect(message_kind::hello);
-        const test_plan plan = plan_from(member_object(hello, "plan"));
-        const side peer = side_from(member_object(hello, "side"), plan.qps);
-        if (plan.exponential == 25)
-            client.wait_for_ever();
-        endpoint local{chosen.socket};
-        local.prepare(plan, plan.bidir || plan.mode == test_mode::latency, true);
-        local.connect(peer);
-        client.send(message_kind::ready, to_json(local.identity()));
-        (void)client.expect(message_kind::start);
-        return report_run(serve_run(chosen, plan, local, client, signals), chosen.json);
+        endpoint local{chosen.device};
+        const test_plan plan = meet(local, client);
+        std::vector<boost::json::object> reports;
+        for (const test_plan &run : plan.runs()) {
+            const message start = client.expect(message_kind::start, answer_limit + run.qps * setup_limit_per_qp);
+            local.set_peer_payload(static_cast<std::uint32_t>(member(start.body, "payload_bytes", 1, 65536)));
+            if (!reports.empty()) {
+                local.begin(run);
+                client.send(message_kind::ready);
+            }
+            reports.push_back(serve_run(chosen, run, local, client, signals));
+            if (exit_status(reports.back()) != 0)
+                break;
+        }
+        return report_run(combine(plan, reports), plan, chosen.json);
     } catch (const perf_error &error) {
         fmt::print(stderr, "mrc-perf: client {}: {}\n", client.peer(), error.what());
         client.try_send(message_kind::error, {{"text", error.what()}});
@@ -107,7 +141,7 @@ int run_server(const options &chosen, signal_source &signals)
 {
     listener socket{chosen.port};
     { // refused now rather than at the first client
-        const endpoint probe{chosen.socket};
+        const endpoint probe{chosen.device};
     }
     print_now(fmt::format("LISTENING {}", socket.port()));
     while (true) {

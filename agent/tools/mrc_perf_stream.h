@@ -24,8 +24,6 @@ namespace mrc::perf
 
 using run_clock = std::chrono::steady_clock;
 
-[[nodiscard]] boost::json::object to_json(const traffic &counted);
-
 class stream_sender
 {
 public:
@@ -44,7 +42,6 @@ private:
     bool post();
     void announce();
     void finish();
-    [[nodiscard]] std::uint64_t completed() const;
     [[nodiscard]] std::uint64_t completed_bytes() const;
 
     endpoint &local_;
@@ -55,7 +52,7 @@ private:
     std::uint64_t limit_; // messages
     std::uint64_t posted_ = 0;
     std::uint64_t consumed_ = 0;
-    std::vector<std::uint64_t> completed_; // per queue pair
+    std::uint64_t completed_ = 0;
     run_clock::time_point first_post_;
     run_clock::time_point last_completion_;
     bool stopped_ = false;

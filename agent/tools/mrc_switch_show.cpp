@@ -12,6 +12,7 @@
 #include <boost/json/src.hpp> // Debian's Boost.JSON is used header-only
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <datapath/map_names.h>
 #include <fmt/format.h>
 #include <mrc/maps.h>
 #include <mrc/switch_maps.h>
@@ -25,26 +26,6 @@ namespace
 
 namespace json = boost::json;
 
-constexpr std::array verdict_names{
-    std::pair{MRC_SW_FORWARDED, "forwarded"},
-    std::pair{MRC_SW_PASS_NOT_USID, "pass_not_usid"},
-    std::pair{MRC_SW_PASS_KERNEL, "pass_kernel"},
-    std::pair{MRC_SW_DROP_NO_ROUTE, "drop_no_route"},
-    std::pair{MRC_SW_DROP_CARRIER_END, "drop_carrier_end"},
-    std::pair{MRC_SW_DROP_HOP_LIMIT, "drop_hop_limit"},
-    std::pair{MRC_SW_DROP_MALFORMED, "drop_malformed"},
-    std::pair{MRC_SW_MARKED, "marked"},
-    std::pair{MRC_SW_TRIMMED, "trimmed"},
-    std::pair{MRC_SW_DROP_QUEUE, "drop_queue"},
-    std::pair{MRC_SW_DROP_TRIM_QUEUE, "drop_trim_queue"},
-    std::pair{MRC_SW_IMPAIR_BLACKHOLE, "impair_blackhole"},
-    std::pair{MRC_SW_IMPAIR_LOSS, "impair_loss"},
-    std::pair{MRC_SW_IMPAIR_CORRUPT, "impair_corrupt"},
-    std::pair{MRC_SW_IMPAIR_DUPLICATE, "impair_duplicate"},
-    std::pair{MRC_SW_DROP_NO_PORT, "drop_no_port"},
-};
-static_assert(verdict_names.size() == MRC_AGENT_ACCEPTED - MRC_SW_FORWARDED, "every verdict of the switch has a name");
-
 struct port_view {
     mrc_sw_port port;
     mrc_sw_impair impair;
@@ -56,7 +37,7 @@ struct switch_view {
     mrc_sw_info info;
     std::vector<port_view> ports;
     std::size_t routes = 0;
-    std::vector<std::pair<const char *, std::uint64_t>> verdicts;
+    std::vector<std::pair<std::string_view, std::uint64_t>> verdicts;
 };
 
 template <class row_type>
@@ -69,22 +50,21 @@ row_type read_row(int map_fd, __u32 row, const char *map)
     return value;
 }
 
-std::vector<std::pair<const char *, std::uint64_t>> read_verdicts(int map_fd)
+std::vector<std::pair<std::string_view, std::uint64_t>> read_verdicts(int map_fd)
 {
     const int cpus = libbpf_num_possible_cpus();
-    std::vector<std::pair<const char *, std::uint64_t>> verdicts;
+    std::vector<std::pair<std::string_view, std::uint64_t>> verdicts;
 
     if (cpus <= 0)
         throw switch_error{"the number of CPUs is unknown"};
     std::vector<std::uint64_t> per_cpu(static_cast<std::size_t>(cpus));
-    for (const auto &[verdict, name] : verdict_names) {
-        const __u32 row = verdict;
+    for (__u32 row = MRC_SW_FORWARDED; row < MRC_AGENT_ACCEPTED; row++) {
         std::uint64_t sum = 0;
         if (const int error = bpf_map_lookup_elem(map_fd, &row, per_cpu.data()); error != 0)
             throw switch_error{fmt::format("reading verdicts: {}", std::strerror(-error))};
         for (const std::uint64_t value : per_cpu)
             sum += value;
-        verdicts.emplace_back(name, sum);
+        verdicts.emplace_back(datapath::name_in_group(static_cast<mrc_verdict>(row)), sum);
     }
     return verdicts;
 }

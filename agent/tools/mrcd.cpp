@@ -11,33 +11,18 @@
 #include "datapath/startup_error.h"
 #include "service/config.h"
 #include "service/daemon.h"
+#include "service/log_level.h"
+#include "service/session_listener.h"
 
 namespace
 {
-
-spdlog::level::level_enum level_of(mrc::service::log_level level)
-{
-    using enum mrc::service::log_level;
-    switch (level) {
-    case trace:
-        return spdlog::level::trace;
-    case debug:
-        return spdlog::level::debug;
-    case info:
-        return spdlog::level::info;
-    case warning:
-        return spdlog::level::warn;
-    case error:
-        return spdlog::level::err;
-    }
-    return spdlog::level::info;
-}
 
 int serve(const mrc::service::daemon_config &config)
 {
     spdlog::set_default_logger(spdlog::stderr_color_st("mrcd"));
     spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%f %l %v");
-    spdlog::set_level(level_of(config.daemon.level));
+    mrc::service::set_log_level(config.daemon.level);
+    spdlog::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());
     mrc::service::daemon daemon{config};
     fmt::print("READY {}\n", config.daemon.instance);
     std::fflush(stdout);

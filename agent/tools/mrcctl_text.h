@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The views of mrcctl_views and mrcctl_rates for reading.
+#pragma once
+
+#include <string>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+namespace mrc::ctl
+{
+
+[[nodiscard]] std::string status_text(const boost::json::object &status);
+[[nodiscard]] std::string qps_text(const boost::json::array &qps);
+[[nodiscard]] std::string qp_text(const boost::json::object &qp);
+[[nodiscard]] std::string ports_text(const boost::json::array &ports);
+[[nodiscard]] std::string paths_text(const boost::json::array &paths);
+[[nodiscard]] std::string path_text(const boost::json::object &path);
+// Verdicts that counted anything, or all.
+[[nodiscard]] std::string counters_text(const boost::json::object &counters, bool all);
+// At most `lines` lines; 0: no limit.
+[[nodiscard]] std::string top_text(const boost::json::object &top, std::size_t lines);
+
+} // namespace mrc::ctl
