@@ -69,7 +69,7 @@ protected:
         return true;
     }
 
-    bool until_reason(std::string_view reason)
+    bool until_reason(mrc_port_reason reason)
     {
         return until([&] { return port().reason == reason; });
     }
@@ -99,22 +99,22 @@ gateway_option address(std::string_view text)
 TEST_F(link_monitor_test, device_comes_goes_and_comes_back)
 {
     watch({port_with("p0", literal_gateway)});
-    EXPECT_EQ(port().reason, "missing");
+    EXPECT_EQ(port().reason, MRC_PORT_MISSING);
     EXPECT_EQ(port().flags, 0U);
 
     net().add_link("p0", "d0");
-    EXPECT_TRUE(until_reason("down"));
+    EXPECT_TRUE(until_reason(MRC_PORT_DOWN));
     EXPECT_EQ(port().flags, std::uint32_t{MRC_PORT_PRESENT | MRC_PORT_NEIGHBOUR});
     EXPECT_EQ(port().mtu, 1500U);
     const auto first = port().ifindex;
     EXPECT_NE(first, 0U);
 
     net().ip("link del p0");
-    EXPECT_TRUE(until_reason("missing"));
+    EXPECT_TRUE(until_reason(MRC_PORT_MISSING));
     EXPECT_EQ(port(), port_status{});
 
     net().add_link("p0", "d0");
-    EXPECT_TRUE(until_reason("down"));
+    EXPECT_TRUE(until_reason(MRC_PORT_DOWN));
     EXPECT_NE(port().ifindex, first);
 }
 
@@ -123,17 +123,17 @@ TEST_F(link_monitor_test, carrier_and_attributes_follow)
     add_port("p0", "d0");
     watch({port_with("p0", literal_gateway)});
     EXPECT_TRUE(until([&] { return port().is_usable(); }));
-    EXPECT_EQ(port().reason, "");
+    EXPECT_EQ(port().reason, MRC_PORT_IN_USE);
     EXPECT_EQ(to_text(port().mac), "02:80:00:00:00:01");
     EXPECT_EQ(to_text(port().gateway_mac), "02:20:00:00:00:07");
 
     net().far_ip("link set d0 down");
-    EXPECT_TRUE(until_reason("no carrier"));
+    EXPECT_TRUE(until_reason(MRC_PORT_NO_CARRIER));
     EXPECT_EQ(port().flags & MRC_PORT_UP, 0U);
     net().far_ip("link set d0 up");
-    EXPECT_TRUE(until_reason(""));
+    EXPECT_TRUE(until_reason(MRC_PORT_IN_USE));
     net().ip("link set p0 down");
-    EXPECT_TRUE(until_reason("down"));
+    EXPECT_TRUE(until_reason(MRC_PORT_DOWN));
     net().ip("link set p0 up mtu 3400 address 02:80:00:00:00:02");
     EXPECT_TRUE(until([&] { return port().is_usable() && port().mtu == 3400; }));
     EXPECT_EQ(to_text(port().mac), "02:80:00:00:00:02");
@@ -148,7 +148,7 @@ TEST_F(link_monitor_test, renamed_device_is_another_port)
     const auto ifindex = port(0).ifindex;
     net().ip("link set p0 name p1");
     EXPECT_TRUE(until([&] { return port(0).ifindex == 0 && port(1).ifindex == ifindex; }));
-    EXPECT_EQ(port(0).reason, "missing");
+    EXPECT_EQ(port(0).reason, MRC_PORT_MISSING);
 }
 
 TEST_F(link_monitor_test, device_in_another_namespace_is_missing)
@@ -157,14 +157,14 @@ TEST_F(link_monitor_test, device_in_another_namespace_is_missing)
     watch({port_with("p0")});
     EXPECT_NE(port().ifindex, 0U);
     net().move_far("p0");
-    EXPECT_TRUE(until_reason("missing"));
+    EXPECT_TRUE(until_reason(MRC_PORT_MISSING));
 }
 
 TEST_F(link_monitor_test, permanent_neighbour_added_changed_removed)
 {
     add_port("p0", "d0");
     watch({port_with("p0", address("fe80::1"))});
-    EXPECT_TRUE(until_reason("no_neighbour"));
+    EXPECT_TRUE(until_reason(MRC_PORT_NO_NEIGHBOUR));
     EXPECT_EQ(port().flags, std::uint32_t{MRC_PORT_PRESENT | MRC_PORT_UP});
 
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:07 dev p0 nud permanent");
@@ -172,7 +172,7 @@ TEST_F(link_monitor_test, permanent_neighbour_added_changed_removed)
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:08 dev p0 nud permanent");
     EXPECT_TRUE(until_gateway("02:20:00:00:00:08"));
     net().ip("neigh del fe80::1 dev p0");
-    EXPECT_TRUE(until_reason("no_neighbour"));
+    EXPECT_TRUE(until_reason(MRC_PORT_NO_NEIGHBOUR));
     EXPECT_EQ(port().gateway_mac, mac_address{});
 }
 
@@ -190,7 +190,7 @@ TEST_F(link_monitor_test, neighbours_of_a_device_that_gets_its_name_later)
     add_port("old", "d0");
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:07 dev old nud permanent");
     watch({port_with("p0", address("fe80::1"))});
-    EXPECT_EQ(port().reason, "missing");
+    EXPECT_EQ(port().reason, MRC_PORT_MISSING);
     net().ip("link set old name p0");
     EXPECT_TRUE(until_gateway("02:20:00:00:00:07"));
 }
@@ -250,11 +250,11 @@ TEST_F(link_monitor_test, automatic_gateway_is_the_only_neighbour)
     EXPECT_TRUE(until_gateway("02:20:00:00:00:07"));
     net().ip("neigh replace 10.0.0.1 lladdr 02:20:00:00:00:07 dev p0 nud permanent"); // the same neighbour
     net().ip("neigh replace fe80::2 lladdr 02:20:00:00:00:08 dev p0 nud permanent");
-    EXPECT_TRUE(until_reason("several neighbours"));
+    EXPECT_TRUE(until_reason(MRC_PORT_SEVERAL_NEIGHBOURS));
     net().ip("neigh replace fe80::2 lladdr 02:20:00:00:00:08 dev p0 nud permanent router");
     EXPECT_TRUE(until_gateway("02:20:00:00:00:08"));
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:07 dev p0 nud permanent router");
-    EXPECT_TRUE(until_reason("several neighbours"));
+    EXPECT_TRUE(until_reason(MRC_PORT_SEVERAL_NEIGHBOURS));
 }
 
 TEST_F(link_monitor_test, automatic_gateway_is_found_when_the_table_is_empty)
@@ -270,7 +270,7 @@ TEST_F(link_monitor_test, lost_notifications_are_made_good)
 {
     add_port("p0", "d0");
     watch({port_with("p0", address("fe80::1"))});
-    ASSERT_TRUE(until_reason("no_neighbour"));
+    ASSERT_TRUE(until_reason(MRC_PORT_NO_NEIGHBOUR));
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:07 dev p0 nud permanent");
     const auto batch = std::string{"-batch - <<EOF >/dev/null\n$(for i in $(seq 1 8000); do "
                                    "echo link set p0 mtu $((1500 + i % 100)); done)\nEOF\n"};

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ordinary sockets over mrcnet0: ping and iperf3 cross the fabric, and keep off a plane that is down although no queue
-pair is there to notice it; over XDP switches and over the kernel's own."""
+pair is there to notice it; over XDP switches and over the kernel's own, by IPv6 and by IPv4."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ class echo(socketserver.BaseRequestHandler):
         self.request.sendall(self.request.recv(64))
 class server(socketserver.ThreadingTCPServer):
     address_family, request_queue_size, daemon_threads = 10, 128, True
-with server((sys.argv[1], 7777), echo) as listening:
+with server((("::ffff:" if "." in sys.argv[1] else "") + sys.argv[1], 7777), echo) as listening:
     print("listening", flush=True)
     listening.serve_forever()
 """
@@ -61,15 +61,24 @@ def wait_for(condition, what):
     check(wait_until(condition, DEADLINE_S), f"{what}, after {(time.monotonic() - begin) * 1000:.0f} ms")
 
 
+class target_host:
+    """Where the traffic goes: the address that sockets use, and all that answer pings."""
+
+    def __init__(self, fabric, ipv4):
+        host = next(host for host in fabric.status()["hosts"] if host["name"] == "h1")
+        self.address = host["ipv4_address"] if ipv4 else host["mrc_address"]
+        self.addresses = [self.address] if ipv4 else [self.address, *host["plane_addresses"]]
+
+
 def check_pings(fabric, target):
-    for address in (target["mrc_address"], *target["plane_addresses"]):
-        shown = fabric.inside("h0", "ping", "-6", "-q", "-c", "20", "-i", "0.002", "-W", "5", address)
+    for address in target.addresses:
+        shown = fabric.inside("h0", "ping", "-q", "-c", "20", "-i", "0.002", "-W", "5", address)
         check(" 0% packet loss" in shown, f"{address} answers every ping")
 
 
 def check_connections(fabric, target, what):
     """Every connection is through in less than the second in which TCP would first send its SYN again."""
-    argv = inside(fabric, "h0", sys.executable, "-c", ECHO_CLIENT, target["mrc_address"], str(CONNECTIONS), "0.9")
+    argv = inside(fabric, "h0", sys.executable, "-c", ECHO_CLIENT, target.address, str(CONNECTIONS), "0.9")
     done = subprocess.run(argv, text=True, capture_output=True, check=False)
     check(done.stdout.strip() == str(CONNECTIONS),
           f"{what}: {done.stdout.strip()} of {CONNECTIONS} TCP connections got their answer at once {done.stderr}")
@@ -91,8 +100,8 @@ class watched_plane:
 
 def check_plane_loss(fabric, target):
     plane = watched_plane(fabric, DEAD_PLANE)
-    server = started(fabric, "h1", "listening", "iperf3", "-s", "-1", "--forceflush", "-B", target["mrc_address"])
-    client = subprocess.Popen(inside(fabric, "h0", "iperf3", "-c", target["mrc_address"], "-J", "-t",
+    server = started(fabric, "h1", "listening", "iperf3", "-s", "-1", "--forceflush", "-B", target.address)
+    client = subprocess.Popen(inside(fabric, "h0", "iperf3", "-c", target.address, "-J", "-t",
                                      str(IPERF_SECONDS), "-i", "0.5", "-P", str(IPERF_FLOWS)),
                               stdout=subprocess.PIPE, text=True)
     h0 = plane.hosts[0][0]
@@ -114,12 +123,12 @@ def check_plane_loss(fabric, target):
     check_connections(fabric, target, "with all planes again")
 
 
-def check_overlay(kind):
-    print(f"{kind} switches:")
-    with lab(f"overlay-{kind}", "--switch", kind) as fabric:
-        target = next(host for host in fabric.status()["hosts"] if host["name"] == "h1")
+def check_overlay(kind, ipv4=False):
+    print(f"{kind} switches, {'IPv4' if ipv4 else 'IPv6'}:")
+    with lab(f"overlay-{kind}", "--switch", kind, *(["--ipv4"] if ipv4 else [])) as fabric:
+        target = target_host(fabric, ipv4)
         check_pings(fabric, target)
-        echo = started(fabric, "h1", "listening", sys.executable, "-c", ECHO_SERVER, target["mrc_address"])
+        echo = started(fabric, "h1", "listening", sys.executable, "-c", ECHO_SERVER, target.address)
         try:
             check_connections(fabric, target, "with all planes")
             check_plane_loss(fabric, target)
@@ -138,6 +147,7 @@ def main():
         skip("iperf3 is not installed")
     for kind in ("xdp", "kernel"):
         check_overlay(kind)
+    check_overlay("xdp", ipv4=True)
 
 
 if __name__ == "__main__":

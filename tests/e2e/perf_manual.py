@@ -13,7 +13,7 @@ OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*")
 REFUSED = {
     ("-s", "3x", "::1"): ("-s is '3x'", "64K"),
     ("-s", "3G", "::1"): ("-s is '3G'", "2G"),
-    ("-q", "0", "::1"): ("-q is 0", "1 to 256"),
+    ("-q", "0", "::1"): ("-q is 0", "1 to 4096"),
     ("--timeout", "25", "::1"): ("--timeout is 25", "0 to 24"),
     ("--window", "5000", "::1"): ("--window is 5000", "1 to 4096"),
     ("-s", "1G", "-q", "8", "::1"): ("registered memory", "4294967296"),
@@ -22,6 +22,10 @@ REFUSED = {
     ("--file", "/nonexistent", "::1"): ("/nonexistent", "No such file"),
     ("--lat",): ("without HOST", "--once"),
     ("--once", "::1"): ("--once", "server"),
+    ("-s", "8:4", "::1"): ("-s is '8:4'", "FROM not above TO"),
+    ("-a", "-s", "8", "::1"): ("-a and -s",),
+    ("-s", "1:8", "--file", "/etc/hostname", "::1"): ("--file has one size",),
+    ("--memory", "huge", "::1"): ("--memory", "shared", "process"),
     ("--nonsense",): ("--nonsense",),
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pinned BPF maps of a lab's hosts, as bpftool prints them."""
 
+import ipaddress
 import json
 import pathlib
 import re
@@ -48,6 +49,11 @@ class host_maps:
     def row(self, name, number):
         key = [str(byte) for byte in number.to_bytes(4, "little")]
         return bpftool("lookup", "pinned", f"{self.pins}/{name}", "key", *key)["formatted"]["value"]
+
+    def peer(self, address):
+        """The row of a peer's MRC address."""
+        key = [str(byte) for byte in ipaddress.ip_address(address).packed]
+        return bpftool("lookup", "pinned", f"{self.pins}/peers", "key", *key)["formatted"]["value"]
 
     def verdicts(self):
         return sum_verdicts(dump_all([f"{self.pins}/verdicts"])[f"{self.pins}/verdicts"])

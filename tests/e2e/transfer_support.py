@@ -81,11 +81,11 @@ def follow(process, on_sample, deadline):
     return complaints
 
 
-def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S):
-    """A client on h0 to its end. on_sample(sample, process) sees the progress as it comes."""
+def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address"):
+    """A client on h0 to its end, to this address of h1. on_sample(sample, process) sees the progress as it comes."""
     started = time.monotonic()
     deadline = started + limit_s
-    address = next(host["mrc_address"] for host in fabric.status()["hosts"] if host["name"] == "h1")
+    address = next(host[to] for host in fabric.status()["hosts"] if host["name"] == "h1")
     with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
         process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
         try:
@@ -99,10 +99,10 @@ def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S):
     return result(json.loads(said) if said else None, complaints, process.returncode, time.monotonic() - started)
 
 
-def transfer(fabric, *arguments, on_sample=None, output=None):
+def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address"):
     """One client against one server; returns the client's result and the server's report and exit status."""
     with server(fabric, "--once", *(("--output", output) if output else ())) as (process, said):
-        client = run_client(fabric, *arguments, on_sample=on_sample)
+        client = run_client(fabric, *arguments, on_sample=on_sample, to=to)
         line = said.next(time.monotonic() + DEADLINE_S)
         return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
 

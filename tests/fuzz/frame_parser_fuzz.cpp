@@ -16,18 +16,14 @@
 
 #include <sys/mman.h>
 
-#include "datapath/byte_order.h"
 #include "datapath/frame_codec.h"
-#include "datapath/ip_layout.h"
+#include "right_packet.h"
 
 namespace
 {
 
 using namespace mrc::datapath;
-
-constexpr std::uint8_t mode_trimmed = 1;
-constexpr std::uint8_t mode_right_lengths = 2;
-constexpr std::uint8_t mode_right_icrc = 4;
+using namespace mrc::fuzz;
 
 void require(bool condition, const char *what)
 {
@@ -59,32 +55,6 @@ private:
     static constexpr std::size_t page = 4096;
     std::byte *end_ = nullptr;
 };
-
-bool is_ipv4(std::span<const std::byte> packet)
-{
-    return !packet.empty() && ip_version(packet[0]) == 4;
-}
-
-void make_lengths_right(std::span<std::byte> packet)
-{
-    const std::size_t udp = ip_header_bytes(is_ipv4(packet));
-    if (packet.size() < udp + udp_header_bytes || packet.size() > longest_ip_length_field)
-        return;
-    const auto size = static_cast<std::uint16_t>(packet.size());
-    if (is_ipv4(packet))
-        store_be(packet.data() + ipv4_at::total_length, size);
-    else
-        store_be(packet.data() + ipv6_at::payload_length, static_cast<std::uint16_t>(size - udp));
-    store_be(packet.data() + udp + udp_at::length, static_cast<std::uint16_t>(size - udp));
-}
-
-void make_icrc_right(std::span<std::byte> packet)
-{
-    if (packet.size() < MRC_ICRC_LEN)
-        return;
-    const std::size_t at = packet.size() - MRC_ICRC_LEN;
-    store(packet.data() + at, little_endian(icrc(packet.first(at))));
-}
 
 bool same(std::span<const std::byte> a, std::span<const std::byte> b)
 {
@@ -147,10 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const std::span<std::byte> packet = memory.last(size - 1);
     if (!packet.empty())
         std::memcpy(packet.data(), data + 1, packet.size());
-    if ((data[0] & mode_right_lengths) != 0)
-        make_lengths_right(packet);
-    if ((data[0] & mode_right_icrc) != 0)
-        make_icrc_right(packet);
+    make_right(packet, data[0]);
     check(packet, (data[0] & mode_trimmed) != 0);
 
     // The same on the heap, where AddressSanitizer guards both ends.

@@ -16,8 +16,8 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 from pinned_maps import dump_all, sum_verdicts  # noqa: E402
 from veth_counters import veth_counters  # noqa: E402
 
-QUERY_STATUS = 9  # request_kind of agent/service/session_protocol.h
-SESSION_VERSION = 1
+HELLO, QUERY_STATUS = 1, 19  # request_kind of agent/service/session_protocol.h
+SESSION_VERSION = 2
 STATUS_AT = 128
 STATUS_FIELDS = ("received", "dropped", "bad_icrc", "transmit_sent", "transmit_refused", "socket_dropped",
                  "worker_loops", "worker_sleeps")
@@ -39,11 +39,13 @@ def daemon_status(host):
     """What mrcd says of itself over its socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
         client.connect(host["socket"])
-        client.send(struct.pack("=II", SESSION_VERSION, QUERY_STATUS).ljust(128, b"\0"))
-        reply = client.recv(512)
-    error, = struct.unpack_from("=i", reply)
-    if error:
-        sys.exit(f"FAIL: mrcd of {host['name']} does not tell its status: {reply[8:STATUS_AT].split(bytes(1))[0]}")
+        for kind in (HELLO, QUERY_STATUS):
+            client.send(struct.pack("=II", SESSION_VERSION, kind).ljust(128, b"\0"))
+            reply = client.recv(512)
+            error, = struct.unpack_from("=i", reply)
+            if error:
+                said = reply[8:STATUS_AT].split(bytes(1))[0]
+                sys.exit(f"FAIL: mrcd of {host['name']} does not tell its status: {said}")
     return dict(zip(STATUS_FIELDS, struct.unpack_from(f"={len(STATUS_FIELDS)}Q", reply, STATUS_AT)))
 
 

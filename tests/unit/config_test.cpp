@@ -120,6 +120,20 @@ TEST(config, address_follows_from_leaf_and_downlink)
     EXPECT_EQ(to_text(config->host.address), "fd6d:7263::1:3");
 }
 
+TEST(config, ipv4_is_off_unless_a_prefix_is_given)
+{
+    const auto without = parse_config(lab_file, "mrcd.toml");
+    ASSERT_TRUE(without) << without.error().text();
+    EXPECT_FALSE(without->fabric.ipv4_prefix);
+    const auto text = with(lab_file, "uplinks = 2\n", "uplinks = 2\nipv4_prefix = \"10.128.0.0/22\"\n");
+    const auto config = parse_config(text, "mrcd.toml");
+    ASSERT_TRUE(config) << config.error().text();
+    EXPECT_EQ(to_text(config->fabric.ipv4_prefix.value()), "10.128.0.0/22");
+    const auto again = parse_config(print_config(*config), "printed");
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(to_text(again->fabric.ipv4_prefix.value()), "10.128.0.0/22");
+}
+
 struct refusal {
     std::string_view what;
     std::string_view from;
@@ -132,8 +146,7 @@ constexpr refusal refusals[] = {
     {"syntax", "leaf = 1", "leaf = ", "mrcd.toml:6:8: no TOML: "},
     {"number out of range", "planes = 4", "planes = 9", "mrcd.toml:11:10: fabric.planes: found 9, allowed is 1 to 8"},
     {"wrong type", "planes = 4", R"(planes = "4")", R"(mrcd.toml:11:10: fabric.planes: found "4", allowed is 1 to 8)"},
-    {"fraction", "planes = 4", "planes = 4.5",
-     "mrcd.toml:11:10: fabric.planes: found a floating-point number, allowed is 1 to 8"},
+    {"fraction", "planes = 4", "planes = 4.5", "mrcd.toml:11:10: fabric.planes: found 4.5, allowed is 1 to 8"},
     {"wrong word", R"(engine = "auto")", R"(engine = "dpdk")",
      R"(mrcd.toml:27:10: transmit.engine: found "dpdk", allowed is "auto", "xdp" or "af_xdp")"},
     {"step", R"(engine = "auto")", "payload = 1000",
@@ -180,11 +193,96 @@ constexpr refusal refusals[] = {
     {"overlapping prefixes", R"("fcbb:bb00::/32")", R"("fd6d:7263::/32")",
      "mrcd.toml:14:1: fabric.address_prefix: found fd6d:7263::/32, which overlaps fabric.usid_block fd6d:7263::/32; "
      "allowed are disjoint prefixes"},
+    {"IPv6 where IPv4 is asked for", "[[port]]\ndevice = \"p0\"",
+     "ipv4_prefix = \"fd00::/32\"\n[[port]]\ndevice = \"p0\"",
+     "mrcd.toml:16:15: fabric.ipv4_prefix: found \"fd00::/32\", allowed is \"none\" or a unicast IPv4 prefix of length "
+     "8 "
+     "to 31"},
+    {"multicast IPv4", "[[port]]\ndevice = \"p0\"", "ipv4_prefix = \"224.0.0.0/12\"\n[[port]]\ndevice = \"p0\"",
+     "mrcd.toml:16:15: fabric.ipv4_prefix: found \"224.0.0.0/12\""},
+    {"bits behind the IPv4 prefix", "[[port]]\ndevice = \"p0\"",
+     "ipv4_prefix = \"10.128.0.1/12\"\n[[port]]\ndevice = \"p0\"",
+     "mrcd.toml:16:15: fabric.ipv4_prefix: found \"10.128.0.1/12\""},
+    {"IPv4 prefix without room", "[[port]]\ndevice = \"p0\"",
+     "ipv4_prefix = \"10.128.0.0/23\"\n[[port]]\ndevice = \"p0\"",
+     "mrcd.toml:16:1: fabric.ipv4_prefix: found 10.128.0.0/23, allowed is a length of at most 22, as fabric.leaves is "
+     "2 "
+     "and fabric.hosts_per_leaf is 256"},
     {"shared code point", "[transmit]", "[wire]\ndscp_trimmed = 4\n[transmit]",
      "mrcd.toml:27:1: wire.dscp_trimmed: found 4, the same as wire.dscp_trimmable; allowed is a code point of its own"},
     {"more kept than active", "[transmit]", "[transport]\nactive_paths_per_plane = 2\nmin_active = 3\n[transmit]",
      "mrcd.toml:28:1: transport.min_active: found 3, allowed is 1 to 2, as transport.active_paths_per_plane is 2"},
 };
+
+// Behind the lab's file, whose last line is 27.
+struct profile_refusal {
+    std::string_view what;
+    std::string_view tables;
+    std::string_view error; // empty: accepted
+};
+constexpr profile_refusal profile_refusals[] = {
+    {"automatic", "[[ev_profile]]\nid = 1\ncount = 4\n", ""},
+    {"listed", "[[ev_profile]]\nid = 1\nmode = \"listed\"\nevs = [0x800, 0x801, 0x802, 0x803]\nmin_active = 4\n", ""},
+    {"generated",
+     "[[ev_profile]]\nid = 1\nmode = \"generated\"\nfields = [[21, 1, 0, 0, 0], [8, 0, 0, 1, 255], [3, 0, 0, 3, 7]]\n",
+     ""},
+    {"constants", "[[cc_profile]]\nid = 1\neta = 5\ngamma = 0.25\nmax_cwnd = 0\n", ""},
+    {"no algorithm", "[[cc_profile]]\nid = 1\nalgorithm = \"none\"\n", ""},
+    {"no id", "[[ev_profile]]\n", "mrcd.toml:28:1: ev_profile[0].id: missing; required is 1 to 9223372036854775807"},
+    {"id 0", "[[ev_profile]]\nid = 0\n", "mrcd.toml:29:6: ev_profile[0].id: found 0, allowed is 1 to "},
+    {"one id twice", "[[cc_profile]]\nid = 7\n[[cc_profile]]\nid = 7\n",
+     "mrcd.toml:31:1: cc_profile[1].id: found 7, which cc_profile[0].id has already; allowed is an id of its own"},
+    {"no table", "[ev_profile]\nid = 1\n",
+     "mrcd.toml:28:2: ev_profile: found a table, allowed is one [[ev_profile]] per profile"},
+    {"mistyped key", "[[ev_profile]]\nid = 1\nmod = 1\n",
+     R"(mrcd.toml:30:1: ev_profile.mod: unknown key; the closest known one is "mode")"},
+    {"wrong list", "[[ev_profile]]\nid = 1\nmode = \"listed\"\nevs = [0x800, 0]\n",
+     "mrcd.toml:31:7: ev_profile[0].evs: found [2048, 0], allowed is a list of numbers from 1 to 4294967295"},
+    {"short row", "[[ev_profile]]\nid = 1\nmode = \"generated\"\nfields = [[21, 1]]\n",
+     "mrcd.toml:31:10: ev_profile[0].fields: found a list of lists, allowed is a list of [width, init, min, max, "
+     "mask]"},
+    {"no such uplink", "[[ev_profile]]\nid = 1\nmode = \"listed\"\nevs = [0x810, 0x801, 0x802, 0x803]\n",
+     "mrcd.toml:31:1: ev_profile[0].evs: EV 0 of the profile names uplink 2 in its bits 10:3; allowed: 0 to 1"},
+    {"unequal planes", "[[ev_profile]]\nid = 1\nmode = \"listed\"\nevs = [0x800]\n",
+     "mrcd.toml:31:1: ev_profile[0].evs: found count 1, allowed are multiples of 4"},
+    {"no EV", "[[ev_profile]]\nid = 1\nmode = \"listed\"\n",
+     "mrcd.toml:29:1: ev_profile[0].id: found count 0, allowed are 4 or"},
+    {"count above paths", "[[ev_profile]]\nid = 1\ncount = 9\n",
+     "mrcd.toml:30:1: ev_profile[0].count: found count 9, allowed are 8 EVs"},
+    {"wrong field", "[[ev_profile]]\nid = 1\nmode = \"generated\"\nfields = [[22, 1, 0, 0, 0]]\n",
+     "mrcd.toml:31:1: ev_profile[0].fields: field 0 is 22 bits wide, allowed are 1 to 21, the format's"},
+    {"list of another mode", "[[ev_profile]]\nid = 1\nevs = [1]\n",
+     R"(mrcd.toml:30:1: ev_profile[0].evs: allowed with mode "listed" only)"},
+    {"min_active", "[[ev_profile]]\nid = 1\nmin_active = 9\n",
+     "mrcd.toml:30:1: ev_profile[0].min_active: found min_active 9, allowed is 0 to 8, the count"},
+    {"constant", "[[cc_profile]]\nid = 1\ngamma = 1.5\n",
+     R"(mrcd.toml:30:9: cc_profile[0].gamma: found 1.5, allowed is "auto" or a number from 0 to 1)"},
+    {"not a number", "[[cc_profile]]\nid = 1\ngamma = nan\n", "mrcd.toml:30:9: cc_profile[0].gamma: found nan"},
+    {"window below a packet", "[[cc_profile]]\nid = 1\nmax_cwnd = 255\n",
+     "mrcd.toml:30:1: cc_profile[0].max_cwnd: max_cwnd: found 255, allowed is 0 or 256 to 4294967295"},
+};
+
+TEST(config, profiles_obey_the_rules_of_controllers)
+{
+    for (const auto &[what, tables, error] : profile_refusals) {
+        const auto found = error_of(lab_file + std::string{tables});
+        EXPECT_TRUE(found.starts_with(error.empty() ? "accepted" : error)) << what << ":\n" << found << "\n" << error;
+    }
+}
+
+TEST(config, profiles_are_printed_as_they_are_read)
+{
+    const auto config = parse_config(lab_file + "[[ev_profile]]\nid = 5\nmode = \"listed\"\nevs = [2048, 2049, 2050, "
+                                                "2051]\n[[cc_profile]]\nid = 6\ngamma = 0.25\n",
+                                     "mrcd.toml");
+    ASSERT_TRUE(config) << config.error().text();
+    const auto printed = print_config(*config);
+    EXPECT_NE(printed.find("evs = [2048, 2049, 2050, 2051]  # mrcd.toml:31"), std::string::npos) << printed;
+    const auto again = parse_config(printed, "printed");
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(again->ev_profiles.at(0).evs, config->ev_profiles.at(0).evs);
+    EXPECT_EQ(again->cc_profiles.at(0).gamma, 0.25F);
+}
 
 TEST(config, refuses_with_file_line_key_found_and_allowed)
 {

@@ -43,6 +43,16 @@ fabric cluster()
     return fabric{config_of(options, {.leaf = 300, .downlink = 17})};
 }
 
+fabric lab_with(std::string_view ipv4_prefix)
+{
+    fabric_options options;
+    options.planes = 4;
+    options.leaves = 2;
+    options.uplinks = 2;
+    options.ipv4_prefix = parse_prefix(ipv4_prefix);
+    return fabric{config_of(options, {.leaf = 0, .downlink = 1})};
+}
+
 mrc_ip ip(std::string_view text)
 {
     const auto address = parse_ip(text);
@@ -89,6 +99,45 @@ TEST(fabric, endpoints_of_addresses)
         EXPECT_EQ(f.endpoint_of(ip(foreign)), std::nullopt) << foreign;
         EXPECT_EQ(f.plane_of(ip(foreign)), std::nullopt) << foreign;
     }
+}
+
+TEST(fabric, ipv4_addresses_of_endpoints_and_back)
+{
+    const auto f = lab_with("10.128.0.0/12");
+    EXPECT_EQ(to_text(f.address4_of({.leaf = 0, .downlink = 0}).value()), "10.128.0.1");
+    EXPECT_EQ(to_text(f.address4_of({.leaf = 1, .downlink = 1}).value()), "10.128.2.2");
+    EXPECT_EQ(to_text(f.address4_of({.leaf = 1, .downlink = 255}).value()), "10.128.3.0");
+    EXPECT_EQ(f.endpoint_of(ip("10.128.2.2")), (endpoint{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.endpoint_of(ip("10.128.3.0")), (endpoint{.leaf = 1, .downlink = 255}));
+    EXPECT_EQ(f.plane_of(ip("10.128.2.2")), std::nullopt);
+    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263::1:2")), (endpoint{.leaf = 1, .downlink = 1})) << "IPv6 as before";
+    for (const auto *foreign : {"10.128.0.0", "10.128.2.0", "10.128.3.1", "10.128.4.1", "10.144.0.1", "10.0.0.1"})
+        EXPECT_EQ(f.endpoint_of(ip(foreign)), std::nullopt) << foreign;
+    EXPECT_EQ(f.ev_bits(), 16U) << "what IPv4 packets carry";
+}
+
+TEST(fabric, without_a_prefix_there_is_no_ipv4)
+{
+    const auto f = lab();
+    EXPECT_EQ(f.address4_of({.leaf = 0, .downlink = 0}), std::nullopt);
+    EXPECT_EQ(f.endpoint_of(ip("10.128.0.1")), std::nullopt);
+    EXPECT_EQ(f.ev_bits(), 32U);
+}
+
+TEST(fabric, bits_that_ipv4_addresses_need)
+{
+    const auto needed = [](std::uint32_t leaves, std::uint32_t hosts_per_leaf) {
+        fabric_options options;
+        options.leaves = leaves;
+        options.hosts_per_leaf = hosts_per_leaf;
+        return fabric::ipv4_host_bits(options);
+    };
+    EXPECT_EQ(needed(1, 1), 1U);
+    EXPECT_EQ(needed(1, 2), 2U);
+    EXPECT_EQ(needed(1, 256), 9U);
+    EXPECT_EQ(needed(2, 1), 10U);
+    EXPECT_EQ(needed(512, 256), 18U);
+    EXPECT_EQ(needed(max_leaves, max_downlinks), 20U);
 }
 
 TEST(fabric, usids)
@@ -181,37 +230,63 @@ TEST(fabric, every_endpoint_of_a_cluster_has_an_address_of_its_own)
         }
 }
 
+TEST(fabric, every_endpoint_of_the_largest_fabric_has_an_ipv4_address_of_its_own)
+{
+    fabric_options options;
+    options.leaves = max_leaves;
+    options.ipv4_prefix = parse_prefix("172.16.0.0/12");
+    const fabric f{config_of(options, {})};
+    for (std::uint32_t leaf = 0; leaf < max_leaves; leaf++)
+        for (std::uint32_t downlink = 0; downlink < max_downlinks; downlink++) {
+            const endpoint host{.leaf = leaf, .downlink = downlink};
+            ASSERT_EQ(f.endpoint_of(f.address4_of(host).value_or(mrc_ip{})), host);
+        }
+}
+
 TEST(path_table, rows_on_first_use)
 {
     path_table table{lab()};
-    const auto remote = table.group_of(1);
+    const auto remote = table.group_of({.leaf = 1});
     ASSERT_TRUE(remote);
     EXPECT_EQ(remote->base, 1U);
     EXPECT_EQ(remote->rows(), 8U);
-    const auto own = table.group_of(0);
+    const auto own = table.group_of({.leaf = 0});
     ASSERT_TRUE(own);
     EXPECT_EQ(own->base, 9U);
     EXPECT_EQ(own->uplinks, 1U);
     EXPECT_EQ(own->rows(), 4U);
-    EXPECT_EQ(table.group_of(1)->base, 1U);
+    EXPECT_EQ(table.group_of({.leaf = 1})->base, 1U);
     EXPECT_EQ(table.groups().size(), 2U);
     EXPECT_EQ(table.rows_used(), 13U);
-    EXPECT_EQ(table.group_of(2).error(), path_table::refusal::no_such_leaf);
+    EXPECT_EQ(table.group_of({.leaf = 2}).error(), path_table::refusal::no_such_leaf);
 }
 
 TEST(path_table, refuses_what_does_not_fit)
 {
     path_table table{cluster()}; // 8 * 256 rows per leaf, of 8191
     for (std::uint32_t leaf = 0; leaf < 3; leaf++)
-        ASSERT_TRUE(table.group_of(leaf));
-    EXPECT_EQ(table.group_of(3).error(), path_table::refusal::full);
-    EXPECT_EQ(table.group_of(300)->base, 1U + 3 * 2048) << "the own leaf needs 8 rows only";
-    EXPECT_EQ(table.group_of(2)->base, 1U + 2 * 2048);
+        ASSERT_TRUE(table.group_of({.leaf = leaf}));
+    EXPECT_EQ(table.group_of({.leaf = 3}).error(), path_table::refusal::full);
+    EXPECT_EQ(table.group_of({.leaf = 300})->base, 1U + 3 * 2048) << "the own leaf needs 8 rows only";
+    EXPECT_EQ(table.group_of({.leaf = 2})->base, 1U + 2 * 2048);
 
     path_table exact{lab(), 9};
-    EXPECT_TRUE(exact.group_of(1)) << "row 0 and 8 rows";
+    EXPECT_TRUE(exact.group_of({.leaf = 1})) << "row 0 and 8 rows";
     path_table tight{lab(), 8};
-    EXPECT_EQ(tight.group_of(1).error(), path_table::refusal::full);
+    EXPECT_EQ(tight.group_of({.leaf = 1}).error(), path_table::refusal::full);
+}
+
+TEST(path_table, each_profile_has_rows_of_its_own_and_gives_them_back)
+{
+    path_table table{lab(), 1 + 8 + 8};
+    ASSERT_EQ(table.group_of({.leaf = 1})->base, 1U);
+    ASSERT_EQ(table.group_of({.leaf = 1, .profile = 7})->base, 9U);
+    EXPECT_EQ(table.group_of({.leaf = 1, .profile = 8}).error(), path_table::refusal::full);
+    table.release({.leaf = 1, .profile = 7});
+    EXPECT_EQ(table.group_of({.leaf = 0}).error(), path_table::refusal::full) << "other groups are not cut out of it";
+    ASSERT_TRUE(table.group_of({.leaf = 1, .profile = 8}));
+    EXPECT_EQ(table.group_of({.leaf = 1, .profile = 8})->base, 9U);
+    EXPECT_EQ(table.groups().size(), 2U);
 }
 
 } // namespace

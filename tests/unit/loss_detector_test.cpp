@@ -13,7 +13,8 @@ constexpr auto again = traffic_class::retransmission;
 
 TEST(loss_detector, a_later_packet_of_the_same_path_convicts)
 {
-    loss_detector detector{4};
+    sack_proofs proofs{4};
+    loss_detector detector{proofs, 4};
     detector.begin_sack();
     detector.proves(1, data, 10);
     EXPECT_TRUE(detector.lost(1, data, 9, false));
@@ -24,7 +25,8 @@ TEST(loss_detector, a_later_packet_of_the_same_path_convicts)
 
 TEST(loss_detector, proofs_of_one_sack_do_not_serve_another)
 {
-    loss_detector detector{4};
+    sack_proofs proofs{4};
+    loss_detector detector{proofs, 4};
     detector.begin_sack();
     detector.proves(1, data, 10);
     detector.begin_sack();
@@ -36,7 +38,8 @@ TEST(loss_detector, proofs_of_one_sack_do_not_serve_another)
 
 TEST(loss_detector, packets_below_the_edge_testify_in_every_sack_at_the_edge)
 {
-    loss_detector detector{4};
+    sack_proofs proofs{4};
+    loss_detector detector{proofs, 4};
     detector.below_edge(3, data, 20);
     detector.below_edge(3, data, 15);
     detector.begin_sack();

@@ -30,14 +30,14 @@ std::vector<unsigned> count_by_slot(path_group &group, mrc_selector &selector, u
 {
     std::vector<unsigned> count(group.size());
     for (unsigned i = 0; i < draws; ++i)
-        ++count[selector.draw(group)->slot];
+        ++count[selector.draw(group, group.usable(), {})->slot];
     return count;
 }
 
 class mrc_selector_test : public testing::Test
 {
 protected:
-    plane_mask local{0xFF};
+    local_ports local{plane_mask{0xFF}};
 };
 
 TEST_F(mrc_selector_test, planes_differ_by_at_most_one_packet_at_any_time)
@@ -46,7 +46,7 @@ TEST_F(mrc_selector_test, planes_differ_by_at_most_one_packet_at_any_time)
     mrc_selector selector{group, 1};
     std::array<unsigned, 4> lanes{};
     for (int i = 0; i < 10'000; ++i) {
-        ++lanes[selector.draw(group)->lane.value];
+        ++lanes[selector.draw(group, group.usable(), {})->lane.value];
         const auto [least, most] = std::ranges::minmax(lanes);
         ASSERT_LE(most - least, 1u);
     }
@@ -63,12 +63,12 @@ TEST_F(mrc_selector_test, all_active_paths_take_equal_turns_in_changing_order)
     std::vector<std::vector<unsigned>> rounds(10);
     for (auto &round : rounds)
         for (int i = 0; i < 20; ++i)
-            round.push_back(selector.draw(group)->slot);
+            round.push_back(selector.draw(group, group.usable(), {})->slot);
     EXPECT_NE(rounds[0], rounds[1]) << "the order is drawn anew every round";
     mrc_selector twin{group, 2};
     std::vector<unsigned> other;
     for (int i = 0; i < 20; ++i)
-        other.push_back(twin.draw(group)->slot);
+        other.push_back(twin.draw(group, group.usable(), {})->slot);
     EXPECT_NE(other, rounds[0]) << "QPs are not in step";
 }
 
@@ -76,7 +76,7 @@ TEST_F(mrc_selector_test, skipped_path_loses_one_turn)
 {
     path_group group{shape(1, 4), local};
     mrc_selector selector{group, 1};
-    selector.on_congestion(2);
+    selector.on_feedback(2, path_feedback::congested);
     const auto count = count_by_slot(group, selector, 400);
     EXPECT_FALSE(selector.skipped(2));
     EXPECT_NEAR(count[2], 99, 1.1);
@@ -87,8 +87,8 @@ TEST_F(mrc_selector_test, one_scan_restores_only_the_first_skipped_path)
     path_group group{shape(1, 4), local};
     mrc_selector selector{group, 1};
     for (std::uint16_t slot = 0; slot < 3; ++slot)
-        selector.on_congestion(slot);
-    EXPECT_EQ(selector.draw(group)->slot, 3u);
+        selector.on_feedback(slot, path_feedback::congested);
+    EXPECT_EQ(selector.draw(group, group.usable(), {})->slot, 3u);
     unsigned still = 0;
     for (std::uint16_t slot = 0; slot < 4; ++slot)
         still += selector.skipped(slot) ? 1 : 0;
@@ -101,8 +101,8 @@ TEST_F(mrc_selector_test, all_skipped_does_not_stall)
     mrc_selector selector{group, 1};
     for (int i = 0; i < 100; ++i) {
         for (std::uint16_t slot = 0; slot < 4; ++slot)
-            selector.on_congestion(slot);
-        ASSERT_TRUE(selector.draw(group));
+            selector.on_feedback(slot, path_feedback::congested);
+        ASSERT_TRUE(selector.draw(group, group.usable(), {}));
     }
 }
 
@@ -112,8 +112,8 @@ TEST_F(mrc_selector_test, congestion_does_not_shift_load_between_planes)
     mrc_selector selector{group, 1};
     std::array<unsigned, 2> lanes{};
     for (int i = 0; i < 1000; ++i) {
-        selector.on_congestion(static_cast<std::uint16_t>(i % 4)); // plane 0 only
-        ++lanes[selector.draw(group)->lane.value];
+        selector.on_feedback(static_cast<std::uint16_t>(i % 4), path_feedback::congested); // plane 0 only
+        ++lanes[selector.draw(group, group.usable(), {})->lane.value];
     }
     EXPECT_EQ(lanes[0], lanes[1]);
 }
@@ -123,7 +123,7 @@ TEST_F(mrc_selector_test, retired_paths_and_lost_planes_are_not_drawn)
     path_group group{shape(4, 4), local};
     mrc_selector selector{group, 1};
     group.on_silence(5, start, start);
-    local.set(plane{2}, false);
+    local.up.set(plane{2}, false);
     const auto count = count_by_slot(group, selector, 1200);
     EXPECT_EQ(count[5], 0u);
     for (unsigned slot = 8; slot < 12; ++slot)
@@ -139,13 +139,13 @@ TEST_F(mrc_selector_test, avoided_plane_keeps_its_turn)
     for (int i = 0; i < 4000; ++i) {
         plane_mask avoid;
         avoid.set(plane{static_cast<std::uint8_t>(i % 4)}, i % 3 == 0);
-        const auto path = selector.draw(group, avoid);
+        const auto path = selector.draw(group, group.usable(), avoid);
         EXPECT_FALSE(avoid.has(path->lane));
         ++lanes[path->lane.value];
     }
     const auto [least, most] = std::ranges::minmax(lanes);
     EXPECT_LT(most - least, most / 10);
-    EXPECT_TRUE(selector.draw(group, plane_mask{0xF})) << "nothing else is left";
+    EXPECT_TRUE(selector.draw(group, group.usable(), plane_mask{0xF})) << "nothing else is left";
 }
 
 TEST_F(mrc_selector_test, without_good_paths_the_least_lossy_carry_on)
@@ -158,9 +158,9 @@ TEST_F(mrc_selector_test, without_good_paths_the_least_lossy_carry_on)
     // ev_min_active kept one alive; its plane goes.
     for (std::uint8_t lane = 0; lane < 2; ++lane)
         if (group.good_active(plane{lane}) != 0)
-            local.set(plane{lane}, false);
-    ASSERT_TRUE(group.healthy().empty());
-    const auto path = selector.draw(group);
+            local.up.set(plane{lane}, false);
+    ASSERT_TRUE((group.usable() & group.good_planes()).empty());
+    const auto path = selector.draw(group, group.usable(), {});
     ASSERT_TRUE(path);
     EXPECT_EQ(group.state(path->slot), path_state::assumed_bad);
 }
@@ -170,12 +170,12 @@ TEST_F(mrc_selector_test, nothing_is_drawn_without_a_usable_plane_or_from_denied
     path_group group{shape(2, 1), local};
     mrc_selector selector{group, 1};
     group.deny(0);
-    EXPECT_EQ(selector.draw(group)->slot, 1u);
+    EXPECT_EQ(selector.draw(group, group.usable(), {})->slot, 1u);
     group.deny(1);
-    EXPECT_FALSE(selector.draw(group));
+    EXPECT_FALSE(selector.draw(group, group.usable(), {}));
     group.allow(1);
-    local = plane_mask{};
-    EXPECT_FALSE(selector.draw(group));
+    local.up = plane_mask{};
+    EXPECT_FALSE(selector.draw(group, group.usable(), {}));
 }
 
 } // namespace

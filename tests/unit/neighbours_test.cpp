@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <service/neighbours.h>
 
+#include <datapath/map_names.h>
 #include <gtest/gtest.h>
 #include <linux/neighbour.h>
 
@@ -38,7 +39,8 @@ neighbour_table table_of(std::initializer_list<row> rows)
 
 std::string text_of(const gateway_state &gateway)
 {
-    return (gateway.mac ? to_text(*gateway.mac) : std::string{gateway.reason}) + (gateway.stale ? " stale" : "");
+    return (gateway.mac ? to_text(*gateway.mac) : std::string{datapath::port_reason_names[gateway.reason]}) +
+           (gateway.stale ? " stale" : "");
 }
 
 std::string automatic(std::initializer_list<row> rows)

@@ -84,6 +84,7 @@ public:
         p.message_bytes = only ? p.payload_bytes : p.payload_bytes + value(0x7FFFFFFF);
         if (coin())
             p.tx_timestamp = value<std::uint16_t>();
+        p.solicited = (p.opcode == MRC_OP_WRITE_LAST_IMM || p.opcode == MRC_OP_WRITE_ONLY_IMM) && coin();
         if (p.opcode == MRC_OP_WRITE_LAST_IMM || p.opcode == MRC_OP_WRITE_ONLY_IMM)
             p.immediate = value();
         return p;

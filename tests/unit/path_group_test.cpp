@@ -35,7 +35,7 @@ unsigned active_paths(const path_group &group, unsigned lane)
 class path_group_test : public testing::Test
 {
 protected:
-    plane_mask local{0xF};
+    local_ports local{plane_mask{0xF}};
 };
 
 TEST_F(path_group_test, maps_evs_to_rows_and_back)
@@ -49,14 +49,14 @@ TEST_F(path_group_test, maps_evs_to_rows_and_back)
         EXPECT_EQ(mrc_ev_uplink(path.entropy.value), slot % 8);
         EXPECT_NE(path.entropy.value, 0u);
         EXPECT_EQ(group.slot_of(path.entropy), slot);
-        EXPECT_EQ(group.plane_of(path.index), path.lane);
+        EXPECT_EQ(group.slot_at(path.index), slot);
         evs.insert(path.entropy.value);
     }
     EXPECT_EQ(evs.size(), 32u);
     EXPECT_FALSE(group.slot_of(ev{group.path(3).entropy.value ^ 1u << 20})) << "entropy that was never used";
     EXPECT_FALSE(group.slot_of(ev{mrc_ev_make(5, 0, 1)}));
-    EXPECT_FALSE(group.plane_of(path_index{99}));
-    EXPECT_FALSE(group.plane_of(path_index{132}));
+    EXPECT_FALSE(group.slot_at(path_index{99}));
+    EXPECT_FALSE(group.slot_at(path_index{132}));
 }
 
 TEST_F(path_group_test, every_plane_has_the_same_number_of_active_paths)
@@ -168,10 +168,10 @@ TEST_F(path_group_test, silent_plane_is_retired_at_once)
 {
     path_group group{four_by(8), local};
     for (unsigned slot = 8; slot < 12; ++slot)
-        group.on_sent(slot, start, false);
+        group.on_sent(slot, false);
     group.on_silence(8, start, start + 1ms);
-    EXPECT_FALSE(group.healthy().has(plane{1}));
-    EXPECT_EQ(group.healthy().bits(), 0b1101u);
+    EXPECT_FALSE((group.usable() & group.good_planes()).has(plane{1}));
+    EXPECT_EQ((group.usable() & group.good_planes()).bits(), 0b1101u);
     EXPECT_EQ(group.silence_generation(), 8u);
 }
 
@@ -179,7 +179,7 @@ TEST_F(path_group_test, plane_that_delivers_loses_only_the_silent_path)
 {
     path_group group{four_by(8), local};
     for (unsigned slot = 8; slot < 12; ++slot)
-        group.on_sent(slot, start, false);
+        group.on_sent(slot, false);
     group.on_delivered(9, start + 1us);
     group.on_silence(8, start, start + 1ms);
     EXPECT_EQ(group.good_active(plane{1}), 7u);
@@ -205,25 +205,28 @@ TEST_F(path_group_test, one_store_loses_a_plane_for_every_group)
 {
     path_group one{four_by(2), local};
     path_group other{four_by(2), local};
-    local.set(plane{3}, false);
+    local.up.set(plane{3}, false);
     EXPECT_EQ(one.usable().bits(), 0b0111u);
-    EXPECT_EQ(other.healthy().bits(), 0b0111u);
-    one.set_peer_mask(plane_mask{0b1101});
-    EXPECT_EQ(one.usable().bits(), 0b0101u);
     EXPECT_EQ(other.usable().bits(), 0b0111u);
+    local.enabled.set(plane{1}, false);
+    EXPECT_EQ(one.usable().bits(), 0b0101u);
+    EXPECT_EQ(other.usable().bits(), 0b0101u);
     one.on_silence(6, start, start);
     EXPECT_EQ(one.state(6), path_state::good) << "a lost port is no path's fault";
 }
 
-TEST_F(path_group_test, planes_on_which_the_peer_is_heard_no_more_are_not_for_answers)
+TEST_F(path_group_test, paths_by_whose_links_the_peer_is_heard_no_more_are_not_for_answers)
 {
     path_group group{four_by(2), local};
+    for (unsigned slot = 0; slot < 8; ++slot)
+        EXPECT_TRUE(group.heard_on(slot)) << "at the beginning";
     for (unsigned packet = 0; packet < 1000; ++packet)
-        group.on_arrival(path_index{100 + packet % 6}); // planes 0 to 2
-    EXPECT_TRUE(group.reverse_alive(plane{0}));
-    EXPECT_FALSE(group.reverse_alive(plane{3}));
+        group.on_arrival(path_index{100 + packet % 7});
+    for (unsigned slot = 0; slot < 7; ++slot)
+        EXPECT_TRUE(group.heard_on(slot));
+    EXPECT_FALSE(group.heard_on(7));
     group.on_arrival(path_index{107});
-    EXPECT_TRUE(group.reverse_alive(plane{3}));
+    EXPECT_TRUE(group.heard_on(7));
 }
 
 TEST_F(path_group_test, transitions_that_nobody_takes_are_counted)
@@ -238,6 +241,71 @@ TEST_F(path_group_test, transitions_that_nobody_takes_are_counted)
     while (group.next_transition())
         ++taken;
     EXPECT_EQ(taken, 256u);
+}
+
+TEST_F(path_group_test, paths_without_an_ev_are_never_used)
+{
+    path_group_config config = four_by(4);
+    for (unsigned lane = 0; lane < 4; ++lane)
+        for (const unsigned uplink : {1u, 3u})
+            config.universe.push_back({ev{mrc_ev_make(lane, uplink, 5)}, plane{static_cast<std::uint8_t>(lane)},
+                                       static_cast<std::uint16_t>(lane * 4 + uplink)});
+    config.active_per_plane = 1;
+    path_group group{config, local};
+    EXPECT_FALSE(group.exists(0));
+    EXPECT_FALSE(group.slot_of(ev{0}));
+    EXPECT_EQ(group.slot_of(ev{mrc_ev_make(2, 3, 5)}), 11);
+    group.allow(0);
+    EXPECT_EQ(group.state(0), path_state::denied);
+    const unsigned first = group.active_slot(plane{1}, 0);
+    group.on_silence(first, start, start);
+    const unsigned second = group.active_slot(plane{1}, 0);
+    EXPECT_EQ(first + second, 5u + 7u) << "the backup is the plane's other EV";
+    EXPECT_EQ(group.good_active(plane{1}), 1u);
+}
+
+TEST_F(path_group_test, plane_is_suspected_at_once_when_nothing_of_it_got_through)
+{
+    path_group group{four_by(8), local};
+    for (unsigned slot = 0; slot < 32; ++slot) {
+        group.on_sent(slot, false);
+        if (slot / 8 != 2)
+            group.on_delivered(slot, start + 1us);
+    }
+    group.on_unanswered(17, start, start + 50us);
+    group.on_unanswered(19, start, start + 50us);
+    EXPECT_EQ(group.good_planes().bits(), 0b1111u) << "a slow plane may lose two in a row";
+    group.on_unanswered(22, start, start + 50us);
+    for (unsigned slot = 16; slot < 24; ++slot)
+        EXPECT_EQ(group.state(slot), path_state::assumed_bad);
+    EXPECT_EQ(group.good_planes().bits(), 0b1011u);
+}
+
+TEST_F(path_group_test, one_unanswered_packet_of_a_living_plane_is_weak_evidence)
+{
+    path_group group{four_by(8), local};
+    for (unsigned slot = 0; slot < 32; ++slot)
+        group.on_sent(slot, false);
+    group.on_delivered(18, start);
+    group.on_unanswered(17, start, start + 50us);
+    EXPECT_EQ(group.state(17), path_state::good);
+    group.on_unanswered(17, start, start + 50us);
+    EXPECT_EQ(group.state(17), path_state::assumed_bad) << "two of eight";
+    EXPECT_EQ(group.state(16), path_state::good);
+}
+
+// IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).
+TEST_F(path_group_test, evs_for_ipv4_have_sixteen_bits)
+{
+    path_group_config config = four_by(256);
+    config.ev_bits = 16;
+    path_group group{config, local};
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        const ev entropy = group.path(slot).entropy;
+        ASSERT_NE(entropy.value, 0u);
+        ASSERT_EQ(entropy.value >> 16, 0u);
+        ASSERT_EQ(group.slot_of(ev{entropy.value & 0xFFFF}), slot);
+    }
 }
 
 } // namespace

@@ -25,7 +25,7 @@ std::vector<std::uint16_t> ask_all(path_heartbeat &heartbeat, instant now)
 {
     std::vector<std::uint16_t> asked;
     while (const auto slot = heartbeat.next_slot(now)) {
-        EXPECT_GE(heartbeat.ask(*slot, now), path_heartbeat::first_id);
+        EXPECT_TRUE(heartbeat_ids.contains(heartbeat.ask(*slot, now)));
         asked.push_back(*slot);
     }
     return asked;
@@ -130,9 +130,9 @@ protected:
         for (const instant end = now_ + time; now_ < end; now_ += 1ms) {
             group_->watch(now_ + 1s);
             while (const auto probe = group_->next_packet(now_)) {
-                const auto lane = group_->plane_of(probe->path);
+                const auto slot = group_->slot_at(probe->path);
                 const auto &request = std::get<endpoint_request_packet>(probe->content);
-                if (!lane || !alive.has(*lane))
+                if (!slot || !alive.has(group_->path(*slot).lane))
                     continue;
                 endpoint_response_packet response;
                 response.request_id = request.request_id;
@@ -141,9 +141,9 @@ protected:
         }
     }
 
-    [[nodiscard]] plane_mask good_planes() const { return group_->healthy(); }
+    [[nodiscard]] plane_mask good_planes() const { return group_->usable() & group_->good_planes(); }
 
-    plane_mask local_{0xF};
+    local_ports local_{plane_mask{0xF}};
     std::optional<path_group> group_;
     instant now_ = start;
 };

@@ -46,8 +46,8 @@ qp_config towards(std::uint32_t local, std::uint32_t peer)
 }
 
 struct end {
-    explicit end(const qp_config &config) : qp{config, paths, memory, control} {}
-    plane_mask ports{0xF};
+    explicit end(const qp_config &config) : qp{config, {paths, memory, control}} {}
+    local_ports ports{plane_mask{0xF}};
     path_group paths{four_planes(), ports};
     bounded_memory memory;
     fixed_window control{1 << 20};
@@ -173,10 +173,10 @@ TEST_F(queue_pair_test, control_packets_are_not_ect_and_high_priority)
 
 TEST_F(queue_pair_test, nothing_leaves_without_a_usable_plane)
 {
-    left_.ports = plane_mask{};
+    left_.ports.up = plane_mask{};
     ASSERT_TRUE(left_.qp.post_write(write(1, 8), now_));
     EXPECT_FALSE(left_.qp.next_packet(now_));
-    left_.ports = plane_mask{0b100};
+    left_.ports.up = plane_mask{0b100};
     const auto packet = left_.qp.next_packet(now_);
     ASSERT_TRUE(packet);
     EXPECT_EQ(mrc_ev_plane(packet->entropy.value), 2u);

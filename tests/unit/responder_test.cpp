@@ -44,7 +44,7 @@ protected:
         config.local = qpn{0x20};
         config.peer = qpn{0x10};
         config.first_receive = psn{0xFFFFFE}; // wraps at once
-        config.window_psns = 1024;
+        config.receive_window_psns = 1024;
         return config;
     }
 
@@ -79,8 +79,8 @@ protected:
     std::vector<wanted> answers()
     {
         std::vector<wanted> found;
-        while (auto answer = responder_.next_answer())
-            if (const auto *match = std::get_if<wanted>(&*answer))
+        while (auto answer = responder_.next_answer(start))
+            if (const auto *match = std::get_if<wanted>(&answer->content))
                 found.push_back(*match);
         return found;
     }
@@ -157,25 +157,30 @@ TEST_F(responder_test, sacks_at_once_on_request_congestion_retransmission_and_du
     EXPECT_EQ(memory_.writes.size(), 4u) << "duplicates are not written";
 }
 
-TEST_F(responder_test, bitmap_slides_with_the_trigger_and_returns_to_the_edge)
+TEST_F(responder_test, bitmaps_tell_the_newest_the_edge_and_what_lies_between)
 {
     for (packet_number number = 1; number <= 300; ++number)
         receive(packet(number));
     bool full = false;
-    bool slid = false;
+    std::size_t newest = 0;
+    std::vector<int> between;
     for (const sack_packet &sack : answers<sack_packet>()) {
         EXPECT_EQ(sack.cack, psn{0xFFFFFD}) << "packet 0 is missing";
         EXPECT_EQ(sack.ooo_count, 300);
         if (sack.sack_offset == 1) {
             full = true;
             EXPECT_EQ(sack.bitmap, ~std::uint64_t{1});
-        } else {
-            slid = true;
-            EXPECT_EQ(sack.sack_offset, sack.ack_psn_offset - 63);
-            EXPECT_EQ(sack.bitmap, ~std::uint64_t{0});
+            continue;
         }
+        EXPECT_EQ(sack.bitmap, ~std::uint64_t{0});
+        if (sack.sack_offset == sack.ack_psn_offset - 63)
+            ++newest;
+        else
+            between.push_back(sack.sack_offset);
     }
-    EXPECT_TRUE(full && slid);
+    EXPECT_TRUE(full);
+    EXPECT_GE(newest, 6u);
+    EXPECT_EQ(between, (std::vector<int>{65, 129})) << "steps of one bitmap from the edge on";
 }
 
 TEST_F(responder_test, window_is_enforced_with_rare_nacks)
@@ -183,12 +188,16 @@ TEST_F(responder_test, window_is_enforced_with_rare_nacks)
     receive(packet(1023));
     EXPECT_EQ(counters_.rx_packets, 1u);
     receive(packet(1024));
-    receive(packet(1025));
+    receive(packet(1024));
     EXPECT_EQ(counters_.rx_out_of_window, 2u);
     const auto nacks = answers<nack_packet>();
-    ASSERT_EQ(nacks.size(), 1u) << "limited in rate";
+    ASSERT_EQ(nacks.size(), 1u) << "once per PSN and round trip";
     EXPECT_EQ(nacks[0].reason, MRC_NACK_PSN_OOR_WINDOW);
     EXPECT_EQ(nacks[0].sequence, packet(1024).sequence);
+    for (int round = 0; round < 5; ++round)
+        for (packet_number number = 1025; number < 1065; ++number)
+            receive(packet(number));
+    EXPECT_EQ(answers<nack_packet>().size(), 15u) << "sixteen in all";
     receive(packet(-5));
     EXPECT_TRUE(answers<nack_packet>().empty()) << "before the first packet: silence";
     receive(packet(1024), how(), start + 1ms);
@@ -244,11 +253,11 @@ TEST_F(responder_test, probe_is_answered_and_repeats_the_transport_ack)
     (void)answers<sack_packet>();
     responder_.on_probe(probe, how());
     std::vector<protocol::packet> all;
-    while (auto answer = responder_.next_answer())
-        all.push_back(*answer);
+    while (auto answer = responder_.next_answer(start))
+        all.push_back(answer->content);
     ASSERT_EQ(all.size(), 2u);
-    EXPECT_EQ(std::get<transport_ack_packet>(all[0]).msn, 1u);
-    const auto &sack = std::get<sack_packet>(all[1]);
+    EXPECT_EQ(std::get<transport_ack_packet>(all[1]).msn, 1u) << "last: what SACKs say of its packets is news then";
+    const auto &sack = std::get<sack_packet>(all[0]);
     EXPECT_TRUE(sack.probe_response);
     EXPECT_EQ(sack.probe_id, 0x55);
     EXPECT_EQ(sack.tx_timestamp, 9);
@@ -275,19 +284,83 @@ TEST_F(responder_test, refusal_is_naked_when_all_before_it_have_arrived)
     EXPECT_EQ(answers<transport_ack_packet>().back().syndrome, MRC_AETH_NAK_REMOTE_ACCESS) << "the NAK may be lost";
 }
 
-TEST_F(responder_test, faults_and_immediates_have_their_own_syndromes)
+TEST_F(responder_test, faults_have_their_own_syndrome)
 {
     memory_.refuses = write_refusal::fault;
     receive(packet(0));
     EXPECT_EQ(answers<transport_ack_packet>().at(0).syndrome, MRC_AETH_NAK_REMOTE_OPERATION);
+    EXPECT_EQ(responder_.failure(), completion_status::flushed) << "this end fails too";
+}
 
-    qp_counters counters;
-    responder other{make_config(), memory_, counters};
-    data_packet immediate = packet(0);
-    immediate.opcode = MRC_OP_WRITE_ONLY_IMM;
-    immediate.message_bytes = payload_bytes;
-    other.on_data(immediate, std::span{payload_}.first(payload_bytes), how(), start);
-    EXPECT_EQ(std::get<transport_ack_packet>(*other.next_answer()).syndrome, MRC_AETH_NAK_INVALID_REQUEST);
+TEST_F(responder_test, after_a_failure_nothing_is_written_even_below_a_refusal)
+{
+    memory_.refuses = write_refusal::unknown_key;
+    receive(packet(5));
+    memory_.refuses.reset();
+    responder_.fail();
+    receive(packet(1));
+    EXPECT_TRUE(memory_.writes.empty());
+    EXPECT_EQ(counters_.rx_unexpected, 1u);
+}
+
+TEST_F(responder_test, busy_memory_is_a_nack_as_if_nothing_had_arrived)
+{
+    memory_.refuses = write_refusal::busy;
+    receive(packet(0));
+    const auto nacks = answers<nack_packet>();
+    ASSERT_EQ(nacks.size(), 1u);
+    EXPECT_EQ(nacks[0].reason, MRC_NACK_NO_PKT_BUFFER);
+    EXPECT_EQ(counters_.rx_packets, 0u);
+    EXPECT_EQ(counters_.rx_busy, 1u);
+    memory_.refuses.reset();
+    receive(packet(0));
+    EXPECT_EQ(counters_.rx_packets, 1u);
+    EXPECT_FALSE(responder_.failure());
+}
+
+TEST_F(responder_test, after_a_failure_new_packets_are_unexpected_and_old_ones_are_answered)
+{
+    receive(packet(0, 1));
+    (void)answers<sack_packet>();
+    responder_.fail();
+    receive(packet(1));
+    const auto nacks = answers<nack_packet>();
+    ASSERT_EQ(nacks.size(), 1u);
+    EXPECT_EQ(nacks[0].reason, MRC_NACK_UNEXP_EVENT);
+    EXPECT_EQ(memory_.writes.size(), 1u);
+    receive(packet(0, 1));
+    EXPECT_EQ(answers<transport_ack_packet>().size(), 1u) << "its Transport ACK may have been lost";
+}
+
+TEST_F(responder_test, sacks_carry_window_penalty_and_service_time)
+{
+    qp_config config = make_config();
+    config.dynamic_mpr = true;
+    config.service_time = true;
+    responder other{config, memory_, counters_};
+    const auto next_sack = [&](packet_number number) {
+        data_packet data = packet(number);
+        data.ack_request = true;
+        other.on_data(data, std::span{payload_}.first(payload_bytes), how(), start);
+        return std::get<sack_packet>(other.next_answer(start + 1280ns)->content);
+    };
+    sack_packet sack = next_sack(0);
+    EXPECT_EQ(sack.mpr, 8);
+    EXPECT_EQ(sack.tx_timestamp, 100 + 10) << "ten ticks of 128 ns went by here";
+    EXPECT_EQ(sack.rcv_cwnd_penalty, 0);
+    EXPECT_FALSE(sack.restore_cwnd) << "there was no penalty";
+    other.set_window(256);
+    other.set_penalty(64);
+    sack = next_sack(1);
+    EXPECT_EQ(sack.mpr, 2);
+    EXPECT_EQ(sack.rcv_cwnd_penalty, 64);
+    EXPECT_FALSE(sack.restore_cwnd);
+    other.set_penalty(0);
+    EXPECT_FALSE(next_sack(2).restore_cwnd) << "only when it is wished";
+    other.set_penalty(0, true);
+    EXPECT_TRUE(next_sack(4).restore_cwnd);
+    other.set_window(1 << 20);
+    EXPECT_EQ(next_sack(3).mpr, 8) << "never more than was negotiated";
 }
 
 TEST_F(responder_test, contradictory_headers_are_dropped)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of libmrc that no verbs call shows whole: which daemons are found, GID tables, values, many threads.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client/device_lists.h"
+#include "client/instances.h"
+#include "client/session_source.h"
+#include "client/verbs_objects.h"
+#include "fake_daemon.h"
+
+namespace
+{
+
+using namespace mrc::client; // NOLINT(google-build-using-namespace): the test is about all of it
+
+// A folder like /run/mrc.
+class run_folder
+{
+public:
+    run_folder()
+    {
+        std::string name = std::filesystem::temp_directory_path() / "mrc-instances-XXXXXX";
+        path_ = ::mkdtemp(name.data());
+    }
+    ~run_folder() { std::filesystem::remove_all(path_); }
+    run_folder(const run_folder &) = delete;
+    run_folder &operator=(const run_folder &) = delete;
+
+    [[nodiscard]] const std::string &path() const { return path_; }
+
+    void add_folder(const std::string &name) const { std::filesystem::create_directory(path_ + "/" + name); }
+
+    void add_daemon(const std::string &name) const
+    {
+        add_folder(name);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        const std::string socket = path_ + "/" + name + "/mrcd.sock";
+        ASSERT_LT(socket.size(), sizeof(address.sun_path));
+        std::memcpy(address.sun_path, socket.c_str(), socket.size());
+        const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        ASSERT_GE(fd, 0);
+        EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr *>(&address), sizeof(address)), 0);
+        ::close(fd);
+    }
+
+    [[nodiscard]] std::string find(const char *names) const
+    {
+        std::string found;
+        for (const instance &each : find_instances_under(path_, names)) {
+            EXPECT_EQ(each.socket, path_ + "/" + each.name + "/mrcd.sock");
+            found += each.name + " ";
+        }
+        return found;
+    }
+
+private:
+    std::string path_;
+};
+
+TEST(instances, all_in_name_order)
+{
+    const run_folder run;
+    EXPECT_EQ(run.find(nullptr), "");
+    run.add_daemon("lab-h1");
+    run.add_daemon("default");
+    run.add_folder("empty");
+    EXPECT_EQ(run.find(nullptr), "default lab-h1 ");
+    EXPECT_EQ(run.find(""), "default lab-h1 ");
+    EXPECT_TRUE(find_instances_under(run.path() + "/nowhere", nullptr).empty());
+}
+
+TEST(instances, those_named_in_the_order_given)
+{
+    const run_folder run;
+    run.add_daemon("a");
+    run.add_daemon("b");
+    run.add_folder("empty");
+    EXPECT_EQ(run.find("b,a"), "b a ");
+    EXPECT_EQ(run.find("a"), "a ");
+    EXPECT_EQ(run.find("b,missing,empty,,b"), "b ");
+    EXPECT_EQ(run.find(","), "");
+    EXPECT_EQ(run.find("../a,.,..,a/"), ""); // names, no paths
+}
+
+TEST(gid_table, addresses_in_pairs_from_index_2_on)
+{
+    host_description host;
+    for (std::uint8_t i = 0; i < 9; ++i)
+        host.addresses.push_back(mrc_ip{.bytes = {0xfd, i}});
+    EXPECT_EQ(gid_at(host, 2).value_or(mrc_ip{}).bytes[1], 0);
+    EXPECT_EQ(gid_at(host, 15).value_or(mrc_ip{}).bytes[1], 6); // the table is full then
+    EXPECT_FALSE(gid_at(host, 16));
+    EXPECT_FALSE(gid_at(host, -1));
+    EXPECT_EQ(gid_index_of(host, mrc_ip{.bytes = {0xfd, 3}}), 8);
+    EXPECT_FALSE(gid_index_of(host, mrc_ip{.bytes = {0xfd, 8}}));
+    host.addresses.resize(1);
+    EXPECT_FALSE(gid_at(host, 4));
+}
+
+TEST(verbs_values, mtu_is_never_above_the_payload)
+{
+    EXPECT_EQ(mtu_not_above(100), IBV_MTU_256);
+    EXPECT_EQ(mtu_not_above(511), IBV_MTU_256);
+    EXPECT_EQ(mtu_not_above(512), IBV_MTU_512);
+    EXPECT_EQ(mtu_not_above(1024), IBV_MTU_1024);
+    EXPECT_EQ(mtu_not_above(3072), IBV_MTU_2048);
+    EXPECT_EQ(mtu_not_above(4096), IBV_MTU_4096);
+}
+
+TEST(verbs_values, addresses_survive_the_way_to_gids_and_back)
+{
+    const mrc_ip address{.bytes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    EXPECT_TRUE(std::ranges::equal(to_address(to_gid(address)).bytes, address.bytes));
+}
+
+TEST(verbs_objects, foreign_ones_are_nobodys)
+{
+    ibv_device device{};
+    ibv_context context{};
+    context.device = &device;
+    ibv_pd pd{.context = &context, .handle = 5};
+    ibv_mr mr{};
+    mr.context = &context;
+    EXPECT_FALSE(is_virtual(&device));
+    EXPECT_FALSE(is_virtual(nullptr));
+    EXPECT_EQ(device_of(&context), nullptr);
+    EXPECT_EQ(device_of(&pd), nullptr);
+    EXPECT_EQ(device_of(&mr), nullptr);
+    EXPECT_EQ(device_of(static_cast<const ibv_context *>(nullptr)), nullptr);
+    EXPECT_EQ(device_of(static_cast<const ibv_pd *>(nullptr)), nullptr);
+    EXPECT_EQ(device_of(static_cast<const ibv_mr *>(nullptr)), nullptr);
+    EXPECT_EQ(pd_number(&pd), 0);
+}
+
+TEST(verbs_objects, the_session_outlives_the_context)
+{
+    fake_reset();
+    ibv_context *context = verbs::open_device(verbs::reachable_devices().devices.at(0));
+    ASSERT_NE(context, nullptr);
+    auto daemon = device_of(context)->daemon();
+    ibv_pd *pd = verbs::alloc_pd(context);
+    EXPECT_NE(pd_number(pd), 0);
+    EXPECT_EQ(verbs::dealloc_pd(pd), 0);
+    EXPECT_EQ(verbs::close_device(context), 0);
+    EXPECT_TRUE(daemon->describe());
+    EXPECT_EQ(fake_sessions(), 1);
+    daemon.reset();
+    EXPECT_EQ(fake_sessions(), 0);
+}
+
+TEST(verbs_objects, many_threads_on_one_device)
+{
+    fake_reset();
+    ibv_context *context = verbs::open_device(verbs::reachable_devices().devices.at(0));
+    ASSERT_NE(context, nullptr);
+    ::fcntl(context->async_fd, F_SETFL, O_NONBLOCK);
+    auto work = [&] {
+        for (int i = 0; i < 200; ++i) {
+            int count = 0;
+            ibv_device **list = get_device_list(&count, {});
+            EXPECT_EQ(count, 1);
+            ibv_pd *pd = verbs::alloc_pd(context);
+            ibv_mr *mr = verbs::reg_mr(pd, &count, sizeof(count), 0, 0);
+            ibv_async_event event{};
+            (void)verbs::get_async_event(context, &event);
+            EXPECT_EQ(verbs::dereg_mr(mr), 0);
+            EXPECT_EQ(verbs::dealloc_pd(pd), 0);
+            fake_port(1, i % 2);
+            free_device_list(list, {});
+        }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(4);
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back(work);
+    for (std::thread &each : threads)
+        each.join();
+    EXPECT_EQ(fake_regions() + fake_domains(), 0);
+    EXPECT_EQ(verbs::close_device(context), 0);
+}
+
+} // namespace

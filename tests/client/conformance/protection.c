@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may read and write which memory; memory that goes while packets come. */
+#include "conformance.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { page = 4096 };
+
+static unsigned char *mapped(size_t length)
+{
+    void *at = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(at != MAP_FAILED);
+    return (unsigned char *)at;
+}
+
+void refuses_unmapped_memory(void)
+{
+    unsigned char *at = mapped(4 * page);
+    const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    struct ibv_mr *mr = NULL;
+
+    REQUIRE(munmap(at + page, page) == 0);
+    CHECK_FAILS(ibv_reg_mr(hosts[0].pd, at, 3 * page, write), NULL, EFAULT); /* a hole */
+    CHECK_FAILS(ibv_reg_mr(hosts[0].pd, at + page, page, write), NULL, EFAULT);
+    REQUIRE(mprotect(at + 2 * page, page, PROT_READ) == 0);
+    CHECK_FAILS(ibv_reg_mr(hosts[0].pd, at + 2 * page, page, write), NULL, EFAULT); /* not writable */
+    mr = ibv_reg_mr(hosts[0].pd, at + 2 * page, page, 0);
+    CHECK(mr != NULL);
+    CHECK_IS(ibv_dereg_mr(mr), 0);
+    REQUIRE(mprotect(at + 3 * page, page, PROT_NONE) == 0);
+    CHECK_FAILS(ibv_reg_mr(hosts[0].pd, at + 3 * page, page, 0), NULL, EFAULT); /* not readable */
+    REQUIRE(munmap(at, page) == 0 && munmap(at + 2 * page, 2 * page) == 0);
+}
+
+static void expect_status(struct pair *pair, const struct region *from, const struct region *to,
+                          enum ibv_wc_status wanted)
+{
+    REQUIRE(post_write(&pair->ends[0], 1, from, 0, 64, to, 0, IBV_SEND_SIGNALED) == 0);
+    const struct ibv_wc wc = completion_of(pair->ends[0].send_cq);
+    if (wc.status != wanted)
+        fprintf(stderr, "completion: %s\n", ibv_wc_status_str(wc.status));
+    CHECK_IS(wc.status, wanted);
+    if (wanted != IBV_WC_SUCCESS)
+        wait_for_state(&pair->ends[0], IBV_QPS_ERR);
+}
+
+void protects_local_memory(void)
+{
+    struct pair pair = pair_connected(16, 0);
+    struct ibv_pd *other_pd = ibv_alloc_pd(hosts[0].verbs);
+    struct region foreign = region_with(other_pd, page, IBV_ACCESS_LOCAL_WRITE);
+    struct region none = pair.memory[0];
+    struct ibv_mr no_mr;
+    struct ibv_context *second = NULL;
+    int count = 0;
+    struct ibv_device **list = ibv_get_device_list(&count);
+
+    memset(&no_mr, 0, sizeof(no_mr));
+    none.mr = &no_mr;
+    expect_status(&pair, &none, &pair.memory[1], IBV_WC_LOC_PROT_ERR); /* no such key */
+    reconnect(&pair);
+    expect_status(&pair, &foreign, &pair.memory[1], IBV_WC_LOC_PROT_ERR); /* of another protection domain */
+    reconnect(&pair);
+    none = pair.memory[0];
+    none.bytes -= page; /* beyond the region */
+    expect_status(&pair, &none, &pair.memory[1], IBV_WC_LOC_PROT_ERR);
+    reconnect(&pair);
+
+    second = ibv_open_device(list[0]); /* another client, as far as the daemon is concerned */
+    REQUIRE(second != NULL);
+    struct ibv_pd *second_pd = ibv_alloc_pd(second);
+    struct region strange = region_with(second_pd, page, IBV_ACCESS_LOCAL_WRITE);
+    expect_status(&pair, &strange, &pair.memory[1], IBV_WC_LOC_PROT_ERR);
+    reconnect(&pair);
+    expect_status(&pair, &pair.memory[0], &pair.memory[1], IBV_WC_SUCCESS);
+    region_free(&strange);
+    CHECK_IS(ibv_dealloc_pd(second_pd), 0);
+    CHECK_IS(ibv_close_device(second), 0);
+    ibv_free_device_list(list);
+    region_free(&foreign);
+    CHECK_IS(ibv_dealloc_pd(other_pd), 0);
+    pair_free(&pair);
+}
+
+static void refuse_remote(struct pair *pair, const struct region *to)
+{
+    expect_status(pair, &pair->memory[0], to, IBV_WC_REM_ACCESS_ERR);
+    expect_event(&hosts[1], IBV_EVENT_QP_ACCESS_ERR, pair->ends[1].qp);
+    CHECK_IS(state_of(&pair->ends[1]), IBV_QPS_ERR);
+    reconnect(pair);
+}
+
+void protects_remote_memory(void)
+{
+    struct pair pair = pair_connected(16, 0);
+    struct ibv_pd *other_pd = ibv_alloc_pd(hosts[1].verbs);
+    const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    struct region foreign = region_with(other_pd, page, write);
+    struct region closed = region_with(hosts[1].pd, page, IBV_ACCESS_LOCAL_WRITE);
+    struct region beyond = pair.memory[1];
+    struct region none = pair.memory[1];
+    struct ibv_mr no_mr;
+    struct ibv_qp_attr attr;
+
+    memset(&no_mr, 0, sizeof(no_mr));
+    none.mr = &no_mr;
+    refuse_remote(&pair, &none);
+    refuse_remote(&pair, &foreign); /* of another protection domain */
+    refuse_remote(&pair, &closed);  /* no remote access */
+    beyond.bytes += beyond.length - 63;
+    refuse_remote(&pair, &beyond);
+    beyond.bytes = NULL;
+    refuse_remote(&pair, &beyond);
+    for (size_t i = 0; i < page; ++i)
+        CHECK((closed.bytes[i] | foreign.bytes[i]) == 0);
+
+    /* The queue pair's own flag. */
+    CHECK_IS(move_to(&pair.ends[1], IBV_QPS_RESET, NULL), 0);
+    CHECK_IS(move_to(&pair.ends[0], IBV_QPS_RESET, NULL), 0);
+    memset(&attr, 0, sizeof(attr));
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    CHECK_IS(mrc_modify_qp(pair.ends[1].qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                           NULL, 0),
+             0);
+    endpoint_to_init(&pair.ends[0]);
+    endpoints_connect(&pair.ends[0], &pair.ends[1]);
+    refuse_remote(&pair, &pair.memory[1]);
+    expect_status(&pair, &pair.memory[0], &pair.memory[1], IBV_WC_SUCCESS);
+    region_free(&foreign);
+    region_free(&closed);
+    CHECK_IS(ibv_dealloc_pd(other_pd), 0);
+    pair_free(&pair);
+}
+
+/* Registered, then unmapped: only the queue pairs that touch it fail, as verbs' on-demand pages would. */
+void fails_when_memory_goes(void)
+{
+    struct pair pair = pair_connected(16, 0);
+    struct region gone[2];
+    struct mrc_async_event event;
+    struct ibv_wc wc;
+
+    for (int i = 0; i < 2; ++i) {
+        gone[i].bytes = mapped(page);
+        gone[i].length = page;
+        gone[i].mr = ibv_reg_mr(hosts[i].pd, gone[i].bytes, page, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+        REQUIRE(gone[i].mr != NULL);
+        expect_status(&pair, i == 0 ? &gone[0] : &pair.memory[0], i == 1 ? &gone[1] : &pair.memory[1], IBV_WC_SUCCESS);
+        REQUIRE(munmap(gone[i].bytes, page) == 0);
+    }
+    expect_status(&pair, &gone[0], &pair.memory[1], IBV_WC_LOC_PROT_ERR);
+    reconnect(&pair);
+    REQUIRE(post_write(&pair.ends[0], 2, &pair.memory[0], 0, 64, &gone[1], 0, IBV_SEND_SIGNALED) == 0);
+    wc = completion_of(pair.ends[0].send_cq);
+    CHECK(wc.status == IBV_WC_REM_ACCESS_ERR || wc.status == IBV_WC_REM_OP_ERR);
+    CHECK_IS(mrc_get_async_event(hosts[1].context, &event), 0);
+    CHECK(event.element.qp == pair.ends[1].qp);
+    mrc_ack_async_event(&event);
+    reconnect(&pair);
+    expect_status(&pair, &pair.memory[0], &pair.memory[1], IBV_WC_SUCCESS);
+    for (int i = 0; i < 2; ++i)
+        CHECK_IS(ibv_dereg_mr(gone[i].mr), 0);
+    pair_free(&pair);
+}
+
+/* After ibv_dereg_mr() has returned, not one byte of the region changes, whatever is still on its way. */
+void deregisters_under_traffic(void)
+{
+    enum { length = 256 << 10, depth = 32 };
+    struct pair pair = pair_connected(depth, 0);
+    unsigned char *copy = (unsigned char *)malloc(length);
+    struct ibv_wc wc;
+
+    for (int round = 0; round < 8; ++round) {
+        struct region target = region_new(&hosts[1], length);
+        int failed = 0;
+        memset(pair.memory[0].bytes, round + 1, length);
+        for (int i = 0; i < depth; ++i)
+            REQUIRE(post_write(&pair.ends[0], (uint64_t)i, &pair.memory[0], 0, length, &target, 0, IBV_SEND_SIGNALED) ==
+                    0);
+        REQUIRE(completion_of(pair.ends[0].send_cq).status == IBV_WC_SUCCESS); /* under way */
+        REQUIRE(ibv_dereg_mr(target.mr) == 0);
+        memset(target.bytes, 0xEE, length);
+        memcpy(copy, target.bytes, length);
+        for (int i = 1; i < depth; ++i) {
+            wc = completion_of(pair.ends[0].send_cq);
+            CHECK_IS(wc.wr_id, i);
+            CHECK(failed ? wc.status == IBV_WC_WR_FLUSH_ERR
+                         : wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_REM_ACCESS_ERR);
+            failed |= wc.status != IBV_WC_SUCCESS;
+        }
+        CHECK_IS(memcmp(copy, target.bytes, length), 0);
+        free(target.bytes);
+        if (failed) {
+            expect_event(&hosts[1], IBV_EVENT_QP_ACCESS_ERR, pair.ends[1].qp);
+            reconnect(&pair);
+        }
+    }
+    free(copy);
+    pair_free(&pair);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "raw_client.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "datapath/region_table.h"
+#include "service/fd_passing.h"
+
+namespace mrc::hostile
+{
+
+using namespace service;
+
+namespace
+{
+
+constexpr int patience_ms = 20'000;
+constexpr std::uint32_t first_psn = 0xFFFFF0;
+
+session_request request_of(request_kind kind, std::uint32_t number = 0)
+{
+    session_request request;
+    request.kind = kind;
+    request.number = number;
+    return request;
+}
+
+datapath::mapping map(const datapath::unique_fd &file, std::size_t bytes)
+{
+    void *at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    REQUIRE(at != MAP_FAILED);
+    return {at, bytes};
+}
+
+} // namespace
+
+raw_session::raw_session(const std::string &path) : socket_{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)}
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    REQUIRE(socket_);
+    REQUIRE(::connect(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0);
+}
+
+bool raw_session::send(const session_request &request, int fd) const
+{
+    return send_packet(socket_.get(), &request, sizeof(request), {&fd, fd >= 0 ? 1U : 0U});
+}
+
+raw_reply raw_session::receive() const
+{
+    raw_reply reply;
+    pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&ready, 1, patience_ms) == 1);
+    std::array<datapath::unique_fd, 4> fds;
+    const auto got = receive_packet(socket_.get(), &reply.body, sizeof(reply.body), fds);
+    reply.came = got && got->bytes == sizeof(reply.body);
+    for (std::size_t i = 0; reply.came && i < got->fds; ++i)
+        reply.fds.push_back(std::move(fds[i]));
+    return reply;
+}
+
+raw_reply raw_session::ask(const session_request &request, int fd) const
+{
+    return send(request, fd) ? receive() : raw_reply{};
+}
+
+raw_reply raw_session::ask(request_kind kind, std::uint32_t number) const
+{
+    return ask(request_of(kind, number));
+}
+
+void raw_client::say_hello()
+{
+    const datapath::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+    raw_reply reply = session.ask(request_of(request_kind::hello), memory.get());
+    REQUIRE(reply.done() && reply.fds.size() == 3);
+    host_ = reply.body.host;
+    doorbell = std::move(reply.fds[0]);
+    bells = map(reply.fds[2], sizeof(datapath::bell_page));
+}
+
+void raw_client::open_events()
+{
+    raw_reply reply = session.ask(request_kind::open_events);
+    REQUIRE(reply.done() && reply.fds.size() == 1);
+    events_ = reply.body.number;
+    pipe_ = std::move(reply.fds[0]);
+}
+
+void raw_client::allocate_pd()
+{
+    const raw_reply reply = session.ask(request_kind::allocate_pd);
+    REQUIRE(reply.done());
+    pd_ = reply.body.number;
+}
+
+void raw_client::create_cq()
+{
+    session_request request = request_of(request_kind::create_cq);
+    request.cq = {.entries = 4 * depth_, .channel = 0, .events = events_, .reserved = 0};
+    const raw_reply reply = session.ask(request);
+    REQUIRE(reply.done() && reply.fds.size() == 1);
+    cq_ = reply.body.cq.number;
+    const datapath::completion_layout made{reply.body.cq.entries};
+    completions = map(reply.fds[0], made.bytes());
+    done_ = made.completions(completions.get());
+}
+
+void raw_client::create_qp()
+{
+    session_request request = request_of(request_kind::create_qp);
+    request.create = {.pd = pd_,
+                      .send_cq = cq_,
+                      .receive_cq = cq_,
+                      .events = events_,
+                      .send_depth = depth_,
+                      .receive_depth = depth_,
+                      .most_pieces = 4,
+                      .most_inline = 64};
+    const raw_reply reply = session.ask(request);
+    REQUIRE(reply.done() && reply.fds.size() == 1);
+    qp = reply.body.qp;
+    layout = {.send_capacity = qp.send_depth,
+              .receive_capacity = qp.receive_depth,
+              .most_pieces = qp.most_pieces,
+              .most_inline = qp.most_inline};
+    rings = map(reply.fds[0], layout.bytes());
+    sends_ = layout.sends(rings.get());
+}
+
+raw_region raw_client::register_process(void *at, std::size_t bytes) const
+{
+    session_request request = request_of(request_kind::register_memory);
+    const auto address = reinterpret_cast<std::uint64_t>(at);
+    request.memory = {.address = address,
+                      .length = bytes,
+                      .iova = address,
+                      .offset = 0,
+                      .pd = pd_,
+                      .access = datapath::access_remote_write | datapath::access_local_write};
+    const raw_reply reply = session.ask(request);
+    REQUIRE(reply.done());
+    return {.key = reply.body.number, .address = address};
+}
+
+raw_reply raw_client::register_file(int fd, std::size_t bytes) const
+{
+    session_request request = request_of(request_kind::register_memory);
+    request.memory = {.address = 0,
+                      .length = bytes,
+                      .iova = 0,
+                      .offset = 0,
+                      .pd = pd_,
+                      .access = datapath::access_remote_write | datapath::access_local_write};
+    return session.ask(request, fd);
+}
+
+bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
+{
+    session_request request = request_of(request_kind::modify_qp);
+    request.qp = {};
+    request.qp.qpn = qp.qpn;
+    request.qp.mask = qp_sets_state;
+    request.qp.state = static_cast<std::uint8_t>(to);
+    if (to == protocol::qp_state::init) {
+        request.qp.mask |= qp_sets_access;
+        request.qp.access = datapath::access_remote_write;
+    }
+    if (peer != nullptr) {
+        request.qp.mask |= qp_sets_peer | qp_sets_receive_psn | qp_sets_send_psn;
+        request.qp.peer_qpn = peer->qp.qpn;
+        request.qp.peer = peer->host().address;
+        request.qp.receive_psn = first_psn;
+        request.qp.send_psn = first_psn;
+    }
+    return session.ask(request).done();
+}
+
+bool raw_client::post(const datapath::send_entry &entry)
+{
+    return sends_.push(entry);
+}
+
+void raw_client::ring()
+{
+    static_cast<datapath::bell_page *>(bells.get())->ring(qp.bell);
+    ::eventfd_write(doorbell.get(), 1);
+}
+
+std::uint8_t raw_client::next_status()
+{
+    const auto begin = std::chrono::steady_clock::now();
+    datapath::completion_entry entry;
+    while (!done_.pop(entry))
+        REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{patience_ms});
+    return entry.status;
+}
+
+void connect(const raw_client &a, const raw_client &b)
+{
+    using protocol::qp_state;
+    for (const raw_client *one : {&a, &b})
+        REQUIRE(one->modify(qp_state::init));
+    REQUIRE(a.modify(qp_state::ready_to_receive, &b) && b.modify(qp_state::ready_to_receive, &a));
+    for (const raw_client *one : {&a, &b})
+        REQUIRE(one->modify(qp_state::ready_to_send));
+}
+
+} // namespace mrc::hostile

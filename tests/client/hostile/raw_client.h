@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client that speaks the daemon's protocol without libmrc, so that nothing keeps it from lying.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "datapath/unique_fd.h"
+#include "datapath/work_ring.h"
+#include "protocol/qp_state.h"
+#include "service/session_protocol.h"
+
+// Ends the program when the condition does not hold.
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            std::fprintf(stderr, "%s:%d: not so: %s (errno %m)\n", __FILE__, __LINE__, #condition);                    \
+            std::exit(1);                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+namespace mrc::hostile
+{
+
+using random_engine = std::mt19937_64;
+
+// Of two hosts: MRC_INSTANCE=attacked,other
+struct targets {
+    std::string attacked;
+    std::string other;
+};
+
+struct raw_reply {
+    bool came = false; // else the daemon has closed the session
+    service::session_reply body;
+    std::vector<datapath::unique_fd> fds;
+    [[nodiscard]] bool done() const { return came && body.error == 0; }
+};
+
+class raw_session
+{
+public:
+    explicit raw_session(const std::string &path);
+
+    [[nodiscard]] int fd() const { return socket_.get(); }
+    [[nodiscard]] bool send(const service::session_request &request, int fd = -1) const;
+    // Ends the program when the daemon neither answers nor closes within 20 s: it hangs.
+    [[nodiscard]] raw_reply receive() const;
+    raw_reply ask(const service::session_request &request, int fd = -1) const;
+    raw_reply ask(service::request_kind kind, std::uint32_t number = 0) const;
+
+private:
+    datapath::unique_fd socket_;
+};
+
+struct raw_region {
+    std::uint32_t key = 0;
+    std::uint64_t address = 0;
+};
+
+// A session with one queue pair and one completion queue. What it cannot have ends the program.
+class raw_client
+{
+public:
+    // `before_step` is called before each request: that is where a client may die.
+    template <typename Step>
+    raw_client(const std::string &path, std::uint32_t depth, Step before_step) : session{path}, depth_{depth}
+    {
+        before_step();
+        say_hello();
+        before_step();
+        open_events();
+        before_step();
+        allocate_pd();
+        before_step();
+        create_cq();
+        before_step();
+        create_qp();
+    }
+    raw_client(const std::string &path, std::uint32_t depth) : raw_client(path, depth, [] {}) {}
+
+    [[nodiscard]] raw_region register_process(void *at, std::size_t bytes) const;
+    [[nodiscard]] raw_reply register_file(int fd, std::size_t bytes) const;
+    [[nodiscard]] bool modify(protocol::qp_state to, const raw_client *peer = nullptr) const;
+    [[nodiscard]] const service::host_reply &host() const { return host_; }
+
+    // False when the ring is full.
+    bool post(const datapath::send_entry &entry);
+    void ring();
+    // Waits for the next completion; its status. Ends the program when none comes within 20 s.
+    [[nodiscard]] std::uint8_t next_status();
+
+    raw_session session;
+    service::qp_reply qp{};
+    datapath::mapping rings;
+    datapath::mapping completions;
+    datapath::mapping bells;
+    datapath::unique_fd doorbell;
+    datapath::queue_pair_layout layout;
+
+private:
+    void say_hello();
+    void open_events();
+    void allocate_pd();
+    void create_cq();
+    void create_qp();
+
+    std::uint32_t depth_;
+    std::uint32_t events_ = 0;
+    std::uint32_t pd_ = 0;
+    std::uint32_t cq_ = 0;
+    service::host_reply host_{};
+    datapath::unique_fd pipe_;
+    datapath::ring_view<datapath::send_entry> sends_;
+    datapath::ring_view<datapath::completion_entry> done_;
+};
+
+void connect(const raw_client &a, const raw_client &b);
+
+} // namespace mrc::hostile

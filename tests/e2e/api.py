@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of tests/client between two daemons of a lab, through libmrc.so: each as C11 and as C++.
+
+usage: api.py PROGRAM [ARGUMENTS of the program]
+"""
+
+import os
+import subprocess
+import sys
+
+from lab_support import LAB, binary, check, lab, left_behind, need_binaries, need_root
+
+LIMIT_S = 240
+OPTIONS = {"controller": ["--ipv4"]}
+
+
+def run(fabric, program, arguments):
+    """The program with the devices of both hosts, and a command that takes port 1's first uplink down or up; whatever
+    it says goes to the log."""
+    environment = {"MRC_INSTANCE": f"{fabric.prefix}-h0,{fabric.prefix}-h1",
+                   "MRC_TEST_SPINE": f"{LAB} switch --prefix {fabric.prefix} p0t1-0"}
+    done = subprocess.run([binary(program), *arguments], check=False, timeout=LIMIT_S,
+                          env={**os.environ, **environment})
+    check(done.returncode == 0, " ".join([program, *arguments, "succeeds"]))
+
+
+def main():
+    name, *arguments = sys.argv[1:]
+    need_root()
+    programs = [f"{name}_c", f"{name}_cpp"]
+    need_binaries("mrcd", "mrc-switch", *programs)
+    with lab(f"api-{name.replace('_', '-')}", "--planes", "2", "--spines", "2", *OPTIONS.get(name, [])) as fabric:
+        for program in programs:
+            run(fabric, program, arguments)
+            check(all(host["alive"] for host in fabric.status()["hosts"]), "both daemons live on")
+    check(left_behind(fabric.prefix) == [], "nothing is left behind")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One path of a plane loses a fifth of its packets while bytes flow: it is retired for its losses, a backup of the same
+plane takes its place, the plane keeps its share, and every byte arrives."""
+
+import pathlib
+import signal
+import sys
+import tempfile
+
+from lab_support import check, lab, need_binaries, need_root
+from pinned_maps import ASSUMED_BAD, host_maps
+from transfer_support import transfer
+
+PLANES, SPINES, ACTIVE = 2, 4, 2
+PLANE = 0
+GROUP_OF_H1 = 1
+CONFIG = f"[transport]\nactive_paths_per_plane = {ACTIVE}\n"
+BUSY = 200
+
+
+class watcher:
+    """Impairs a path that is in use, and stops the client once a backup carries its packets."""
+
+    def __init__(self, fabric):
+        self.fabric, self.sender = fabric, host_maps(f"{fabric.prefix}-h0")
+        self.numbers = self.sender.paths_of_plane(PLANE, GROUP_OF_H1)
+        self.before, self.victim, self.carriers, self.done = None, None, [], False
+
+    def sent(self):
+        return {number: self.sender.row("paths", number)["tx_packets"] for number in self.numbers}
+
+    def __call__(self, _sample, process):
+        counts = self.sent()
+        if self.before is None:
+            self.before = counts
+            return
+        busy = [number for number in self.numbers if counts[number] - self.before[number] >= BUSY]
+        if self.victim is None and len(busy) == ACTIVE:
+            self.carriers, self.victim = busy, busy[0]
+            self.fabric.run("impair", "p0t0-0", f"p0t1-{self.numbers.index(self.victim)}", "--loss", "20%",
+                            "--one-way")
+        elif self.victim is not None and not self.done and set(busy) - set(self.carriers) and \
+                self.sender.row("paths", self.victim)["state"] == ASSUMED_BAD:
+            self.done = True
+            process.send_signal(signal.SIGINT)
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    with tempfile.TemporaryDirectory() as directory:
+        config = pathlib.Path(directory) / "transport"
+        config.write_text(CONFIG, encoding="utf-8")
+        with lab("lossy", "--planes", str(PLANES), "--spines", str(SPINES), "--mrcd-config", str(config)) as fabric:
+            watch = watcher(fabric)
+            if len(watch.numbers) != SPINES:
+                sys.exit(f"FAIL: {len(watch.numbers)} paths of plane {PLANE}, not {SPINES}")
+            client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=watch)
+            report = client.report
+            print(f"   {report['bytes']} bytes, {report['retransmits']} sent again, "
+                  f"planes {report['plane_rx_packets']}")
+            check(watch.victim is not None, f"{ACTIVE} of {SPINES} paths of the plane carried packets")
+            check(watch.done, "the lossy one was retired and a backup carries packets")
+            check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
+            check(report["verified"] is True and server["verified"] is True, "every byte is right")
+            check(report["retransmits"] > 0, "what was lost was sent again")
+            least, most = min(report["plane_rx_packets"]), max(report["plane_rx_packets"])
+            check(least > 0.9 * most, "and the planes carried the same")
+
+
+if __name__ == "__main__":
+    main()

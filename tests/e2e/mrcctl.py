@@ -1,0 +1,309 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""mrcctl tells the truth: what it says of an idle lab, of a transfer, of a cut plane, a downed port, a stopped and a
+dead daemon is compared with the lab, with mrc-perf, with bpftool and with the names in the header."""
+
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from lab_support import binary, check, lab, need_binaries, need_root
+from pinned_maps import ASSUMED_BAD, GOOD, host_maps, verdict_names
+from transfer_support import transfer, wait_until
+
+PLANES, SPINES = 4, 2
+LIMIT_S = 20
+NOBODY = 65534
+MESSAGES, SIZE, QPS = 256, 1 << 20, 2
+STATE_WORDS = {GOOD: "good", ASSUMED_BAD: "assumed_bad"}
+# Counters that mrc-perf reports, too.
+SHARED_COUNTERS = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "retransmits", "spurious", "timeouts", "losses",
+                   "nacks", "sacks_sent", "sacks_received", "rx_duplicates", "rx_refused")
+
+
+def run(*arguments, env=None):
+    environment = {key: value for key, value in os.environ.items() if key != "MRC_INSTANCE"}
+    return subprocess.run([binary("mrcctl"), *arguments], text=True, capture_output=True, check=False, timeout=LIMIT_S,
+                          env={**environment, **(env or {})})
+
+
+class operator:
+    """mrcctl of one host of the lab."""
+
+    def __init__(self, fabric, host):
+        self.instance = f"{fabric.prefix}-{host}"
+        self.maps = host_maps(self.instance)
+
+    def json(self, *arguments, status=0):
+        done = run(*arguments, "--instance", self.instance, "-j")
+        if done.returncode != status or done.stderr:
+            check(False, f"mrcctl {' '.join(arguments)}: status {done.returncode} of {status}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def text(self, *arguments):
+        done = run(*arguments, "--instance", self.instance)
+        check(done.returncode == 0 and not done.stderr, f"mrcctl {' '.join(arguments)} {done.stderr}")
+        return done.stdout
+
+    def sum(self, counter):
+        return sum(qp[counter] for qp in self.json("qp", "list"))
+
+    def states_of_plane(self, plane):
+        return {path["state"] for path in self.json("path", "list", "--plane", str(plane))}
+
+
+def check_idle(fabric, here):
+    host = next(host for host in fabric.status()["hosts"] if host["name"] == "h0")
+    status = here.json("status")
+    check(status["instance"] == here.instance and status["daemon"]["pid"] == host["pid"], "status names the daemon")
+    check(status["daemon"]["alive"] and status["daemon"]["state"] == "running", "which runs")
+    check(status["planes"] == PLANES and status["plane_mask"] == (1 << PLANES) - 1, "all planes are in use")
+    check([(port["plane"], port["device"], port["state"], port["reason"]) for port in status["ports"]] ==
+          [(plane, f"p{plane}", "up", None) for plane in range(PLANES)], "each by its port")
+    check(status["qps"]["count"] == 0 and here.json("qp", "list") == [], "there are no queue pairs")
+    here.text("status")
+    check(here.text("qp", "list") == "no queue pairs\n", "and a table of none says so")
+
+
+def between(before, value, after):
+    """A counter that the BPF programs go on with although the daemon is stopped."""
+    return before <= value <= after
+
+
+def check_paths(here):
+    """Against bpftool, with the daemon stopped: what it writes stands still."""
+    before = here.maps.rows("signals")
+    paths = {path["path"]: path for path in here.json("path", "list")}
+    rows = {number: row for number, row in enumerate(here.maps.rows("paths")) if row["state"]}
+    after = here.maps.rows("signals")
+    check(paths.keys() == rows.keys() and len(rows) == PLANES * SPINES, f"all {len(rows)} paths are listed")
+    same = all(path["plane"] == rows[number]["plane"] and path["uplink"] == rows[number]["uplink"] and
+               path["group"] == rows[number]["group"] and path["ev"] == rows[number]["ev"] and
+               path["state"] == STATE_WORDS[rows[number]["state"]] and
+               path["losses"] == rows[number]["losses"] and
+               between(before[number]["packets"], path["rx_packets"], after[number]["packets"]) and
+               between(before[number]["acks"], path["acks"], after[number]["acks"]) and path["acks"] > 0 and
+               path["rtt_min_ns"] == after[number]["rtt_min_ns"]
+               for number, path in paths.items())
+    check(same, "with what their rows say")
+    one = max(paths)
+    alone = here.json("path", "show", str(one))
+    check(alone.keys() == paths[one].keys() and alone["carrier"] == paths[one]["carrier"], "and one of them alone")
+    here.text("path", "show", str(one))
+    here.text("path", "list")
+
+
+def check_qps(here):
+    rows = {row["qpn"]: row for row in here.maps.rows("qps") if row["qpn"]}
+    qps = {qp["qpn"]: qp for qp in here.json("qp", "list")}
+    check(qps.keys() == rows.keys() and len(rows) == QPS, f"{QPS} queue pairs are listed")
+    for qpn, qp in qps.items():
+        counters = {name: value for name, value in qp.items() if name in rows[qpn] and name not in ("state", "peer")}
+        check(len(counters) > 34 and all(rows[qpn][name] == value for name, value in counters.items()),
+              f"the {len(counters)} numbers of queue pair {qpn} are those of its row")
+        check(qp["state"] == "RTS" and qp["mpr_psns"] == rows[qpn]["mpr"], "and its state is RTS")
+        shown = here.json("qp", "show", str(qpn))
+        check(shown.pop("paths")["good"] > 0 and shown == qp, "qp show says the same, and counts its paths")
+    here.text("qp", "list")
+    here.text("qp", "show", str(max(qps)))
+
+
+def check_counters(here):
+    names = [name.removeprefix("MRC_").lower() for name in verdict_names() if not name.endswith("_COUNT")]
+    before = list(here.maps.verdicts().values())
+    counted = here.json("counters")["verdicts"]
+    after = list(here.maps.verdicts().values())
+    check(list(counted) == names, f"counters has the {len(names)} verdicts of the header in their order")
+    check(all(map(between, before, counted.values(), after)), "with bpftool's sums")
+    check(counted["rx_steered"] > 0 and counted["agent_accepted"] > 0, "packets were steered and accepted")
+    check("rx_steered" in here.text("counters") and "sw_marked" not in here.text("counters"), "text leaves zeros out")
+    check("sw_marked" in here.text("counters", "--all"), "unless all are wanted")
+
+
+def check_status(here):
+    before = here.maps.rows("ports")
+    status = here.json("status")
+    listed = here.json("port", "list")
+    after = here.maps.rows("ports")
+    check(status["daemon"]["state"] == "stopped", "the daemon is stopped, and mrcctl says so")
+    check(status["qps"]["count"] == QPS and status["qps"]["states"] == {"RTS": QPS}, "status counts the queue pairs")
+    names = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes")
+    check(all(between(sum(row[name] for row in before), status["totals"][name], sum(row[name] for row in after))
+              for name in names), "and adds up the ports")
+    check(all(between(before[port["plane"]][name], port[name], after[port["plane"]][name])
+              for port in listed for name in names), "port list says what each has")
+    here.text("port", "list")
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def check_transfer(fabric, here, there):
+    """The client is stopped in the middle: the daemons complete what it has posted, which is everything."""
+    hosts = {host["name"]: host for host in fabric.status()["hosts"]}
+    total = MESSAGES * SIZE
+    seen = {}
+
+    def everything_arrived():
+        return (here.sum("tx_bytes") == total and there.sum("rx_bytes") == total and
+                all(qp["inflight_bytes"] == 0 for qp in here.json("qp", "list")))
+
+    def look(sample, process):
+        if seen or not sample["bytes"]:
+            return
+        with stopped(process.pid):
+            check(wait_until(everything_arrived, LIMIT_S), f"{total} bytes left and arrived, by mrcctl")
+            seen["tx"] = {name: here.sum(name) for name in SHARED_COUNTERS}
+            seen["rx"] = {name: there.sum(name) for name in SHARED_COUNTERS}
+            peers = {qp["peer"] for qp in here.json("qp", "list")}
+            check(peers == {hosts["h1"]["mrc_address"]}, "the peer is h1")
+            toward = here.json("path", "list", "--peer", peers.pop())
+            check({path["plane"] for path in toward} == set(range(PLANES)) and
+                  len(toward) == PLANES * SPINES, "path list --peer names the paths to it")
+            with stopped(hosts["h0"]["pid"]):
+                check_status(here)
+                check_qps(here)
+                check_paths(here)
+                check_counters(here)
+
+    client, _, _ = transfer(fabric, "-n", str(MESSAGES), "-s", str(SIZE), "-q", str(QPS), "--window",
+                            str(MESSAGES // QPS), on_sample=look)
+    check(client.status == 0 and "tx" in seen, f"the transfer ends well {client.complaints}")
+    for side, counted in (("sender", seen["tx"]), ("receiver", seen["rx"])):
+        differing = {name: (value, client.report[side][name]) for name, value in counted.items()
+                     if name in client.report[side] and client.report[side][name] != value}
+        check(not differing, f"counters of all queue pairs add up to mrc-perf's of the {side} {differing or ''}")
+
+
+def check_faults(fabric, here):
+    """While bytes flow: a dark plane is seen as bad paths, a downed port with its reason; rates are rates."""
+    seen = {}
+
+    def look(sample, process):
+        if seen or not sample["bytes"]:
+            return
+        seen["started"] = True
+        check_rates(here)
+        fabric.run("plane", "1", "down")
+        check(wait_until(lambda: here.states_of_plane(1) == {"assumed_bad"}, LIMIT_S), "a dark plane has bad paths")
+        bad = here.json("path", "list", "--state", "assumed_bad")
+        check({path["plane"] for path in bad} == {1}, "and no other plane has any")
+        ports = here.json("port", "list")
+        check(ports[1]["paths"]["good"] == 0 and ports[1]["paths"]["assumed_bad"] == len(bad) and
+              ports[1]["state"] == "up", "port list counts them; the port itself is up")
+        fabric.run("plane", "1", "up")
+        check(wait_until(lambda: here.states_of_plane(1) == {"good"}, LIMIT_S), "the plane is back")
+        for device, action, reason in (("p2", ("link", "set", "p2", "down"), "down"),
+                                       ("p3", ("link", "set", "p3", "mtu", "1400"), "mtu too small")):
+            fabric.inside("h0", "ip", *action)
+            plane = int(device[1])
+            check(wait_until(lambda: here.json("port", "list")[plane]["state"] == "down", LIMIT_S), f"{device} is down")
+            check(here.json("port", "list")[plane]["reason"] == reason, f"because of: {reason}")
+        check(here.json("status")["plane_mask"] == 0b0011, "and neither is in use")
+        check("mtu too small" in here.text("port", "list"), "as the table says")
+        process.send_signal(signal.SIGINT)
+
+    client, _, _ = transfer(fabric, "-D", "50", on_sample=look)
+    check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
+
+
+def check_rates(here):
+    table = here.json("top", "--once", "--interval", "0.2")
+    plane_rates = [plane["tx_bits_per_s"] for plane in table["planes"]]
+    check(len(plane_rates) == PLANES and min(plane_rates) > 0 and table["seconds"] >= 0.2, "top has a rate per plane")
+    goodput = sum(qp["tx_bits_per_s"] for qp in table["qps"])
+    check(0 < goodput < sum(plane_rates), "and per queue pair, of payload")
+    more = here.json("counters", "--diff", "0.2")
+    check(more["verdicts"]["rx_steered"] > 0 and more["seconds"] >= 0.2, "counters --diff counts what comes in between")
+    whole = here.json("counters")["verdicts"]["rx_steered"]
+    check(more["verdicts"]["rx_steered"] < whole, "only")
+
+
+def check_top(here):
+    done = run("top", "--iterations", "3", "--interval", "0.05", "-j", "--instance", here.instance)
+    check(done.returncode == 0 and len([json.loads(line) for line in done.stdout.splitlines()]) == 3,
+          "top writes as many tables into a pipe as it is asked for")
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen([binary("mrcctl"), "top", "--instance", here.instance, "--interval", "0.05"],
+                               stdin=terminal, stdout=terminal, stderr=subprocess.STDOUT)
+    os.close(terminal)
+    shown, deadline = b"", time.monotonic() + LIMIT_S
+    while shown.count(b"PLANE") < 2 and time.monotonic() < deadline:
+        if select.select([controller], [], [], LIMIT_S)[0]:
+            shown += os.read(controller, 65536)
+    os.write(controller, b"q")
+    try:
+        check(process.wait(LIMIT_S) == 0, "q ends top on a terminal, which refreshes until then")
+    finally:
+        process.kill()
+        os.close(controller)
+
+
+def refused(arguments, status, *words, env=None):
+    done = run(*arguments, env=env)
+    check(done.returncode == status and not done.stdout and all(word in done.stderr for word in words) and
+          done.stderr.count("\n") == 1, f"mrcctl {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+def check_refusals(here, there):
+    both = (here.instance, there.instance)
+    refused(["status"], 1, "several instances", "--instance", *both)
+    refused(["status", "--instance", "nonsense"], 1, "no instance 'nonsense'", *both)
+    refused(["status"], 1, "no instance 'other'", "MRC_INSTANCE", env={"MRC_INSTANCE": "other"})
+    done = run("status", env={"MRC_INSTANCE": there.instance})
+    check(done.returncode == 0 and there.instance in done.stdout, "MRC_INSTANCE chooses")
+    chosen = ["--instance", here.instance]
+    refused(["qp", "show", "1234567", *chosen], 1, "no queue pair 1234567", "qp list")
+    refused(["path", "show", "8191", *chosen], 1, "no path 8191", "path list")
+    refused(["path", "list", "--peer", "fd00::1", *chosen], 1, "'fd00::1' is no peer")
+    refused(["path", "list", "--peer", "nonsense", *chosen], 1, "'nonsense' is no address")
+    with tempfile.TemporaryDirectory() as directory:
+        copy = shutil.copy(binary("mrcctl"), directory)
+        os.chmod(directory, 0o755)
+        done = subprocess.run([copy, "status", *chosen], text=True, capture_output=True, check=False,
+                              user=NOBODY, group=NOBODY, extra_groups=[])
+    check(done.returncode == 1 and "Permission denied" in done.stderr and "root" in done.stderr,
+          f"without privilege: {done.stderr.strip()}")
+
+
+def check_dead(fabric, there):
+    host = next(host for host in fabric.status()["hosts"] if host["name"] == "h1")
+    os.kill(host["pid"], signal.SIGKILL)
+    check(wait_until(lambda: run("status", "--instance", there.instance).returncode == 1, LIMIT_S),
+          "status fails when the daemon is dead")
+    status = there.json("status", status=1)
+    check(not status["daemon"]["alive"] and status["daemon"]["pid"] == host["pid"] and
+          status["totals"]["rx_packets"] > 0, "and still tells its last numbers")
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrcctl")
+    with lab("mrcctl", "--planes", str(PLANES), "--spines", str(SPINES)) as fabric:
+        here, there = operator(fabric, "h0"), operator(fabric, "h1")
+        check_idle(fabric, here)
+        check_refusals(here, there)
+        check_transfer(fabric, here, there)
+        check_faults(fabric, here)
+        check_top(here)
+        check_dead(fabric, there)
+    done = run("status", "--instance", here.instance)
+    check(done.returncode == 1 and pathlib.Path(here.maps.pins).exists() is False, "nothing is left to show")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The manual page of mrcctl and its --help name the same commands and options, and wrong command lines are answered
+with what is allowed."""
+
+import pathlib
+import re
+import subprocess
+
+from lab_support import ROOT, binary, check, need_binaries
+
+MANUAL = pathlib.Path(ROOT) / "docs" / "mrcctl.8"
+OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*")
+EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
+OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe")
+REFUSED = {
+    (): OBJECTS,
+    ("nonsense",): ("'nonsense'", *OBJECTS),
+    ("qp",): ("list", "show"),
+    ("qp", "nonsense"): ("'nonsense'", "list", "show"),
+    ("qp", "show"): ("QPN", "mrcctl qp show --help"),
+    ("qp", "show", "x"): ("QPN", "mrcctl qp show --help"),
+    ("path", "list", "--plane", "8"): ("--plane", "8", "0", "7"),
+    ("path", "list", "--state", "x"): ("--state", "good", "skip", "assumed_bad", "denied"),
+    ("counters", "--diff", "0"): ("--diff", "0.01", "86400"),
+    ("top", "--once", "--iterations", "2"): ("--once", "--iterations"),
+    ("top", "--nonsense"): ("'--nonsense'", "mrcctl top --help"),
+    ("ev-profile", "nonsense"): ("'nonsense'", "list", "show", "create", "set", "online", "offline", "delete",
+                                 "replace", "deny", "allow", "query", "events"),
+    ("ev-profile", "deny", "0", "12@"): ("'12@' is no EV", "hexadecimal digits, @, port", "00000801@2"),
+    ("ev-profile", "deny", "0", "xy@1"): ("'xy@1' is no EV", "00000801@2"),
+    ("ev-profile", "replace", "7", "1@1"): ("'1@1' replaces nothing", "OLD=NEW"),
+    ("ev-profile", "create", "7", "--mode", "all"): ("--mode", "all", "auto", "exp", "gen"),
+    ("ev-profile", "create", "7", "--events", "denied"): ("'denied'", "good, assumed_bad, none"),
+    ("ev-profile", "create", "7", "--field", "mask=3"): ("'mask=3' has no width", "width=1 to width=32"),
+    ("ev-profile", "create", "7", "--field", "width=8,size=3"): ("'size=3'", "width=, init=, min=, max=, mask="),
+    ("ev-profile", "events", "--follow", "--seconds", "1"): ("--follow", "--seconds"),
+    ("ev-format", "create", "2", "--mode", "stev"): ("--widths", "mrcctl ev-format create --help"),
+    ("cc-profile", "set", "3", "target=5"): ("'target=5' is no setting", "target_delay", "max_cwnd"),
+    ("cc-profile", "set", "3", "base_rtt=1.5"): ("'base_rtt=1.5'", "a number that fits"),
+    ("probe",): ("DEST", "mrcctl probe --help"),
+    ("probe", "fd00::1", "--count", "0"): ("--count", "1", "1000"),
+    ("port", "disable"): ("PORT", "mrcctl port disable --help"),
+}
+
+
+def run(*arguments):
+    return subprocess.run([binary("mrcctl"), *arguments], text=True, capture_output=True, check=False)
+
+
+def help_of(*command):
+    done = run(*command, "--help")
+    check(done.returncode == 0 and not done.stderr, f"mrcctl {' '.join(command)} has --help")
+    return done.stdout
+
+
+def options_of(text):
+    return set(OPTION.findall(text.split("Options:")[1].split("Subcommands:")[0]))
+
+
+def names_below(text):
+    return re.findall(r"^  ([a-z-]+) ", text.split("Subcommands:")[1], re.MULTILINE) if "Subcommands:" in text else []
+
+
+def commands():
+    """Every command with its --help."""
+    for name in names_below(help_of()):
+        text = help_of(name)
+        inner = names_below(text)
+        if not inner:
+            yield name, text
+        for command in inner:
+            yield f"{name} {command}", help_of(name, command)
+
+
+def main():
+    need_binaries("mrcctl")
+    page = re.sub(r"\\f.", "", MANUAL.read_text(encoding="utf-8")).replace("\\-", "-")
+    synopsis = page.split(".SH SYNOPSIS")[1].split(".SH DESCRIPTION")[0]
+    sections = {" ".join(word for word in title.split() if word.islower()): body
+                for title, body in re.findall(r"^\.SS (.*)\n((?:(?!\.S[SH]).*\n)*)", page, re.MULTILINE)}
+    offered = dict(commands())
+    check(sections.keys() == offered.keys(), f"the manual describes the commands of --help: {', '.join(offered)}")
+    for command, text in offered.items():
+        check(f"mrcctl {command}" in synopsis, f"{command} stands in the synopsis")
+        headings = " ".join(re.findall(r"^\.TP\n(.*)$", sections[command], re.MULTILINE))
+        own = options_of(text) - EVERYWHERE
+        check(set(OPTION.findall(headings)) == own, f"{command}: the manual has its options {sorted(own) or ''}")
+        check(EVERYWHERE <= options_of(text), f"{command} takes -j and --instance")
+    general = page.split(".SH OPTIONS")[1].split(".SH COMMANDS")[0]
+    check(set(OPTION.findall(" ".join(re.findall(r"^\.TP\n(.*)$", general, re.MULTILINE)))) == options_of(help_of()),
+          "and the general options")
+    for arguments, words in REFUSED.items():
+        done = run(*arguments)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and all(word in done.stderr for word in words),
+              f"mrcctl {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ports go down and come back while bytes flow, by `ip link`: the sender's own, then one of the receiver, which tells
+the sender by a port status update. Nothing is lost, the other planes carry on, and the plane is used again."""
+
+import signal
+
+from lab_support import check, lab, need_binaries, need_root
+from pinned_maps import host_maps
+from transfer_support import transfer
+
+PLANES = 4
+LONGEST_STALL_S = 2
+# Packets on each of the other planes that show: this plane is out of use, or in use again.
+ENOUGH = 300
+
+
+class steps:
+    """Walks through `plan` while samples come: each step waits for its condition on the packets that arrived since,
+    then acts. A condition says True, False for not yet, or None to count anew from the next sample."""
+
+    def __init__(self, plan):
+        self.plan, self.since = list(plan), None
+
+    def __call__(self, sample, process):
+        if not self.plan:
+            return
+        if self.since is None:  # of what happened before the step
+            self.since = [0] * PLANES
+            return
+        self.since = [total + more for total, more in zip(self.since, sample["plane_rx_packets"])]
+        condition, action = self.plan[0]
+        holds = condition(self.since)
+        if holds:
+            self.plan.pop(0)
+            action(process)
+        if holds is not False:
+            self.since = None
+
+
+def all_carry(since):
+    return min(since) >= ENOUGH
+
+
+def all_but(plane):
+    def condition(since):
+        others = [count for index, count in enumerate(since) if index != plane]
+        return None if since[plane] else min(others) >= ENOUGH
+    return condition
+
+
+def peer_planes(fabric, host, peer_address):
+    """The planes on which `host` believes this peer to be reachable."""
+    return host_maps(f"{fabric.prefix}-{host}").peer(peer_address)["plane_mask"]
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    with lab("ports", "--planes", str(PLANES)) as fabric:
+        address = {host["name"]: host["mrc_address"] for host in fabric.status()["hosts"]}
+        seen = {}
+
+        def link(host, port, state, note=None):
+            def action(_process):
+                if note:
+                    seen[note] = peer_planes(fabric, "h0", address["h1"])
+                fabric.inside(host, "ip", "link", "set", port, state)
+            return action
+
+        def stop(process):
+            seen["at last"] = peer_planes(fabric, "h0", address["h1"])
+            process.send_signal(signal.SIGINT)
+
+        walk = steps([(all_carry, link("h0", "p1", "down")),
+                      (all_but(1), link("h0", "p1", "up", "after the sender's")),
+                      (all_carry, link("h1", "p2", "down")),
+                      (all_but(2), link("h1", "p2", "up", "after the receiver's")),
+                      (all_carry, stop)])
+        client, server, _ = transfer(fabric, "-D", "50", "--verify", on_sample=walk)
+        report = client.report
+        print(f"   {report['bytes']} bytes, longest stall {report['max_stall_us']:.0f} us, "
+              f"{report['retransmits']} sent again, planes {report['plane_rx_packets']}")
+        check(not walk.plan, f"each port went out of use and came back ({len(walk.plan)} steps left)")
+        check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
+        check(report["verified"] is True and server["verified"] is True, "every byte is right")
+        check(report["max_stall_us"] < LONGEST_STALL_S * 1e6, "and none waited long")
+        check(seen["after the sender's"] == 0b1111, "the sender's own port says nothing about the receiver")
+        check(seen["after the receiver's"] == 0b1011, "the receiver's port was told to the sender")
+        check(seen["at last"] == 0b1111, "and its return, too")
+
+
+if __name__ == "__main__":
+    main()

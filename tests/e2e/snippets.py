@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""C in the documentation: each block compiles as C11 and as C++ against the installed headers, and those that are whole
+programs run between two daemons of a lab. A block names its file (```c write.c); others of its page may include it.
+
+usage: snippets.py BUILD
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from lab_support import ROOT, check, lab, need_binaries, need_root
+
+BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(ROOT) / "build"
+BLOCK = re.compile(r"^```c(?P<name>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-D_GNU_SOURCE")
+LANGUAGES = {"C11": ("cc", "-x", "c", "-std=c11"), "C++17": ("c++", "-x", "c++", "-std=c++17")}
+LIMIT_S = 60
+
+
+def pages():
+    root = pathlib.Path(ROOT)
+    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def run(*argv, **options):
+    done = subprocess.run([str(word) for word in argv], text=True, capture_output=True, check=False, timeout=LIMIT_S,
+                          **options)
+    if done.returncode != 0:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    return done
+
+
+def installed(prefix):
+    for component in ("libmrc", "libmrc-dev"):
+        check(run("cmake", "--install", BUILD, "--component", component, "--prefix", prefix).returncode == 0,
+              f"{component} is installed")
+    return next(prefix.glob("lib/**/libmrc.so")).parent
+
+
+def written(page, folder):
+    """The blocks of a page as files; those with a main() are programs."""
+    files = []
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        name = block["name"].strip()
+        first_line = block["text"].splitlines()[0]
+        if not re.fullmatch(r"\w+\.[ch]", name):
+            sys.exit(f"FAIL: {page.name}: the block that begins with '{first_line}' names no file")
+        file = folder / name
+        if file.exists():
+            sys.exit(f"FAIL: {page.name}: {name} stands there twice")
+        file.write_text(block["text"], encoding="utf-8")
+        files.append(file)
+    return files
+
+
+def compiled(file, prefix, library):
+    """Programs made of a block, by language."""
+    text = file.read_text(encoding="utf-8")
+    is_program = re.search(r"^int main\(", text, re.MULTILINE) is not None
+    flags = run("pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "mrc",
+                env=os.environ | {"PKG_CONFIG_PATH": str(library / "pkgconfig")}).stdout.split()
+    programs = {}
+    for language, compiler in LANGUAGES.items():
+        to = file.parent / f"{file.stem}-{language}"
+        done = run(*compiler, *STRICT, file, "-x", "none", "-o", to, *(flags if is_program else ["-c", *flags]))
+        check(done.returncode == 0, f"{file.name} compiles as {language}")
+        if is_program:
+            programs[language] = to
+    return programs
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch")
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = pathlib.Path(folder) / "installed"
+        library = installed(prefix)
+        programs = {}
+        for page in pages():
+            place = pathlib.Path(folder) / page.stem
+            place.mkdir()
+            for file in written(page, place):
+                programs |= {(file.name, language): program
+                             for language, program in compiled(file, prefix, library).items()}
+        names = {name for name, _ in programs}
+        check({"write.c", "events.c", "memory.c", "controller.c"} <= names, f"programs: {', '.join(sorted(names))}")
+        with lab("snippets", "--planes", "2", "--spines", "2") as fabric:
+            environment = {**os.environ, "LD_LIBRARY_PATH": str(library),
+                           "MRC_INSTANCE": f"{fabric.prefix}-h0,{fabric.prefix}-h1"}
+            for (name, language), program in programs.items():
+                done = run(program, env=environment)
+                check(done.returncode == 0 and done.stdout, f"{name} as {language} says: {done.stdout.strip()}")
+
+
+if __name__ == "__main__":
+    main()

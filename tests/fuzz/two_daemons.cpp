@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "two_daemons.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "datapath/frame_codec.h"
+#include "service/fd_passing.h"
+
+namespace mrc::fuzz
+{
+
+using namespace service;
+
+namespace
+{
+
+constexpr std::uint32_t payload_bytes = 1024;
+constexpr std::size_t ethernet_bytes = 14;
+constexpr std::uint32_t first_psn = 0xFFFFF0;
+constexpr unsigned rounds_to_finish = 20'000;
+
+daemon_config config_of(unsigned leaf)
+{
+    const std::string text = "[daemon]\ninstance = \"fuzz\"\n[host]\nleaf = " + std::to_string(leaf) +
+                             "\ndownlink = 0\n[fabric]\nusid_block = \"fcbb:bb00::/32\"\nplanes = 1\nleaves = 2\n"
+                             "uplinks = 2\nhosts_per_leaf = 1\naddress_prefix = \"fd00:6d72:6300::/48\"\n"
+                             "[[port]]\ndevice = \"lo\"\nplane = 0\ngateway = \"fe80::1\"\n"
+                             "[limits]\nqueue_pairs = 16\nmemory_regions = 64\ncompletion_queues = 16\n"
+                             "completion_entries = 1024\ntotal_entries = 4096\nwork_requests = 256\n"
+                             "total_requests = 2048\n";
+    auto config = parse_config(text, "fuzz");
+    if (!config)
+        std::fprintf(stderr, "%s\n", config.error().text().c_str());
+    demand(config.has_value(), "the configuration is refused");
+    return *config;
+}
+
+template <typename Row>
+datapath::mapped_array<Row> table(std::size_t rows)
+{
+    const datapath::unique_fd file{::memfd_create("table", MFD_CLOEXEC)};
+    demand(file && ::ftruncate(file.get(), static_cast<off_t>(rows * sizeof(Row) + 4096)) == 0, "no table");
+    return {file.get(), rows, "table"};
+}
+
+protocol::qpn destination_of(const protocol::packet &content)
+{
+    return std::visit(
+        [](const auto &packet) {
+            if constexpr (requires { packet.destination; })
+                return packet.destination;
+            else
+                return protocol::qpn{MRC_QPN_ENDPOINT};
+        },
+        content);
+}
+
+// Answered when other hosts have answered, or have not in time.
+bool is_batch(std::span<const std::byte> packet)
+{
+    std::array<std::uint32_t, 2> head{};
+    if (packet.size() < sizeof(head))
+        return false;
+    std::memcpy(head.data(), packet.data(), sizeof(head));
+    return head[1] == static_cast<std::uint32_t>(control_kind::ep_batch);
+}
+
+datapath::mapping map(const datapath::unique_fd &file, std::size_t bytes)
+{
+    void *at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    demand(at != MAP_FAILED, "a client cannot map what it was given");
+    return {at, bytes};
+}
+
+} // namespace
+
+void demand(bool condition, const char *what)
+{
+    if (condition)
+        return;
+    std::fprintf(stderr, "two_daemons: %s\n", what);
+    std::abort();
+}
+
+std::size_t open_descriptors()
+{
+    const std::filesystem::directory_iterator all{"/proc/self/fd"};
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+void fake_daemon::wire::commit(const datapath::departure &packet)
+{
+    frames.push_back({packet.path, {room_.begin(), room_.begin() + packet.bytes}});
+}
+
+fake_daemon::fake_daemon(unsigned leaf)
+    : config_{config_of(leaf)}, rules_{config_}, links_{config_.ports},
+      tables_{.host = table<mrc_host>(1),
+              .ports = table<mrc_port>(MRC_MAX_PORTS),
+              .paths = table<mrc_path>(MRC_MAX_PATHS),
+              .signals = table<mrc_signal>(MRC_MAX_PATHS),
+              .qps = table<mrc_qp>(MRC_MAX_QPS),
+              .overlay = table<mrc_overlay>(MRC_MAX_GROUPS)},
+      peers_{config_, rules_, tables_, rows_, worker_, local_, payload_bytes},
+      worker_{{.address = address()},
+              {.sockets = &sockets_,
+               .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &wire_),
+               .paths = &tables_.paths,
+               .qps = &tables_.qps,
+               .overlay = &tables_.overlay,
+               .verdicts_fd = -1,
+               .on_peer_ports = {},
+               .on_path_state = {},
+               .on_batch_done = [this] { control_.note_batch(); }}},
+      control_{{.config = config_,
+                .rules = rules_,
+                .worker = worker_,
+                .ports = ports_,
+                .peers = peers_,
+                .local = local_,
+                .payload_bytes = payload_bytes,
+                .tell_session = [](std::uint64_t, std::uint64_t) {},
+                .tell_ports = [](protocol::plane, bool) {},
+                .send_reply = [](std::uint64_t, std::span<const std::byte>) {}}}
+{
+    local_.up.set(protocol::plane{0}, true);
+    demand(links_.refresh().has_value(), "no rtnetlink");
+}
+
+session_resources fake_daemon::resources()
+{
+    return {.config = config_,
+            .rules = rules_,
+            .tables = tables_,
+            .worker = worker_,
+            .ports = ports_,
+            .links = links_,
+            .peers = peers_,
+            .local = local_,
+            .control = control_,
+            .payload_bytes = payload_bytes};
+}
+
+std::size_t fake_daemon::qps_in_use() const
+{
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < tables_.qps.size(); ++row)
+        count += tables_.qps[row].qpn != 0 ? 1 : 0;
+    return count;
+}
+
+bool fake_daemon::deliver_to(fake_daemon &other)
+{
+    if (wire_.frames.empty())
+        return false;
+    while (!wire_.frames.empty()) {
+        other.take(wire_.frames.front());
+        wire_.frames.pop_front();
+    }
+    return true;
+}
+
+// What host_rx does: only packets for queue pairs that exist come in.
+void fake_daemon::take(const wire::frame &frame)
+{
+    const auto parsed = datapath::decode(frame.bytes, false);
+    demand(parsed.has_value(), "a daemon sends what is no packet");
+    mrc_rx_meta meta{};
+    meta.magic = MRC_RX_META_MAGIC;
+    meta.ev = parsed->entropy.value;
+    meta.path = frame.path;
+    meta.arrival_ns = static_cast<__u64>(datapath::monotonic_now().time_since_epoch().count());
+    const std::uint32_t qpn = destination_of(parsed->content).value;
+    meta.qp_row = qpn == MRC_QPN_ENDPOINT ? MRC_NO_QP : MRC_QPN_ROW(qpn);
+    if (meta.qp_row != MRC_NO_QP && tables_.qps[meta.qp_row].qpn != qpn)
+        return;
+    frame_.assign(sizeof(meta) + ethernet_bytes, {});
+    std::memcpy(frame_.data(), &meta, sizeof(meta));
+    frame_.insert(frame_.end(), frame.bytes.begin(), frame.bytes.end());
+    worker_.on_frame(frame_.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + frame.bytes.size()),
+                     datapath::monotonic_now());
+}
+
+void run(fake_daemon &a, fake_daemon &b, unsigned rounds)
+{
+    for (bool moved = true; moved && rounds > 0; --rounds) {
+        moved = a.worker().round() != 0;
+        moved = b.worker().round() != 0 || moved;
+        moved = a.deliver_to(b) || moved;
+        moved = b.deliver_to(a) || moved;
+    }
+    a.take_notes();
+    b.take_notes();
+}
+
+fake_client::fake_client(fake_daemon &daemon)
+{
+    int ends[2] = {-1, -1};
+    demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no socket pair");
+    socket_ = datapath::unique_fd{ends[0]};
+    session_ = std::make_unique<client_session>(daemon.resources(), datapath::unique_fd{ends[1]});
+}
+
+fake_client::reply fake_client::send(std::span<const std::byte> packet, int fd)
+{
+    reply answer;
+    if (ended() || !send_packet(socket_.get(), packet.data(), packet.size(), {&fd, fd >= 0 ? 1U : 0U}))
+        return answer;
+    if (!session_->serve()) {
+        session_.reset();
+        return answer;
+    }
+    std::array<std::byte, most_control_bytes> bytes;
+    const auto got = receive_packet(socket_.get(), bytes.data(), bytes.size(), answer.fds);
+    if (!got) {
+        demand(is_batch(packet), "a request without a reply");
+        return answer;
+    }
+    answer.came = got->bytes == sizeof(answer.body);
+    if (answer.came)
+        std::memcpy(static_cast<void *>(&answer.body), bytes.data(), sizeof(answer.body));
+    return answer;
+}
+
+fake_client::reply fake_client::ask(const session_request &request, int fd)
+{
+    return send(std::as_bytes(std::span{&request, 1}), fd);
+}
+
+fake_endpoint::fake_endpoint(fake_daemon &daemon, std::uint32_t depth) : on{daemon}, client{daemon}
+{
+    const datapath::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+    session_request wanted;
+    const auto hello = client.ask(wanted, memory.get());
+    demand(hello.done(), "hello is refused");
+    bells = map(hello.fds[2], sizeof(datapath::bell_page));
+    const std::uint32_t events = request(request_kind::open_events).number;
+    pd = request(request_kind::allocate_pd).number;
+    wanted.kind = request_kind::create_cq;
+    wanted.cq = {.entries = 4 * depth, .channel = 0, .events = events, .reserved = 0};
+    const auto cq = client.ask(wanted);
+    demand(cq.done(), "a CQ is refused");
+    const datapath::completion_layout made{cq.body.cq.entries};
+    completions = map(cq.fds[0], made.bytes());
+    done = made.completions(completions.get());
+    wanted.kind = request_kind::create_qp;
+    wanted.create = {.pd = pd,
+                     .send_cq = cq.body.cq.number,
+                     .receive_cq = cq.body.cq.number,
+                     .events = events,
+                     .send_depth = depth,
+                     .receive_depth = depth,
+                     .most_pieces = 4,
+                     .most_inline = 64};
+    const auto answer = client.ask(wanted);
+    demand(answer.done(), "a queue pair is refused");
+    qp = answer.body.qp;
+    layout = {.send_capacity = qp.send_depth,
+              .receive_capacity = qp.receive_depth,
+              .most_pieces = qp.most_pieces,
+              .most_inline = qp.most_inline};
+    rings = map(answer.fds[0], layout.bytes());
+}
+
+session_reply fake_endpoint::request(request_kind kind, int fd, std::uint32_t number)
+{
+    session_request wanted;
+    wanted.kind = kind;
+    wanted.number = number;
+    return client.ask(wanted, fd).body;
+}
+
+std::uint32_t fake_endpoint::register_memory(const void *at, std::size_t bytes)
+{
+    session_request wanted;
+    wanted.kind = request_kind::register_memory;
+    const auto address = reinterpret_cast<std::uint64_t>(at);
+    wanted.memory = {.address = address,
+                     .length = bytes,
+                     .iova = address,
+                     .offset = 0,
+                     .pd = pd,
+                     .access = datapath::access_remote_write | datapath::access_local_write};
+    const auto answer = client.ask(wanted);
+    demand(answer.done(), "memory is refused");
+    return answer.body.number;
+}
+
+std::uint32_t fake_endpoint::register_memfd(int fd, std::size_t bytes)
+{
+    session_request wanted;
+    wanted.kind = request_kind::register_memory;
+    wanted.memory = {.address = 0,
+                     .length = bytes,
+                     .iova = 0,
+                     .offset = 0,
+                     .pd = pd,
+                     .access = datapath::access_remote_write | datapath::access_local_write};
+    const auto answer = client.ask(wanted, fd);
+    demand(answer.done(), "a memfd is refused");
+    return answer.body.number;
+}
+
+bool fake_endpoint::modify(protocol::qp_state to, const fake_endpoint *peer)
+{
+    session_request wanted;
+    wanted.kind = request_kind::modify_qp;
+    wanted.qp = {};
+    wanted.qp.qpn = qp.qpn;
+    wanted.qp.mask = qp_sets_state | (to == protocol::qp_state::init ? std::uint32_t{qp_sets_access} : 0U);
+    wanted.qp.state = static_cast<std::uint8_t>(to);
+    wanted.qp.access = datapath::access_remote_write;
+    if (peer != nullptr) {
+        wanted.qp.mask |= qp_sets_peer | qp_sets_receive_psn | qp_sets_send_psn;
+        wanted.qp.peer_qpn = peer->qp.qpn;
+        wanted.qp.peer = peer->on.address();
+        wanted.qp.receive_psn = first_psn;
+        wanted.qp.send_psn = first_psn;
+    }
+    return client.ask(wanted).done();
+}
+
+void connect(fake_endpoint &a, fake_endpoint &b)
+{
+    using protocol::qp_state;
+    demand(a.modify(qp_state::init) && b.modify(qp_state::init), "no way to INIT");
+    demand(a.modify(qp_state::ready_to_receive, &b) && b.modify(qp_state::ready_to_receive, &a), "no way to RTR");
+    demand(a.modify(qp_state::ready_to_send) && b.modify(qp_state::ready_to_send), "no way to RTS");
+}
+
+bystander::bystander(fake_daemon &a, fake_daemon &b)
+    : here_{a, 4}, there_{b, 4}, source_(size), target_(size), source_key_{here_.register_memory(source_.data(), size)},
+      target_key_{there_.register_memory(target_.data(), size)}, sends_{here_.layout.sends(here_.rings.get())}
+{
+    connect(here_, there_);
+}
+
+void bystander::transfer(fake_daemon &a, fake_daemon &b)
+{
+    std::ranges::fill(source_, static_cast<std::byte>(++turn_));
+    datapath::send_entry entry;
+    entry.id = turn_;
+    entry.remote_address = reinterpret_cast<std::uint64_t>(target_.data());
+    entry.rkey = target_key_;
+    entry.flags = datapath::send_signaled;
+    entry.pieces = 1;
+    entry.first = {.address = reinterpret_cast<std::uint64_t>(source_.data()), .length = size, .lkey = source_key_};
+    demand(sends_.push(entry), "the send queue of the client beside is full");
+    static_cast<datapath::bell_page *>(here_.bells.get())->ring(here_.qp.bell);
+    datapath::completion_entry done;
+    unsigned rounds = 0;
+    while (!here_.done.pop(done)) {
+        demand(++rounds < rounds_to_finish, "the client beside waits for ever");
+        run(a, b, 1);
+    }
+    demand(done.status == 0 && done.id == turn_, "the client beside met an error");
+    demand(source_ == target_, "the client beside received other bytes");
+}
+
+} // namespace mrc::fuzz
