@@ -30,11 +30,11 @@ function(mrc_add_tool name)
 endfunction()
 
 # mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [TIMEOUT s]) declares a GoogleTest executable, or with
-# mrc_add_test(NAME KIND COMMAND … [TIMEOUT s]) any command, as one test of a kind:
+# mrc_add_test(NAME KIND COMMAND … [TIMEOUT s] [SANITIZED]) any command, as one test of a kind:
 # unit (no root, seconds), sim (simulated time), bpf (root, BPF_PROG_TEST_RUN), e2e (root, lab), vm, fuzz, perf.
 # Kinds that share the machine's namespaces, CPUs or pins run alone.
 function(mrc_add_test name kind)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
+  cmake_parse_arguments(arg "SANITIZED" "TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
   set(kinds unit sim bpf e2e vm fuzz perf)
   set(labels ${kind})
   if(NOT kind IN_LIST kinds)
@@ -46,8 +46,11 @@ function(mrc_add_test name kind)
     target_compile_definitions(${name} PRIVATE MRC_SOURCE_DIR="${CMAKE_SOURCE_DIR}" MRC_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
     set(arg_COMMAND $<TARGET_FILE:${name}>)
   else()
-    # Commands may run any tool, and trees of a few targets (asan) do not have them all: scripts/suites/tree.py.
-    list(APPEND labels command)
+    # Commands may run any tool, and trees of a few targets (asan) do not have them all: scripts/suites/tree.py. Those
+    # that are SANITIZED have what they need there.
+    if(NOT arg_SANITIZED)
+      list(APPEND labels command)
+    endif()
   endif()
   add_test(NAME ${kind}.${name} COMMAND ${arg_COMMAND})
   if(NOT arg_TIMEOUT)

@@ -8,6 +8,7 @@ import ipaddress
 
 USID_BLOCK = "fcbb:bb00::/32"
 MRC_PREFIX = "fd6d:7263::/32"
+IPV4_PREFIX = "10.128.0.0/12"  # of labs that are asked for IPv4
 
 SPINE_ROLE = 0x1
 LEAF_ROLE = 0x2
@@ -37,6 +38,12 @@ def mrc_address(leaf, downlink, plane=None):
     """A host's common MRC address, or with a plane the one that this plane's outer headers carry."""
     selector = 0 if plane is None else plane + 1
     return str(ipaddress.IPv6Address(f"fd6d:7263:0:{selector:x}:0:0:{leaf:x}:{downlink + 1:x}"))
+
+
+def ipv4_address(leaf, downlink):
+    """The common MRC address in IPv4."""
+    prefix = ipaddress.IPv4Network(IPV4_PREFIX).network_address
+    return str(prefix + (leaf << 9 | downlink + 1))
 
 
 def mac(kind, plane, index, port):

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from . import changes, life, namespaces, options, processes, report
+from . import addresses, changes, life, namespaces, options, processes, report
 from .errors import any_of, lab_error
 from .impairments import NAMES, parse_impairment
 from .state import choose_prefix, lab_directory, running_prefixes
@@ -47,6 +47,8 @@ def _add_up(commands):
     up.add_argument("--mode", metavar="MODE", help="XDP mode of mrc-switch: native (default) or generic")
     up.add_argument("--host-mode", metavar="MODE", help="XDP mode of mrcd's ports: native (default) or generic")
     up.add_argument("--engine", metavar="ENGINE", help="mrcd's transmit engine: auto (default), xdp or af_xdp")
+    up.add_argument("--ipv4", action="store_true", default=None,
+                    help=f"give hosts IPv4 MRC addresses, too, from {addresses.IPV4_PREFIX}")
     up.add_argument("--topology", metavar="FILE",
                     help="TOML with the same keys as these options, [[host]] name, leaf, downlink, and "
                     "[[impair]] a, b and impairments; options given here win over it")
@@ -122,7 +124,7 @@ def _up(arguments):
     chosen, prefix = options.lab_options(), None
     if arguments.topology:
         chosen, prefix = options.load_topology_file(arguments.topology)
-    for key in (*options.RANGES, *options.CHOICES):
+    for key in (*options.RANGES, *options.CHOICES, *options.FLAGS):
         value = getattr(arguments, key)
         if value is not None:
             setattr(chosen, key, options.check_value("--" + key.replace("_", "-"), key, value))

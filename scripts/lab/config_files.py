@@ -48,8 +48,11 @@ def host_config(prefix, fabric, node):
         f"planes = {options.planes}",
         f"leaves = {options.leaves}",
         f"uplinks = {options.spines}",
+        f"hosts_per_leaf = {-(-options.hosts // options.leaves)}",
         f"address_prefix = {_quoted(addresses.MRC_PREFIX)}",
     ]
+    if options.ipv4:
+        lines.append(f"ipv4_prefix = {_quoted(addresses.IPV4_PREFIX)}")
     for plane, port in enumerate(node.ports):
         lines += [
             "",

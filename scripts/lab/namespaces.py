@@ -27,6 +27,10 @@ QUIET = {
 }
 
 
+# What arrives on a host's ports came from addresses that are reached over its overlay.
+NO_RETURN_PATH_FILTER = [f"echo 0 >/proc/sys/net/ipv4/conf/{scope}/rp_filter" for scope in ("all", "default")]
+
+
 def name_of(prefix, node):
     return f"{prefix}-{node}"
 
@@ -95,7 +99,12 @@ def create_namespaces(runner, fabric):
         settings = dict(QUIET)
         if node in fabric.switches:
             settings["forwarding"] = 1
+        else:
+            # As on any host: a port that went down and comes up has a link-local address again, and resolves its leaf.
+            settings["addr_gen_mode"] = 0
         scripts[node] = sysctl_lines(settings)
+        if node in fabric.hosts and fabric.options.ipv4:
+            scripts[node] += NO_RETURN_PATH_FILTER
     runner.scripts(scripts)
 
 

@@ -22,6 +22,7 @@ RANGES = {
     "mtu": (1280, 9216),
     "queues": (1, 64),
 }
+FLAGS = ("ipv4",)
 CHOICES = {"switch": SWITCH_KINDS, "mode": XDP_MODES, "host_mode": XDP_MODES, "engine": ENGINES}
 
 # "-h0" at the end would make the prefix look like an instance of another lab.
@@ -43,6 +44,7 @@ class lab_options:
     mode: str = "native"
     host_mode: str = "native"
     engine: str = "auto"
+    ipv4: bool = False  # hosts have IPv4 MRC addresses, too
     places: dict = dataclasses.field(default_factory=dict)  # host number as text -> [leaf, downlink]
     impairments: list = dataclasses.field(default_factory=list)  # [a, b, {name: value}]
     extra_config: str = ""  # TOML text that ends every mrcd configuration
@@ -63,6 +65,9 @@ def check_value(name, key, value):
         low, high = RANGES[key]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise lab_error(f"{name} is {value!r}; allowed: a whole number from {low} to {high}")
+    elif key in FLAGS:
+        if not isinstance(value, bool):
+            raise lab_error(f"{name} is {value!r}; allowed: true or false")
     elif value not in CHOICES[key]:
         raise lab_error(f"{name} is {value!r}; allowed: {any_of(CHOICES[key])}")
     return value
@@ -102,7 +107,7 @@ def load_topology_file(path):
     options = lab_options()
     prefix = None
     for key, value in content.items():
-        if key in RANGES or key in CHOICES:
+        if key in RANGES or key in CHOICES or key in FLAGS:
             setattr(options, key, check_value(f"{path}: {key}", key, value))
         elif key == "prefix" and isinstance(value, str):
             prefix = check_prefix(value)
@@ -112,7 +117,7 @@ def load_topology_file(path):
         elif key == "impair" and isinstance(value, list):
             options.impairments += [_impairment_entry(path, entry) for entry in value]
         else:
-            allowed = any_of([*RANGES, *CHOICES, "prefix", "[[host]]", "[[impair]]"])
+            allowed = any_of([*RANGES, *CHOICES, *FLAGS, "prefix", "[[host]]", "[[impair]]"])
             raise lab_error(f"{path}: unknown key '{key}'; allowed: {allowed}")
     return options, prefix
 

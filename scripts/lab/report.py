@@ -45,6 +45,7 @@ def _host(directory, state, node):
         "name": node.name,
         "netns": namespaces.name_of(state.prefix, node.name),
         "mrc_address": node.mrc_address,
+        "ipv4_address": node.ipv4_address if state.options.ipv4 else None,
         "plane_addresses": node.plane_addresses(),
         "leaf": node.leaf,
         "downlink": node.downlink,
@@ -103,7 +104,8 @@ def summary(prefix):
     lines = [f"lab {prefix}: {lab['planes']} planes of {lab['leaves']} leaves and {lab['spines']} spines, "
              f"{lab['switch']} switches, MTU {lab['mtu']}" + (", still starting" if lab["phase"] != "up" else "")]
     for host in lab["hosts"]:
-        lines.append(f"  {host['name']:<4} {host['mrc_address']:<20} leaf {host['leaf']}, "
+        shown = " ".join(filter(None, (host["mrc_address"], host["ipv4_address"])))
+        lines.append(f"  {host['name']:<4} {shown:<20} leaf {host['leaf']}, "
                      f"downlink {host['downlink']}, mrcd {_condition(host)}")
     dead = [f"{node['name']} {_condition(node)}" for node in lab["switches"] if node["pid"] and not node["alive"]]
     lines += [f"  switch {line}" for line in dead]

@@ -38,6 +38,10 @@ class host_node:
     def mrc_address(self):
         return addresses.mrc_address(self.leaf, self.downlink)
 
+    @property
+    def ipv4_address(self):
+        return addresses.ipv4_address(self.leaf, self.downlink)
+
     def plane_addresses(self):
         return [addresses.mrc_address(self.leaf, self.downlink, plane) for plane in range(len(self.ports))]
 

@@ -15,7 +15,7 @@ SUITES = {  # in the order in which they run
     "unit": [RELEASE, ASAN],
     "sim": [RELEASE, ASAN],
     "bpf": [RELEASE],
-    "e2e": [RELEASE],
+    "e2e": [RELEASE, ASAN],
     "fuzz": [RELEASE],
     "vm": [RELEASE],
 }

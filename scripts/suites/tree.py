@@ -58,4 +58,6 @@ class tree:
 
 # Directory targets of Ninja: the tests in that directory, and only what they link.
 RELEASE = tree("release", "build", [])
-ASAN = tree("asan", "build/asan", ["tests/unit/all", "tests/sim/all"], prefix="asan.", without="command")
+ASAN = tree("asan", "build/asan",
+            ["tests/unit/all", "tests/sim/all", "tests/client/all", "mrcd", "mrc-switch", "mrcctl"],
+            prefix="asan.", without="command")
