@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include <sched.h>
 #include <unistd.h>
 
 #include "client/boundary.h"
@@ -25,6 +26,9 @@ namespace
 constexpr std::uint32_t polls_per_look = 4096;
 constexpr std::int64_t look_period_ns = 50'000'000;
 
+// Programs that spin do so beside the daemon's worker: where cores are few, an empty poll now and then gives way to it.
+constexpr std::uint32_t polls_per_yield = 64;
+
 // Of a few milliseconds' resolution, and without a system call.
 std::int64_t coarse_now_ns()
 {
@@ -33,10 +37,10 @@ std::int64_t coarse_now_ns()
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// After an empty poll: is it time to look whether the daemon is there? Under the CQ's lock.
+// An empty poll has been counted: is it time to look whether the daemon is there? Under the CQ's lock.
 bool look_is_due(mrc_cq &cq)
 {
-    if (++cq.empty_polls % polls_per_look == 0)
+    if (cq.empty_polls % polls_per_look == 0)
         return true;
     const std::int64_t now = coarse_now_ns();
     if (now < cq.next_look_ns)
@@ -107,7 +111,7 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
         errno = EPERM;
         return -1;
     }
-    const std::scoped_lock lock{cq->lock};
+    std::unique_lock lock{cq->lock};
     int got = 0;
     completion_entry entry;
     while (got < wanted && cq->ring.pop(entry))
@@ -117,10 +121,15 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
         cq->empty_polls = 0;
         return got;
     }
-    if (!look_is_due(*cq) || !cq->context->daemon->gone())
-        return 0;
-    cq->next_look_ns = 0; // it stays gone
-    return poll_orphaned(*cq, wanted, to);
+    const bool yields = ++cq->empty_polls % polls_per_yield == 0;
+    if (look_is_due(*cq) && cq->context->daemon->gone()) {
+        cq->next_look_ns = 0; // it stays gone
+        return poll_orphaned(*cq, wanted, to);
+    }
+    lock.unlock();
+    if (yields)
+        ::sched_yield();
+    return 0;
 }
 
 result<mrc_comp_channel *> channel_made(mrc_context *context)

@@ -170,6 +170,7 @@ int main(int argc, char **argv)
         TEST(protects_remote_memory),
         TEST(fails_when_memory_goes),
         TEST(deregisters_under_traffic),
+        TEST(registers_thousands),
         TEST(flushes_both_queues),
         TEST(needs_receives),
         TEST(overruns),

@@ -63,6 +63,7 @@ void protects_local_memory(void);
 void protects_remote_memory(void);
 void fails_when_memory_goes(void);
 void deregisters_under_traffic(void);
+void registers_thousands(void);
 /* failures.c */
 void flushes_both_queues(void);
 void needs_receives(void);

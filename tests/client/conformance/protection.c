@@ -18,7 +18,7 @@ static unsigned char *mapped(size_t length)
 void refuses_unmapped_memory(void)
 {
     unsigned char *at = mapped(4 * page);
-    const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    const unsigned int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     struct ibv_mr *mr = NULL;
 
     REQUIRE(munmap(at + page, page) == 0);
@@ -96,7 +96,7 @@ void protects_remote_memory(void)
 {
     struct pair pair = pair_connected(16, 0);
     struct ibv_pd *other_pd = ibv_alloc_pd(hosts[1].verbs);
-    const int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    const unsigned int write = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     struct region foreign = region_with(other_pd, page, write);
     struct region closed = region_with(hosts[1].pd, page, IBV_ACCESS_LOCAL_WRITE);
     struct region beyond = pair.memory[1];
@@ -200,5 +200,36 @@ void deregisters_under_traffic(void)
         }
     }
     free(copy);
+    pair_free(&pair);
+}
+
+/* Each with a key of its own that opens it and nothing beside it. */
+void registers_thousands(void)
+{
+    enum { regions = 5000, page = 4096, stride = 61 };
+    static struct region all[regions];
+    struct pair pair = pair_connected(16, 0);
+    unsigned char *bytes = (unsigned char *)aligned_alloc(page, (size_t)regions * page);
+    struct ibv_wc wc;
+
+    REQUIRE(bytes != NULL);
+    memset(bytes, 0, (size_t)regions * page);
+    memset(pair.memory[0].bytes, 0x5A, page);
+    for (int i = 0; i < regions; ++i)
+        all[i] = region_at(&hosts[1], bytes + (size_t)i * page, page);
+    for (int i = 0; i < regions; i += stride) {
+        REQUIRE(post_write(&pair.ends[0], (uint64_t)i, &pair.memory[0], 0, page, &all[i], 0, IBV_SEND_SIGNALED) == 0);
+        wc = completion_of(pair.ends[0].send_cq);
+        CHECK(wc.wr_id == (uint64_t)i && wc.status == IBV_WC_SUCCESS);
+    }
+    for (int i = 0; i < regions; ++i)
+        CHECK_IS(bytes[(size_t)i * page] == 0x5A && bytes[(size_t)i * page + page - 1] == 0x5A, i % stride == 0);
+    REQUIRE(post_write(&pair.ends[0], 1, &pair.memory[0], 0, 1, &all[1], page, IBV_SEND_SIGNALED) == 0);
+    CHECK_IS(completion_of(pair.ends[0].send_cq).status, IBV_WC_REM_ACCESS_ERR);
+    CHECK_IS(bytes[2 * page], 0);
+    expect_event(&hosts[1], IBV_EVENT_QP_ACCESS_ERR, pair.ends[1].qp);
+    for (int i = 0; i < regions; ++i)
+        CHECK_IS(ibv_dereg_mr(all[i].mr), 0);
+    free(bytes);
     pair_free(&pair);
 }
