@@ -206,7 +206,7 @@ void deregisters_under_traffic(void)
 /* Each with a key of its own that opens it and nothing beside it. */
 void registers_thousands(void)
 {
-    enum { regions = 5000, page = 4096, stride = 61 };
+    enum { regions = 5000, stride = 61 };
     static struct region all[regions];
     struct pair pair = pair_connected(16, 0);
     unsigned char *bytes = (unsigned char *)aligned_alloc(page, (size_t)regions * page);
