@@ -114,8 +114,8 @@ result<service::session_reply> daemon_session::say_hello()
     doorbell_ = std::move(fds[0]);
     worker_page_ = map_shared(fds[1], sizeof(datapath::worker_status), PROT_READ);
     bell_memory_ = map_shared(fds[2], sizeof(datapath::bell_page), PROT_READ | PROT_WRITE);
-    if (!worker_page_ || !bell_memory_)
-        return failure("cannot map the worker's pages");
+    if (!doorbell_ || !worker_page_ || !bell_memory_)
+        return failure("cannot map the worker's pages", errno == EBADF ? EMFILE : errno);
     return reply;
 }
 
@@ -125,21 +125,20 @@ result<service::session_reply> daemon_session::exchange(const service::session_r
     const std::scoped_lock turn{turn_};
     if (gone_)
         return failure("mrcd has gone", ECONNRESET);
-    if (!service::send_packet(socket_.get(), &request, sizeof(request), {&fd_out, fd_out >= 0 ? 1U : 0U})) {
-        gone_ = true;
-        return failure("cannot send to mrcd");
-    }
+    const bool sent = service::send_packet(socket_.get(), &request, sizeof(request), {&fd_out, fd_out >= 0 ? 1U : 0U});
+    const int why_unsent = errno;
     service::session_reply reply;
-    const auto received = service::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
+    auto received = service::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
+    if (!received && errno == ECONNRESET) // told once, before what the daemon said last
+        received = service::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
     if (!received || received->bytes != sizeof(reply)) {
         gone_ = true;
-        return failure("mrcd closed the session", received ? ECONNRESET : errno);
+        return sent ? failure("mrcd closed the session", received ? ECONNRESET : errno)
+                    : failure("cannot send to mrcd", why_unsent);
     }
     reply.text[sizeof(reply.text) - 1] = '\0';
     if (reply.error != 0)
         return std::unexpected{session_error{reply.error, reply.text}};
-    if (received->fds != fds_in.size())
-        return failure("mrcd's reply lacks descriptors", EPROTO);
     return reply;
 }
 
@@ -218,10 +217,13 @@ result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *addr
                       .access = ((access & IBV_ACCESS_REMOTE_WRITE) != 0 ? access_remote_write : 0) |
                                 ((access & IBV_ACCESS_LOCAL_WRITE) != 0 ? access_local_write : 0)};
     const std::optional<shared_range> shared = shared_range_at(address, length);
+    const bool writable = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
     if (shared)
         request.memory.offset = shared->offset;
-    else if (!is_accessible(address, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0))
+    else if (!is_accessible(address, length, writable))
         return failure("not all of the range is mapped with that access", EFAULT);
+    else if (const int error = bring_in(address, length, writable); error != 0)
+        return failure("not all of the range can be brought into memory", error);
     return map(exchange(request, shared ? shared->file : -1),
                [](const auto &reply) { return memory_keys{.lkey = reply.number, .rkey = reply.number}; });
 }
@@ -231,24 +233,28 @@ result<void> daemon_session::deregister_memory(std::uint32_t lkey)
     return act(service::request_kind::deregister_memory, lkey);
 }
 
-result<event_pipe> daemon_session::open_pipe(service::request_kind kind)
+result<event_pipe> daemon_session::open_pipe(service::request_kind kind, service::request_kind undo)
 {
     std::array<datapath::unique_fd, 1> fds;
     const auto reply = exchange(request_of(kind), -1, fds);
     if (!reply)
         return std::unexpected{reply.error()};
+    if (!fds[0]) {
+        (void)act(undo, reply->number);
+        return failure("cannot open a pipe of mrcd", EMFILE);
+    }
     ::fcntl(fds[0].get(), F_SETFL, 0); // as verbs' descriptors: the application may set O_NONBLOCK
     return event_pipe{.number = reply->number, .end = std::move(fds[0])};
 }
 
 result<event_pipe> daemon_session::open_events()
 {
-    return open_pipe(service::request_kind::open_events);
+    return open_pipe(service::request_kind::open_events, service::request_kind::close_events);
 }
 
 result<event_pipe> daemon_session::create_channel()
 {
-    return open_pipe(service::request_kind::create_channel);
+    return open_pipe(service::request_kind::create_channel, service::request_kind::destroy_channel);
 }
 
 result<shared_object<service::cq_reply>> daemon_session::create_cq(const service::cq_request &wanted)
@@ -263,8 +269,10 @@ result<shared_object<service::cq_reply>> daemon_session::create_cq(const service
     shared_object<service::cq_reply> made{
         .reply = reply->cq,
         .memory = map_shared(fds[0], datapath::completion_layout{reply->cq.entries}.bytes(), PROT_READ | PROT_WRITE)};
-    if (!made.memory)
-        return failure("cannot map a completion queue", ENOMEM);
+    if (!made.memory) {
+        (void)act(service::request_kind::destroy_cq, reply->cq.number);
+        return failure("cannot map a completion queue", fds[0] ? ENOMEM : EMFILE);
+    }
     return made;
 }
 
@@ -283,8 +291,10 @@ result<shared_object<service::qp_reply>> daemon_session::create_qp(const service
                                              .most_inline = reply->qp.most_inline};
     shared_object<service::qp_reply> made{.reply = reply->qp,
                                           .memory = map_shared(fds[0], layout.bytes(), PROT_READ | PROT_WRITE)};
-    if (!made.memory)
-        return failure("cannot map the rings of a queue pair", ENOMEM);
+    if (!made.memory) {
+        (void)act(service::request_kind::destroy_qp, reply->qp.qpn);
+        return failure("cannot map the rings of a queue pair", fds[0] ? ENOMEM : EMFILE);
+    }
     return made;
 }
 

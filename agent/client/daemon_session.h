@@ -73,7 +73,7 @@ private:
     [[nodiscard]] result<service::session_reply> exchange(const service::session_request &request, int fd_out = -1,
                                                           std::span<datapath::unique_fd> fds_in = {});
     [[nodiscard]] result<service::session_reply> say_hello();
-    [[nodiscard]] result<event_pipe> open_pipe(service::request_kind kind);
+    [[nodiscard]] result<event_pipe> open_pipe(service::request_kind kind, service::request_kind undo);
 
     std::mutex turn_;       // of requests
     std::mutex batch_turn_; // of batches; taken before turn_

@@ -144,10 +144,14 @@ void take_mrc(const mrc_qp_attr &mattr, unsigned int mmask, qp_attributes &wante
 
 void report_mrc(const mrc_qp &qp, const qp_attributes &now, mrc_qp_attr &mattr, unsigned int mmask)
 {
-    if ((mmask & (MRC_QP_MPR | MRC_QP_MPR_DEST)) != 0)
-        mattr.mpr = {.mpr = now.mpr, .mpr_dest = now.mpr_dest};
-    if ((mmask & (MRC_QP_MAX_WIMM | MRC_QP_MAX_WIMM_DEST)) != 0)
-        mattr.wimm = {.max_wimm = now.max_wimm, .max_wimm_dest = now.max_wimm_dest};
+    if ((mmask & MRC_QP_MPR) != 0)
+        mattr.mpr.mpr = now.mpr;
+    if ((mmask & MRC_QP_MPR_DEST) != 0)
+        mattr.mpr.mpr_dest = now.mpr_dest;
+    if ((mmask & MRC_QP_MAX_WIMM) != 0)
+        mattr.wimm.max_wimm = now.max_wimm;
+    if ((mmask & MRC_QP_MAX_WIMM_DEST) != 0)
+        mattr.wimm.max_wimm_dest = now.max_wimm_dest;
     if ((mmask & MRC_QP_TIMEOUT) != 0)
         mattr.timeout = now.timeout;
     if ((mmask & MRC_QP_EV_PROFILE_ID) != 0)
@@ -160,6 +164,27 @@ void report_mrc(const mrc_qp &qp, const qp_attributes &now, mrc_qp_attr &mattr, 
         mattr.qp_hint = qp.hint;
     if ((mmask & MRC_QP_CAP) != 0)
         mattr.cap = now.capabilities;
+}
+
+// Only what is asked for.
+void report_verbs(const mrc_qp &qp, const qp_attributes &now, ibv_qp_attr &vattr, int vmask)
+{
+    const auto tell = [&](int bit, auto &to, const auto &value) {
+        if ((vmask & bit) != 0)
+            to = value;
+    };
+    tell(IBV_QP_STATE, vattr.qp_state, verbs_state(now.state));
+    tell(IBV_QP_STATE, vattr.sq_draining, now.draining);
+    tell(IBV_QP_CUR_STATE, vattr.cur_qp_state, verbs_state(now.state));
+    tell(IBV_QP_PATH_MTU, vattr.path_mtu, mtu_not_above(now.payload_bytes));
+    tell(IBV_QP_RQ_PSN, vattr.rq_psn, now.receive_psn);
+    tell(IBV_QP_SQ_PSN, vattr.sq_psn, now.send_psn);
+    tell(IBV_QP_DEST_QPN, vattr.dest_qp_num, now.peer_qpn);
+    tell(IBV_QP_CAP, vattr.cap, qp.granted);
+    tell(IBV_QP_AV, vattr.ah_attr, qp.verbs.ah_attr);
+    tell(IBV_QP_ACCESS_FLAGS, vattr.qp_access_flags, qp.verbs.qp_access_flags);
+    tell(IBV_QP_PORT, vattr.port_num, qp.verbs.port_num);
+    tell(IBV_QP_PKEY_INDEX, vattr.pkey_index, std::uint16_t{0});
 }
 
 template <typename Page>
@@ -258,17 +283,8 @@ void remember(mrc_qp &qp, const ibv_qp_attr *vattr, int vmask)
 
 void report(const mrc_qp &qp, const qp_attributes &now, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mattr, int mmask)
 {
-    if (vmask != 0) {
-        *vattr = qp.verbs;
-        vattr->qp_state = verbs_state(now.state);
-        vattr->cur_qp_state = vattr->qp_state;
-        vattr->path_mtu = mtu_not_above(now.payload_bytes);
-        vattr->rq_psn = now.receive_psn;
-        vattr->sq_psn = now.send_psn;
-        vattr->dest_qp_num = now.peer_qpn;
-        vattr->cap = qp.granted;
-        vattr->sq_draining = now.draining;
-    }
+    if (vmask != 0)
+        report_verbs(qp, now, *vattr, vmask);
     if (mmask != 0)
         report_mrc(qp, now, *mattr, static_cast<unsigned int>(mmask));
 }

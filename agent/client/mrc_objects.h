@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the opaque structures of mrc.h are. Locks: one per object, taken in the order context, channel, CQ, QP; posting
-// and polling take only their own object's, so different objects never wait for each other.
+// What the opaque structures of mrc.h are. Locks: one per object, taken in the order context, channel, QP's attributes,
+// CQ, QP's queues; posting and polling take only their own object's, so different objects never wait for each other.
 #pragma once
 
 #include <atomic>

@@ -128,9 +128,15 @@ result<void> qp_destroyed(mrc_qp *qp)
     return {};
 }
 
-// The rings are empty again, on both sides.
+// The rings are empty again, on both sides. No poll is half through with a completion of the former life meanwhile.
 void restart(mrc_qp &qp)
 {
+    std::unique_lock polls_of_sends{qp.send_cq->lock, std::defer_lock};
+    std::unique_lock polls_of_receives{qp.receive_cq->lock, std::defer_lock};
+    if (qp.send_cq == qp.receive_cq)
+        polls_of_sends.lock();
+    else
+        std::lock(polls_of_sends, polls_of_receives);
     const std::scoped_lock lock{qp.send_lock, qp.receive_lock};
     qp.sends.restart(false);
     qp.receives.restart(false);
@@ -139,10 +145,20 @@ void restart(mrc_qp &qp)
     ++qp.life;
 }
 
-result<void> controlled(mrc_qp &qp, const mrc_report_control &control)
+// What MRC_QP_VENDOR_CFG asks for; `connects`: what goes with it makes the queue pair connected, or not.
+result<mrc_report_control> control_of(const mrc_qp &qp, const mrc_qp_attr &mattr, std::optional<bool> connects)
 {
+    mrc_report_control control;
+    std::memcpy(&control, mattr.vendor_cfg, sizeof(control));
     if (control.version != MRC_REPORT_VERSION || control.page > MRC_REPORT_PAGE_HOST)
         return refused(EINVAL, "vendor_cfg is not a struct mrc_report_control");
+    if (control.reset_stall != 0 && !connects.value_or(qp.connected))
+        return refused(EINVAL, "reset_stall needs a connected queue pair");
+    return control;
+}
+
+result<void> controlled(mrc_qp &qp, const mrc_report_control &control)
+{
     qp.report_page = control.page;
     return control.reset_stall == 0 ? result<void>{}
                                     : qp.context->daemon->act(request_kind::reset_progress, qp.numbers.qpn);
@@ -160,6 +176,16 @@ result<void> modified(mrc_qp *qp, const ibv_qp_attr *vattr, int vmask, const mrc
     auto wanted = request_of(*qp, vattr, vmask, mattr, mmask);
     if (!wanted)
         return std::unexpected{wanted.error()};
+    std::optional<mrc_report_control> control;
+    if ((mmask & MRC_QP_VENDOR_CFG) != 0) {
+        std::optional<bool> connects;
+        if ((vmask & IBV_QP_STATE) != 0 && (vattr->qp_state == IBV_QPS_RESET || vattr->qp_state == IBV_QPS_RTR))
+            connects = vattr->qp_state == IBV_QPS_RTR;
+        const auto asked = control_of(*qp, *mattr, connects);
+        if (!asked)
+            return std::unexpected{asked.error()};
+        control = *asked;
+    }
     if (wanted->mask != 0) {
         const auto now = qp->context->daemon->modify_qp(*wanted);
         if (!now)
@@ -175,11 +201,7 @@ result<void> modified(mrc_qp *qp, const ibv_qp_attr *vattr, int vmask, const mrc
     remember(*qp, vattr, vmask);
     if ((mmask & MRC_QP_HINT) != 0)
         change_hint(*qp, mattr->qp_hint);
-    if ((mmask & MRC_QP_VENDOR_CFG) == 0)
-        return {};
-    mrc_report_control control;
-    std::memcpy(&control, mattr->vendor_cfg, sizeof(control));
-    return controlled(*qp, control);
+    return control ? controlled(*qp, *control) : result<void>{};
 }
 
 result<void> queried(mrc_qp *qp, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mattr, int mmask, mrc_qp_init_attr *init)

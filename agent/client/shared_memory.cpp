@@ -73,6 +73,18 @@ bool is_accessible(const void *address, std::uint64_t bytes, bool writable)
     return next >= end;
 }
 
+int bring_in(const void *address, std::uint64_t bytes, bool writable)
+{
+    const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t from = number_of(address) / page * page;
+    const std::uintptr_t to = (number_of(address) + bytes + page - 1) / page * page;
+    // madvise takes where a range begins as a pointer that may write.
+    auto *begin = reinterpret_cast<void *>(from);
+    if (::madvise(begin, to - from, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0 || errno == EINVAL)
+        return 0;
+    return errno == ENOMEM ? ENOMEM : EFAULT;
+}
+
 } // namespace mrc::client
 
 using mrc::client::allocation;

@@ -20,4 +20,8 @@ struct shared_range {
 // Whether every page of the range is mapped readable, and writable if asked (verbs: EFAULT).
 [[nodiscard]] bool is_accessible(const void *address, std::uint64_t bytes, bool writable);
 
+// Brings the range's pages in, as verbs do when they pin it: the daemon never waits for a disk in its copies then. 0,
+// or why it cannot be done (errno); 0, too, on kernels that have no way to (before 5.14).
+[[nodiscard]] int bring_in(const void *address, std::uint64_t bytes, bool writable);
+
 } // namespace mrc::client

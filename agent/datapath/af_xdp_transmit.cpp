@@ -67,7 +67,7 @@ void af_xdp_transmit::commit(const departure &packet)
     mrc_path &path = paths_[packet.path];
     mrc_port &port = ports_[path.port];
     xsk_socket_pair *socket = path.port < sockets_.size() ? sockets_[path.port] : nullptr;
-    if (socket == nullptr || (port.flags & MRC_PORT_USABLE) != MRC_PORT_USABLE) {
+    if (path.state == MRC_PATH_UNUSED || socket == nullptr || (port.flags & MRC_PORT_USABLE) != MRC_PORT_USABLE) {
         ++counters_.refused; // the frame stays ours for the next packet
         return;
     }

@@ -53,7 +53,7 @@ std::optional<std::string> why_unfit(int fd)
 
 } // namespace
 
-std::expected<std::shared_ptr<const process_memory>, memory_error> process_memory::adopt(unique_fd file)
+std::expected<std::shared_ptr<const process_memory>, memory_error> process_memory::adopt(unique_fd &&file)
 {
     if (auto problem = why_unfit(file.get()))
         return std::unexpected{memory_error{.code = EINVAL, .text = std::move(*problem)}};

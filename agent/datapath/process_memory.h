@@ -34,9 +34,9 @@ struct memory_error {
 class process_memory
 {
 public:
-    // Refuses what is not /proc/<pid>/mem opened O_RDWR: any other file could block the
-    // thread that copies, or mean something else by a write.
-    [[nodiscard]] static std::expected<std::shared_ptr<const process_memory>, memory_error> adopt(unique_fd file);
+    // Takes over /proc/<pid>/mem opened O_RDWR. Refuses anything else, which stays with the caller: another file could
+    // block the thread that copies, or mean something else by a write.
+    [[nodiscard]] static std::expected<std::shared_ptr<const process_memory>, memory_error> adopt(unique_fd &&file);
 
     // All bytes or failure; a failed copy may have moved some of them.
     [[nodiscard]] bool write(std::uint64_t address, std::span<const std::byte> bytes) const noexcept;

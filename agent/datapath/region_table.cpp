@@ -29,7 +29,7 @@ region_table::region_table() : rows_(capacity), free_rows_(capacity)
         free_rows_[number] = static_cast<std::uint16_t>(number);
 }
 
-std::optional<std::uint32_t> region_table::add(memory_region region, std::uint32_t random)
+std::optional<std::uint32_t> region_table::add(memory_region &&region, std::uint32_t random)
 {
     if (free_count_ == 0)
         return std::nullopt;
@@ -79,12 +79,6 @@ std::expected<void, protocol::write_refusal> region_table::write(const protectio
     if (!region->memory.copy_in(*offset, payload))
         return std::unexpected{unknown_key};
     return {};
-}
-
-bool region_table::readable(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va, std::uint64_t bytes)
-{
-    const memory_region *region = find(domain, lkey);
-    return region != nullptr && offset_in(*region, va, bytes).has_value();
 }
 
 bool region_table::read(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va, std::span<std::byte> to)

@@ -50,8 +50,9 @@ public:
 
     [[nodiscard]] std::uint32_t size() const { return capacity - free_count_; } // regions
 
-    // Gives the region its key; nullopt when the table is full. `random` supplies the bits above the row.
-    [[nodiscard]] std::optional<std::uint32_t> add(memory_region region, std::uint32_t random);
+    // Takes the region over and gives it its key; nullopt when the table is full: the region stays with the caller,
+    // whose thread is to unmap it. `random` supplies the bits above the row.
+    [[nodiscard]] std::optional<std::uint32_t> add(memory_region &&region, std::uint32_t random);
     // Returns the region, so that its memory is unmapped by the caller's thread; one without a key when there is none.
     // From then on every packet for it is refused.
     [[nodiscard]] memory_region remove(std::uint32_t key);
@@ -59,9 +60,6 @@ public:
     // As protocol::memory_sink, for queue pairs of `domain`. Memory that failed once counts as no longer registered.
     [[nodiscard]] std::expected<void, protocol::write_refusal>
     write(const protection_domain &domain, std::uint32_t rkey, std::uint64_t va, std::span<const std::byte> payload);
-    // Whether a work request may name these bytes; they are looked up anew for each packet.
-    [[nodiscard]] bool readable(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va,
-                                std::uint64_t bytes);
     // Copies local bytes to send. False: a local protection error.
     [[nodiscard]] bool read(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va,
                             std::span<std::byte> to);
@@ -96,10 +94,6 @@ public:
         if (!takes_writes_ && !payload.empty())
             return std::unexpected{protocol::write_refusal::no_permission};
         return table_.write(domain_, rkey, va, payload);
-    }
-    [[nodiscard]] bool readable(std::uint32_t lkey, std::uint64_t va, std::uint64_t bytes)
-    {
-        return table_.readable(domain_, lkey, va, bytes);
     }
     [[nodiscard]] bool read(std::uint32_t lkey, std::uint64_t va, std::span<std::byte> to)
     {

@@ -141,7 +141,7 @@ mrc_verdict worker::handle_endpoint(const worker_peer &peer, const decoded &pack
                                                                                  .tx_timestamp = request->tx_timestamp},
                                    .payload = {},
                                    .entropy = how.entropy,
-                                   .path = how.path,
+                                   .path = peer.ports->path_for_answer(how.path),
                                    .dscp = MRC_DSCP_CONTROL,
                                    .ecn = MRC_ECN_NOT_ECT}});
     return MRC_AGENT_ACCEPTED;

@@ -167,16 +167,19 @@ void worker::take_send(worker_qp &qp, std::uint32_t position, const send_entry &
     qp.protocol->fail(completion_status::local_protection_error);
 }
 
-// All that fit. Of a failed queue pair any number would: a client could post faster than they are flushed.
+// All that fit. Of a failed queue pair any number would: a client could post faster than they are flushed. What was
+// posted before it failed completes first.
 std::size_t worker::take_receives(worker_qp &qp) const
 {
     const bool failed = qp.protocol->state() == qp_state::error;
+    if (failed && qp.protocol->outstanding_receives() != 0)
+        return 0;
     const std::uint32_t most = failed ? options_.burst : qp.receives.capacity();
     std::size_t count = 0;
     receive_entry entry;
     while (count < most && qp.protocol->outstanding_receives() < qp.receives.capacity() && qp.receives.pop(entry)) {
         ++count;
-        if (!qp.protocol->post_receive(entry.id)) // failed: nothing is before it in the queue any more
+        if (!qp.protocol->post_receive(entry.id)) // failed
             complete_receive(qp, {.id = entry.id, .status = completion_status::flushed});
     }
     return count;

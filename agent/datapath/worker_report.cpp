@@ -25,8 +25,10 @@ constexpr std::size_t idle_reports = 16;
 void worker::follow_receive_drops()
 {
     std::uint64_t dropped = 0;
-    for (const auto &socket : *io_.sockets)
-        dropped += socket->drops().receive_dropped;
+    for (const auto &socket : *io_.sockets) {
+        const auto drops = socket->drops(); // the kernel counts each packet in one of them
+        dropped += drops.receive_dropped + drops.receive_ring_full;
+    }
     const std::uint8_t penalty = dropped != receive_dropped_ ? overload_penalty : std::uint8_t{0};
     receive_dropped_ = dropped;
     for_each_active([penalty](worker_qp &qp) { qp.protocol->set_receive_penalty(penalty); });

@@ -16,8 +16,8 @@ namespace
 {
 
 // Bytes per turn. What a small message waits for, at most, is the turns of the clients before its own.
-constexpr std::int64_t client_quantum = 64 * 1024;
-constexpr std::int64_t queue_pair_quantum = 32 * 1024;
+constexpr std::int64_t client_quantum = 65536;
+constexpr std::int64_t queue_pair_quantum = 32768;
 constexpr std::uint32_t least_cost = 256; // of a packet, however short: it occupies a slot
 
 } // namespace

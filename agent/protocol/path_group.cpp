@@ -44,12 +44,15 @@ path_group::path_group(const path_group_config &config, const local_ports &local
 {
     for (unsigned slot = 0; slot < size(); ++slot) {
         paths_[slot].state = path_state::denied;
+        paths_[slot].told = path_state::denied;
         paths_[slot].lane = plane{static_cast<std::uint8_t>(slot / config_.uplinks)};
     }
+    changed_.slots.resize(size());
     std::array<std::vector<std::uint16_t>, max_planes> existing;
     for (const profile_entry &entry : config_.universe) {
         paths_[entry.slot].entropy = entry.entropy;
         paths_[entry.slot].state = path_state::good;
+        paths_[entry.slot].told = path_state::good;
         existing[entry.lane.value].push_back(entry.slot);
     }
     // A random subset of each plane: senders that do not talk to each other spread over all uplinks.
@@ -192,15 +195,11 @@ void path_group::count_good(plane lane, int by)
 void path_group::move(unsigned slot, path_state to)
 {
     path_record &path = paths_[slot];
-    const path_transition change{path_index{config_.base.value + slot}, path.entropy, path.state, to};
     if (path.active)
         count_good(plane_at(slot), (to == path_state::good ? 1 : 0) - (path.state == path_state::good ? 1 : 0));
     path.state = to;
-    if (transitions_.tail - transitions_.head == transition_ring::capacity) {
-        ++transitions_.head;
-        ++transitions_.lost;
-    }
-    transitions_.entries[transitions_.tail++ % transition_ring::capacity] = change;
+    if (!std::exchange(path.changed, true))
+        changed_.slots[(changed_.head + changed_.count++) % changed_.slots.size()] = static_cast<std::uint16_t>(slot);
 }
 
 void path_group::take_place(unsigned newcomer, unsigned leaver)
@@ -332,9 +331,15 @@ instant path_group::next_deadline() const
 
 std::optional<path_transition> path_group::next_transition()
 {
-    if (transitions_.head == transitions_.tail)
+    if (changed_.count == 0)
         return std::nullopt;
-    return transitions_.entries[transitions_.head++ % transition_ring::capacity];
+    const std::uint16_t slot = changed_.slots[changed_.head];
+    changed_.head = (changed_.head + 1) % changed_.slots.size();
+    --changed_.count;
+    path_record &path = paths_[slot];
+    path.changed = false;
+    return path_transition{path_index{config_.base.value + slot}, path.entropy, std::exchange(path.told, path.state),
+                           path.state};
 }
 
 } // namespace mrc::protocol

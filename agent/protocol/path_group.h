@@ -192,10 +192,9 @@ public:
     // An EV probe of the path.
     [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
 
-    // State changes in order, for the agent's maps and events. When the ring overflowed, lost_transitions() moves and
-    // the reader takes all states anew.
+    // State changes, for the agent's maps and events: of each path that changed, once, from what was told last to what
+    // it is now (which may be the same again), in the order in which they first changed.
     [[nodiscard]] std::optional<path_transition> next_transition();
-    [[nodiscard]] std::uint64_t lost_transitions() const { return transitions_.lost; }
 
 private:
     // Rounds of the other side's rotation that a path may be missed in.
@@ -207,17 +206,17 @@ private:
         path_state state = path_state::good;
         bool active = false;
         bool silenced = false;
-        instant silent_since;           // when silenced: nothing sent from then on had got through
-        std::uint16_t position = 0;     // in the plane's active set, when active
-        std::uint64_t last_arrival = 0; // of the group's arrivals_
+        bool changed = false;               // is in changed_
+        path_state told = path_state::good; // by next_transition()
+        instant silent_since;               // when silenced: nothing sent from then on had got through
+        std::uint16_t position = 0;         // in the plane's active set, when active
+        std::uint64_t last_arrival = 0;     // of the group's arrivals_
         path_counters counters;
     };
-    struct transition_ring {
-        static constexpr std::size_t capacity = 256;
-        std::array<path_transition, capacity> entries;
-        std::uint64_t head = 0;
-        std::uint64_t tail = 0;
-        std::uint64_t lost = 0;
+    struct slot_ring { // room for each slot once
+        std::vector<std::uint16_t> slots;
+        std::size_t head = 0;
+        std::size_t count = 0;
     };
 
     [[nodiscard]] plane plane_at(unsigned slot) const { return paths_[slot].lane; }
@@ -247,7 +246,7 @@ private:
     path_heartbeat heartbeat_;
     std::uint64_t arrivals_ = 0;
     std::uint32_t silence_generation_ = 0;
-    transition_ring transitions_;
+    slot_ring changed_;
 };
 
 } // namespace mrc::protocol

@@ -58,13 +58,21 @@ std::optional<outgoing> port_status::send_update(instant now)
     return outgoing{request, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 
-outgoing port_status::send_reply(const reply &to) const
+path_index port_status::path_for_answer(path_index came)
+{
+    if (paths_.slot_at(came))
+        return came;
+    const auto other = next_path();
+    return other ? other->index : came;
+}
+
+outgoing port_status::send_reply(const reply &to)
 {
     endpoint_response_packet response;
     response.request_id = to.request_id;
     response.operation = MRC_EP_PORT_STATUS_UPDATE;
     response.tx_timestamp = to.tx_timestamp;
-    return {response, {}, to.entropy, to.path, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
+    return {response, {}, to.entropy, path_for_answer(to.path), MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 
 std::optional<outgoing> port_status::next_packet(instant now)

@@ -94,6 +94,9 @@ public:
     // As it stands in updates.
     [[nodiscard]] std::uint32_t wire_mask(plane_mask ports) const { return ports.bits() << config_.mask_base; }
     [[nodiscard]] const path_group &paths() const { return paths_; }
+    // Where to answer a request: back on the path that it came on, or, when its EV means no path here (a peer may have
+    // a layout of its own), on any that leads to the peer.
+    [[nodiscard]] path_index path_for_answer(path_index came);
 
 private:
     struct reply {
@@ -106,7 +109,7 @@ private:
     [[nodiscard]] plane_mask planes_of(std::uint32_t mask) const;
     [[nodiscard]] std::optional<path_choice> next_path();
     [[nodiscard]] std::optional<outgoing> send_update(instant now);
-    [[nodiscard]] outgoing send_reply(const reply &to) const;
+    [[nodiscard]] outgoing send_reply(const reply &to);
 
     port_status_config config_;
     const path_group &paths_;

@@ -51,8 +51,10 @@ std::uint32_t random_word()
     return word;
 }
 
-client_session::client_session(session_resources shared, datapath::unique_fd socket)
-    : shared_{shared}, socket_{std::move(socket)}, number_{next_client()}, connected_at_{boot_time_ns()}
+client_session::client_session(session_resources shared, datapath::unique_fd socket,
+                               std::shared_ptr<user_account> account, holding place)
+    : shared_{shared}, account_{std::move(account)}, place_{std::move(place)}, socket_{std::move(socket)},
+      number_{next_client()}, connected_at_{boot_time_ns()}
 {
 }
 
@@ -71,25 +73,55 @@ client_session::~client_session()
         datapath::memory_region gone;
         shared_.worker.call([&] { gone = shared_.worker.regions().remove(key); });
     }
+    drain_socket();
+}
+
+// What a client sent last may carry descriptors, too; they would be closed with the socket.
+void client_session::drain_socket()
+{
+    ::shutdown(socket_.get(), SHUT_RDWR); // nothing more comes
+    std::byte ignored{};
+    for (;;) {
+        std::array<datapath::unique_fd, most_passed_fds> fds;
+        const auto received = receive_packet(socket_.get(), &ignored, sizeof(ignored), fds);
+        if (!received || (received->bytes == 0 && received->fds == 0))
+            return;
+        for (std::size_t i = 0; i < received->fds; ++i)
+            (void)strays_.add(std::move(fds[i]));
+    }
+}
+
+std::optional<holding> client_session::take(resource what, std::uint64_t amount, std::uint64_t limit) const
+{
+    return holding::take(account_, what, amount, limit);
 }
 
 bool client_session::serve()
 {
     std::array<std::byte, most_control_bytes> packet;
-    std::array<datapath::unique_fd, 1> fds;
+    std::array<datapath::unique_fd, most_passed_fds> fds;
     const auto received = receive_packet(socket_.get(), packet.data(), packet.size(), fds);
     if (!received)
         return errno == EAGAIN || errno == EWOULDBLOCK;
-    const std::span<const std::byte> bytes{packet.data(), received->bytes};
+    const bool served = serve_packet({packet.data(), received->bytes}, *received, fds[0]);
+    bool bearable = true;
+    for (std::size_t i = 0; i < received->fds; ++i)
+        if (fds[i])
+            bearable = strays_.add(std::move(fds[i])) && bearable;
+    return served && bearable;
+}
+
+bool client_session::serve_packet(std::span<const std::byte> bytes, const received_packet &how, datapath::unique_fd &fd)
+{
     std::array<std::uint32_t, 2> head{}; // version and kind, of both protocols
-    if (bytes.size() < sizeof(head) || received->bytes_cut)
+    if (bytes.size() < sizeof(head) || how.bytes_cut)
         return false;
     std::memcpy(head.data(), bytes.data(), sizeof(head));
-    if (received->fds_lost) { // without its descriptor the request would mean something else
+    if (how.fds_lost) { // without its descriptor the request would mean something else
         const session_reply refusal = refuse(EMFILE, "descriptors of the request are lost: there are too many");
         return send_packet(socket_.get(), &refusal, sizeof(refusal), {});
     }
-    return head[1] < first_control_kind ? serve_request(bytes, std::move(fds[0])) : serve_control(bytes);
+    return head[1] < first_control_kind ? serve_request(bytes, fd) : serve_control(bytes);
 }
 
 bool client_session::serve_control(std::span<const std::byte> packet)
@@ -125,27 +157,27 @@ void client_session::tell_subscription(std::uint64_t subscription) const
         at->second->tell({datapath::event_kind{}, ev_event_queue_bit | static_cast<std::uint32_t>(subscription)});
 }
 
-bool client_session::serve_request(std::span<const std::byte> packet, datapath::unique_fd fd)
+bool client_session::serve_request(std::span<const std::byte> packet, datapath::unique_fd &fd)
 {
     session_request request;
     if (packet.size() != sizeof(request))
         return false;
     std::memcpy(static_cast<void *>(&request), packet.data(), sizeof(request));
     const answer answered = request.version == session_version
-                                ? handle(request, std::move(fd))
+                                ? handle(request, fd)
                                 : answer{refuse(EPROTO, "session version " + std::to_string(request.version) +
                                                             ", mrcd speaks " + std::to_string(session_version)),
                                          {}};
     return send_packet(socket_.get(), &answered.reply, sizeof(answered.reply), answered.fds);
 }
 
-client_session::answer client_session::handle(const session_request &request, datapath::unique_fd fd)
+client_session::answer client_session::handle(const session_request &request, datapath::unique_fd &fd)
 {
     if (client_ == nullptr && request.kind != request_kind::hello)
         return {refuse(EPROTO, "a session begins with hello"), {}};
     switch (request.kind) {
     case request_kind::hello:
-        return hello(std::move(fd));
+        return hello(fd);
     case request_kind::describe:
         return describe();
     case request_kind::open_events:
@@ -186,7 +218,7 @@ client_session::answer client_session::handle(const session_request &request, da
     return {refuse(EOPNOTSUPP, "unknown request"), {}};
 }
 
-client_session::answer client_session::hello(datapath::unique_fd memory)
+client_session::answer client_session::hello(datapath::unique_fd &memory)
 {
     if (client_ != nullptr)
         return {refuse(EPROTO, "hello was said already"), {}};
@@ -257,8 +289,9 @@ client_session::answer client_session::describe() const
 client_session::answer client_session::open_events()
 {
     int ends[2] = {-1, -1};
-    if (events_.size() >= shared_.config.limits.completion_queues)
-        return {refuse(ENOSPC, "all event pipes are in use"), {}};
+    auto held = take(resource::event_pipes, 1, shared_.config.limits.completion_queues);
+    if (!held)
+        return {refuse(ENOSPC, "all event pipes of a user are in use"), {}};
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return {refuse(errno, "cannot open a pipe for events"), {}};
     datapath::unique_fd wait{ends[0]};
@@ -266,7 +299,7 @@ client_session::answer client_session::open_events()
     answer result;
     result.reply.number = ++last_number_;
     result.fds = {wait.get()};
-    events_.emplace(result.reply.number, std::pair{std::move(pipe), std::move(wait)});
+    events_.emplace(result.reply.number, owned_events{std::move(pipe), std::move(wait), std::move(*held)});
     return result;
 }
 
@@ -280,22 +313,23 @@ client_session::answer client_session::close_events(std::uint32_t number)
 std::shared_ptr<const datapath::client_pipe> client_session::events_of(std::uint32_t number) const
 {
     const auto at = events_.find(number);
-    return at == events_.end() ? nullptr : at->second.first;
+    return at == events_.end() ? nullptr : at->second.pipe;
 }
 
 void client_session::tell(const datapath::event_record &event) const
 {
-    for (const auto &[number, pipe] : events_)
-        pipe.first->tell(event);
+    for (const auto &[number, events] : events_)
+        events.pipe->tell(event);
 }
 
 client_session::answer client_session::allocate_pd()
 {
-    if (domains_.size() >= shared_.config.limits.memory_regions)
-        return {refuse(ENOSPC, "all protection domains are in use"), {}};
+    auto held = take(resource::protection_domains, 1, shared_.config.limits.memory_regions);
+    if (!held)
+        return {refuse(ENOSPC, "all protection domains of a user are in use"), {}};
     answer result;
     result.reply.number = ++last_number_;
-    domains_.emplace(result.reply.number, owned_domain{});
+    domains_.emplace(result.reply.number, owned_domain{.held = std::move(*held)});
     return result;
 }
 

@@ -16,9 +16,12 @@
 #include "datapath/worker.h"
 #include "service/config.h"
 #include "service/control_service.h"
+#include "service/fd_passing.h"
 #include "service/host_ports.h"
 #include "service/peer_directory.h"
 #include "service/session_protocol.h"
+#include "service/stray_descriptors.h"
+#include "service/user_account.h"
 
 namespace mrc::service
 {
@@ -40,7 +43,9 @@ struct session_resources {
 class client_session
 {
 public:
-    client_session(session_resources shared, datapath::unique_fd socket);
+    // Its resources count in the account; `place` is that of a client there.
+    client_session(session_resources shared, datapath::unique_fd socket, std::shared_ptr<user_account> account,
+                   holding place);
     client_session(const client_session &) = delete;
     client_session &operator=(const client_session &) = delete;
     ~client_session(); // queue pairs first, then completion queues, then memory
@@ -64,21 +69,30 @@ private:
         std::vector<int> fds;
     };
     struct owned_domain {
+        holding held;
         std::uint32_t users = 0; // regions and queue pairs
     };
     struct owned_region {
         std::uint32_t pd = 0;
-        std::uint64_t bytes = 0;
+        holding held;
+        holding bytes;
+    };
+    struct owned_events {
+        std::shared_ptr<const datapath::client_pipe> pipe;
+        datapath::unique_fd wait; // the client's end
+        holding held;
     };
     struct owned_channel {
         std::shared_ptr<const datapath::client_pipe> pipe;
         datapath::unique_fd wait; // the client's end
-        std::uint32_t users = 0;  // completion queues
+        holding held;
+        std::uint32_t users = 0; // completion queues
     };
     struct owned_cq {
         std::unique_ptr<datapath::completion_ring> ring;
         datapath::unique_fd memory;
-        std::uint32_t entries = 0;
+        holding held;
+        holding entries;
         std::uint32_t channel = 0; // 0: none
         std::uint32_t users = 0;   // queue pairs, twice when it serves both queues
     };
@@ -88,6 +102,8 @@ private:
         qp_attributes now{}; // its state while it is not in the worker
         datapath::unique_fd file;
         datapath::mapping rings;
+        holding held;
+        holding requests;                // that its queues have room for
         std::uint32_t sends_flushed = 0; // while it is in ERROR without having been in the worker
         std::uint32_t receives_flushed = 0;
         std::uint32_t known = 0; // which attributes have been set
@@ -95,10 +111,19 @@ private:
         bool in_worker = false;
     };
 
-    bool serve_request(std::span<const std::byte> packet, datapath::unique_fd fd);
+    struct qp_phase {
+        protocol::qp_state state = protocol::qp_state::reset;
+        bool draining = false; // in SQD, and requests that had begun are under way
+    };
+
+    bool serve_packet(std::span<const std::byte> bytes, const received_packet &how, datapath::unique_fd &fd);
+    bool serve_request(std::span<const std::byte> packet, datapath::unique_fd &fd);
     bool serve_control(std::span<const std::byte> packet);
-    answer handle(const session_request &request, datapath::unique_fd fd);
-    answer hello(datapath::unique_fd memory);
+    // What is not adopted stays in `fd`.
+    answer handle(const session_request &request, datapath::unique_fd &fd);
+    answer hello(datapath::unique_fd &memory);
+    void drain_socket();
+    [[nodiscard]] std::optional<holding> take(resource what, std::uint64_t amount, std::uint64_t limit) const;
     [[nodiscard]] answer describe() const;
     answer open_events();
     answer close_events(std::uint32_t number);
@@ -127,8 +152,9 @@ private:
     // session_states.cpp
     answer modify_qp(const qp_attributes &wanted);
     answer query_qp(std::uint32_t qpn);
-    [[nodiscard]] protocol::qp_state state_of(const owned_qp &qp);
-    [[nodiscard]] std::string refusal_of(const owned_qp &qp, const qp_attributes &wanted) const;
+    [[nodiscard]] qp_phase phase_of(const owned_qp &qp);
+    [[nodiscard]] std::string refusal_of(const owned_qp &qp, protocol::qp_state from,
+                                         const qp_attributes &wanted) const;
     static void adopt(owned_qp &qp, const qp_attributes &wanted);
     // Those that `wanted` sets; EINVAL unless they are ONLINE.
     control::outcome<> hold_profiles(const qp_attributes &wanted);
@@ -151,21 +177,21 @@ private:
     [[nodiscard]] std::shared_ptr<const datapath::client_pipe> events_of(std::uint32_t number) const;
 
     session_resources shared_;
+    std::shared_ptr<user_account> account_;
+    holding place_;
+    stray_descriptors strays_;
     datapath::unique_fd socket_;
     std::uint32_t number_;                      // of the client
     datapath::worker_client *client_ = nullptr; // in the worker, since hello
     datapath::unique_fd bells_;
     std::shared_ptr<const datapath::process_memory> process_;
     std::uint32_t last_number_ = 0; // of any object but queue pairs and regions
-    std::map<std::uint32_t, std::pair<std::shared_ptr<const datapath::client_pipe>, datapath::unique_fd>> events_;
+    std::map<std::uint32_t, owned_events> events_;
     std::map<std::uint32_t, owned_domain> domains_;
     std::map<std::uint32_t, owned_region> regions_; // by key
-    std::uint64_t registered_bytes_ = 0;
     std::map<std::uint32_t, owned_channel> channels_;
     std::map<std::uint32_t, owned_cq> cqs_;
-    std::uint64_t cq_entries_ = 0;
-    std::uint64_t requests_ = 0;            // that all queues have room for
-    std::map<std::uint32_t, owned_qp> qps_; // by QPN
+    std::map<std::uint32_t, owned_qp> qps_;                                               // by QPN
     std::map<std::uint64_t, std::shared_ptr<const datapath::client_pipe>> subscriptions_; // to EV events: whom to tell
     std::uint64_t connected_at_;                                                          // CLOCK_BOOTTIME, ns
 };

@@ -122,8 +122,9 @@ struct peer_defaults {
     bool dynamic_mpr = false;
 };
 
-// What one client may have.
+// What one user's clients may have together.
 struct limit_options {
+    std::uint32_t clients = 256;
     std::uint32_t queue_pairs = 4096;
     std::uint32_t memory_regions = 16384;
     std::uint64_t memory_bytes = std::uint64_t{1} << 40; // registered, whether or not they are in memory

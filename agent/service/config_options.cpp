@@ -231,6 +231,8 @@ void add_peer_defaults(std::vector<option> &all)
 
 void add_limits(std::vector<option> &all)
 {
+    all.push_back(
+        make("limits", "clients", whole{1, 65536}, [](auto &c, std::size_t) -> auto & { return c.limits.clients; }));
     all.push_back(make("limits", "queue_pairs", whole{1, 4096},
                        [](auto &c, std::size_t) -> auto & { return c.limits.queue_pairs; }));
     all.push_back(make("limits", "memory_regions", whole{1, 65536},

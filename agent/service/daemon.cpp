@@ -86,8 +86,10 @@ void warn_of_return_path_filters(const std::vector<port_options> &ports)
 } // namespace
 
 daemon::connection::connection(boost::asio::io_context &context, const session_resources &shared,
-                               datapath::unique_fd socket, std::shared_ptr<const daemon_config> opened_with)
-    : config{std::move(opened_with)}, readable{context, socket.get()}, session{shared, std::move(socket)}
+                               datapath::unique_fd socket, std::shared_ptr<const daemon_config> opened_with,
+                               std::shared_ptr<user_account> account, holding place)
+    : config{std::move(opened_with)}, readable{context, socket.get()},
+      session{shared, std::move(socket), std::move(account), std::move(place)}
 {
 }
 
@@ -212,7 +214,20 @@ void daemon::create_overlay()
 
 void daemon::open_session(datapath::unique_fd socket)
 {
-    connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(socket), session_config_));
+    ucred who{};
+    socklen_t size = sizeof(who);
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
+        return;
+    auto account = accounts_.of(who.uid);
+    auto place = holding::take(account, resource::clients, 1, session_config_->limits.clients);
+    if (!place) {
+        const session_reply refusal = refuse(
+            EUSERS, fmt::format("all {} clients that a user may have are connected", session_config_->limits.clients));
+        (void)send_packet(socket.get(), &refusal, sizeof(refusal), {});
+        return;
+    }
+    connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(socket), session_config_,
+                                                        std::move(account), std::move(*place)));
     serve_next(std::prev(connections_.end()));
 }
 

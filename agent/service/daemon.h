@@ -42,7 +42,7 @@ public:
 private:
     struct connection {
         connection(boost::asio::io_context &context, const session_resources &shared, datapath::unique_fd socket,
-                   std::shared_ptr<const daemon_config> config);
+                   std::shared_ptr<const daemon_config> config, std::shared_ptr<user_account> account, holding place);
         std::shared_ptr<const daemon_config> config; // what the session was opened with
         boost::asio::posix::stream_descriptor readable;
         client_session session;
@@ -92,6 +92,7 @@ private:
     boost::asio::posix::stream_descriptor links_readable_;
     boost::asio::posix::stream_descriptor notes_readable_;
     session_listener listener_;
+    user_accounts accounts_;
     std::list<std::unique_ptr<connection>> connections_;
     service_manager manager_;
     boost::asio::steady_timer watchdog_;

@@ -13,14 +13,14 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::size_t most_fds = 4;
+constexpr std::size_t most_sent_fds = 4;
 
 } // namespace
 
 bool send_packet(int socket, const void *data, std::size_t bytes, std::span<const int> fds)
 {
     iovec part{.iov_base = const_cast<void *>(data), .iov_len = bytes};
-    alignas(cmsghdr) char control[CMSG_SPACE(most_fds * sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(most_sent_fds * sizeof(int))] = {};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -44,7 +44,7 @@ std::optional<received_packet> receive_packet(int socket, void *data, std::size_
                                               std::span<datapath::unique_fd> fds)
 {
     iovec part{.iov_base = data, .iov_len = bytes};
-    alignas(cmsghdr) char control[CMSG_SPACE(most_fds * sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(most_passed_fds * sizeof(int))] = {};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;

@@ -28,10 +28,12 @@ client_session::answer client_session::register_memory(const memory_request &req
         return {refuse(EINVAL, "address range wraps"), {}};
     if ((request.access & ~std::uint32_t{datapath::access_remote_write | datapath::access_local_write}) != 0)
         return {refuse(EINVAL, "unknown access flags"), {}};
-    if (regions_.size() >= limits.memory_regions)
-        return {refuse(ENOMEM, "all " + std::to_string(limits.memory_regions) + " regions of a client are in use"), {}};
-    if (request.length > limits.memory_bytes - registered_bytes_)
-        return {refuse(ENOMEM, "a client may register " + std::to_string(limits.memory_bytes) + " bytes"), {}};
+    auto held = take(resource::memory_regions, 1, limits.memory_regions);
+    if (!held)
+        return {refuse(ENOMEM, "all " + std::to_string(limits.memory_regions) + " regions of a user are in use"), {}};
+    auto bytes = take(resource::memory_bytes, request.length, limits.memory_bytes);
+    if (!bytes)
+        return {refuse(ENOMEM, "a user may register " + std::to_string(limits.memory_bytes) + " bytes"), {}};
     auto memory = reach(request, file);
     if (!memory)
         return {refuse(memory.error().code, memory.error().text), {}};
@@ -46,8 +48,8 @@ client_session::answer client_session::register_memory(const memory_request &req
         [&] { result.reply.number = shared_.worker.regions().add(std::move(region), random).value_or(0); });
     if (result.reply.number == 0)
         return {refuse(ENOMEM, "all " + std::to_string(datapath::region_table::capacity) + " regions are in use"), {}};
-    regions_.emplace(result.reply.number, owned_region{.pd = request.pd, .bytes = request.length});
-    registered_bytes_ += request.length;
+    regions_.emplace(result.reply.number,
+                     owned_region{.pd = request.pd, .held = std::move(*held), .bytes = std::move(*bytes)});
     ++domain->second.users;
     return result;
 }
@@ -59,7 +61,6 @@ client_session::answer client_session::deregister_memory(std::uint32_t key)
         return {refuse(EINVAL, "no such memory key in this session"), {}};
     datapath::memory_region gone; // unmapped by this thread
     shared_.worker.call([&] { gone = shared_.worker.regions().remove(key); });
-    registered_bytes_ -= at->second.bytes;
     --domains_.at(at->second.pd).users;
     regions_.erase(at);
     return {};

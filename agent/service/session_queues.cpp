@@ -34,11 +34,13 @@ datapath::mapping map_whole(const datapath::unique_fd &file, std::size_t bytes)
 client_session::answer client_session::create_channel()
 {
     int ends[2] = {-1, -1};
-    if (channels_.size() >= shared_.config.limits.completion_queues)
-        return {refuse(ENOMEM, "all completion channels of a client are in use"), {}};
+    auto held = take(resource::completion_channels, 1, shared_.config.limits.completion_queues);
+    if (!held)
+        return {refuse(ENOMEM, "all completion channels of a user are in use"), {}};
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return {refuse(errno, "cannot open a pipe for completions"), {}};
     owned_channel channel;
+    channel.held = std::move(*held);
     channel.wait = datapath::unique_fd{ends[0]};
     channel.pipe = std::make_shared<const datapath::client_pipe>(datapath::unique_fd{ends[1]});
     answer result;
@@ -66,32 +68,35 @@ client_session::answer client_session::create_cq(const cq_request &request)
     if (request.entries == 0 || request.entries > limits.completion_entries)
         return {refuse(EINVAL, "a completion queue has 1 to " + std::to_string(limits.completion_entries) + " entries"),
                 {}};
-    owned_cq cq;
-    cq.entries = std::bit_ceil(request.entries);
-    if (cqs_.size() >= limits.completion_queues || cq.entries > limits.total_entries - cq_entries_)
-        return {refuse(ENOMEM, "a client may have " + std::to_string(limits.completion_queues) +
+    const std::uint32_t entries = std::bit_ceil(request.entries);
+    auto held = take(resource::completion_queues, 1, limits.completion_queues);
+    auto room = take(resource::completion_entries, entries, limits.total_entries);
+    if (!held || !room)
+        return {refuse(ENOMEM, "a user may have " + std::to_string(limits.completion_queues) +
                                    " completion queues with " + std::to_string(limits.total_entries) + " entries"),
                 {}};
+    owned_cq cq;
+    cq.held = std::move(*held);
+    cq.entries = std::move(*room);
     const auto channel = channels_.find(request.channel);
     if (request.channel != 0 && channel == channels_.end())
         return {refuse(EINVAL, "no such completion channel in this session"), {}};
     const auto events = events_of(request.events);
     if (!events)
         return {refuse(EINVAL, "no such event pipe in this session"), {}};
-    const std::size_t bytes = datapath::completion_layout{cq.entries}.bytes();
+    const std::size_t bytes = datapath::completion_layout{entries}.bytes();
     cq.memory = sealed_memory("mrc-cq", bytes);
     datapath::mapping memory = map_whole(cq.memory, bytes);
     if (!memory)
         return {refuse(ENOMEM, "cannot allocate a completion queue"), {}};
 
     answer result;
-    result.reply.cq = {.number = ++last_number_, .entries = cq.entries};
+    result.reply.cq = {.number = ++last_number_, .entries = entries};
     cq.channel = request.channel;
-    cq.ring = std::make_unique<datapath::completion_ring>(result.reply.cq.number, std::move(memory), cq.entries,
+    cq.ring = std::make_unique<datapath::completion_ring>(result.reply.cq.number, std::move(memory), entries,
                                                           cq.channel != 0 ? channel->second.pipe : nullptr, events);
     if (cq.channel != 0)
         ++channel->second.users;
-    cq_entries_ += cq.entries;
     result.fds = {cq.memory.get()};
     cqs_.emplace(result.reply.cq.number, std::move(cq));
     return result;
@@ -106,7 +111,6 @@ client_session::answer client_session::destroy_cq(std::uint32_t number)
         return {refuse(EBUSY, "queue pairs use the completion queue"), {}};
     if (at->second.channel != 0)
         --channels_.at(at->second.channel).users;
-    cq_entries_ -= at->second.entries;
     cqs_.erase(at);
     return {};
 }
@@ -121,8 +125,9 @@ datapath::queue_pair_layout client_session::layout_of(const qp_reply &numbers)
 
 std::uint32_t client_session::free_qpn() const
 {
-    for (unsigned int attempt = 0; attempt < 4 * MRC_MAX_QPS; ++attempt) {
-        const std::uint32_t qpn = random_word() & MRC_QPN_MASK;
+    const std::uint32_t random = random_word() & MRC_QPN_MASK;
+    for (std::uint32_t step = 0; step < MRC_MAX_QPS; ++step) { // to the next free row
+        const std::uint32_t qpn = (random & ~(MRC_MAX_QPS - 1U)) | MRC_QPN_ROW(random + step);
         const bool reserved = qpn < MRC_QPN_FIRST_USABLE || qpn == MRC_QPN_MASK;
         if (!reserved && shared_.tables.qps[MRC_QPN_ROW(qpn)].qpn == 0)
             return qpn;
@@ -161,11 +166,12 @@ client_session::answer client_session::create_qp(const qp_request &request)
 {
     if (const std::string problem = refusal_of(request); !problem.empty())
         return {refuse(EINVAL, problem), {}};
-    if (qps_.size() >= shared_.config.limits.queue_pairs)
-        return {refuse(ENOMEM, "all " + std::to_string(shared_.config.limits.queue_pairs) +
-                                   " queue pairs of a client are in use"),
-                {}};
+    const limit_options &limits = shared_.config.limits;
+    auto held = take(resource::queue_pairs, 1, limits.queue_pairs);
+    if (!held)
+        return {refuse(ENOMEM, "all " + std::to_string(limits.queue_pairs) + " queue pairs of a user are in use"), {}};
     owned_qp qp;
+    qp.held = std::move(*held);
     qp.made = request;
     qp.numbers = {.qpn = free_qpn(),
                   .bell = free_bell(),
@@ -174,10 +180,12 @@ client_session::answer client_session::create_qp(const qp_request &request)
                   .most_pieces = request.most_pieces,
                   .most_inline = (request.most_inline + 15) / 16 * 16};
     const std::uint64_t requests = std::uint64_t{qp.numbers.send_depth} + qp.numbers.receive_depth;
-    if (requests > shared_.config.limits.total_requests - requests_)
-        return {refuse(ENOMEM, "all queues of a client hold at most " +
-                                   std::to_string(shared_.config.limits.total_requests) + " requests"),
-                {}};
+    auto room = take(resource::work_requests, requests, limits.total_requests);
+    if (!room)
+        return {
+            refuse(ENOMEM, "all queues of a user hold at most " + std::to_string(limits.total_requests) + " requests"),
+            {}};
+    qp.requests = std::move(*room);
     if (qp.numbers.qpn == 0)
         return {refuse(ENOMEM, "all " + std::to_string(MRC_MAX_QPS) + " queue pairs are in use"), {}};
     qp.file = sealed_memory("mrc-qp", layout_of(qp.numbers).bytes());
@@ -190,7 +198,6 @@ client_session::answer client_session::create_qp(const qp_request &request)
     mrc_qp row{};
     row.qpn = qp.numbers.qpn;
     shared_.tables.qps[MRC_QPN_ROW(row.qpn)] = row;
-    requests_ += requests;
     ++domains_.at(request.pd).users;
     ++cqs_.at(request.send_cq).users;
     ++cqs_.at(request.receive_cq).users;
@@ -220,7 +227,6 @@ client_session::answer client_session::destroy_qp(std::uint32_t qpn)
     release_qp(at->second);
     let_go_of_profiles(at->second.now);
     const qp_request &made = at->second.made;
-    requests_ -= std::uint64_t{at->second.numbers.send_depth} + at->second.numbers.receive_depth;
     --domains_.at(made.pd).users;
     --cqs_.at(made.send_cq).users;
     --cqs_.at(made.receive_cq).users;

@@ -10,6 +10,8 @@
 // ERROR  -                                     flushes both queues
 // RESET  -                                     takes it from the worker, empties the rings
 
+#include <cstring>
+
 #include "service/client_session.h"
 
 namespace mrc::service
@@ -75,15 +77,19 @@ qp_attributes initial_attributes(std::uint32_t qpn, std::uint32_t window_psns)
     return fresh;
 }
 
-qp_state client_session::state_of(const owned_qp &qp)
+client_session::qp_phase client_session::phase_of(const owned_qp &qp)
 {
-    auto state = static_cast<qp_state>(qp.now.state);
+    qp_phase phase{.state = static_cast<qp_state>(qp.now.state)};
     if (qp.in_worker)
-        shared_.worker.call([&] { state = shared_.worker.find_qp(protocol::qpn{qp.numbers.qpn})->protocol->state(); });
-    return state;
+        shared_.worker.call([&] {
+            const protocol::queue_pair &here = *shared_.worker.find_qp(protocol::qpn{qp.numbers.qpn})->protocol;
+            phase.state = here.state();
+            phase.draining = phase.state == qp_state::send_queue_drained && !here.drained();
+        });
+    return phase;
 }
 
-std::string client_session::refusal_of(const owned_qp &qp, const qp_attributes &wanted) const
+std::string client_session::refusal_of(const owned_qp &qp, qp_state from, const qp_attributes &wanted) const
 {
     const auto sets = [&](std::uint32_t what) { return (wanted.mask & what) != 0; };
     const std::uint32_t window = shared_.config.transport.window_psns / MRC_MPR_UNIT;
@@ -106,10 +112,22 @@ std::string client_session::refusal_of(const owned_qp &qp, const qp_attributes &
         return "peer's queue pair number is out of range";
     if (sets(qp_sets_mtu) && wanted.payload_bytes < least_mtu)
         return "the path MTU is at least 256";
-    constexpr std::uint32_t later = qp_sets_access | qp_sets_peer | qp_sets_receive_psn | qp_sets_mtu |
-                                    qp_sets_mpr_dest | qp_sets_max_wimm_dest | qp_sets_ev_profile | qp_sets_cc_profile;
-    if (qp.in_worker && sets(later) && wanted.state != static_cast<std::uint8_t>(qp_state::reset))
-        return "the peer's side of a queue pair cannot be changed after RTR";
+    if (!qp.in_worker || (sets(qp_sets_state) && wanted.state == static_cast<std::uint8_t>(qp_state::reset)))
+        return {};
+    const auto changes = [&](std::uint32_t what, auto... fields) {
+        return sets(what) && ((std::memcmp(&(wanted.*fields), &(qp.now.*fields), sizeof(wanted.*fields)) != 0) || ...);
+    };
+    using at = qp_attributes;
+    if (changes(qp_sets_access, &at::access) || changes(qp_sets_peer, &at::peer, &at::peer_qpn) ||
+        changes(qp_sets_receive_psn, &at::receive_psn) || changes(qp_sets_mtu, &at::payload_bytes) ||
+        changes(qp_sets_mpr_dest, &at::mpr_dest) || changes(qp_sets_max_wimm_dest, &at::max_wimm_dest) ||
+        changes(qp_sets_ev_profile, &at::ev_profile) || changes(qp_sets_cc_profile, &at::cc_profile))
+        return "what concerns the peer and the profiles of a queue pair cannot be changed after RTR";
+    if (from != qp_state::ready_to_receive &&
+        (changes(qp_sets_send_psn, &at::send_psn) || changes(qp_sets_mpr, &at::mpr) ||
+         changes(qp_sets_max_wimm, &at::max_wimm) || changes(qp_sets_timeout, &at::timeout) ||
+         changes(qp_sets_retries, &at::linear, &at::exponential)))
+        return "how a queue pair sends cannot be changed after RTS";
     return {};
 }
 
@@ -145,9 +163,9 @@ client_session::answer client_session::modify_qp(const qp_attributes &wanted)
     if (at == qps_.end())
         return {refuse(EINVAL, "no such queue pair in this session"), {}};
     owned_qp &qp = at->second;
-    const qp_state from = state_of(qp);
+    const qp_state from = phase_of(qp).state;
     const qp_state to = (wanted.mask & qp_sets_state) != 0 ? static_cast<qp_state>(wanted.state) : from;
-    if (const std::string problem = refusal_of(qp, wanted); !problem.empty())
+    if (const std::string problem = refusal_of(qp, from, wanted); !problem.empty())
         return {refuse(EINVAL, problem), {}};
     if ((wanted.mask & qp_asserts_state) != 0 && wanted.current_state != static_cast<std::uint8_t>(from))
         return {refuse(EINVAL, std::string{"the queue pair is in state "} + name_of(from)), {}};
@@ -197,6 +215,7 @@ void client_session::let_go_of_profiles(const qp_attributes &of, std::uint32_t m
 client_session::answer client_session::move(owned_qp &qp, qp_state from, qp_state to)
 {
     const protocol::qpn number{qp.numbers.qpn};
+    bool moved = true;
     switch (to) {
     case qp_state::reset:
         reset(qp);
@@ -210,12 +229,14 @@ client_session::answer client_session::move(owned_qp &qp, qp_state from, qp_stat
             return make_ready_to_send(qp);
         [[fallthrough]];
     case qp_state::send_queue_drained:
-        shared_.worker.call([&] { (void)shared_.worker.find_qp(number)->protocol->modify(event_to(to)); });
+        shared_.worker.call([&] { moved = shared_.worker.find_qp(number)->protocol->modify(event_to(to)); });
         break;
     case qp_state::error:
         fail(qp);
         break;
     }
+    if (!moved) // the peer's packets have made it fail since
+        return {refuse(EINVAL, "the queue pair has failed"), {}};
     qp.now.state = static_cast<std::uint8_t>(to);
     return {};
 }
@@ -242,9 +263,10 @@ void client_session::reset(owned_qp &qp)
     if (qp.in_worker) {
         std::unique_ptr<datapath::worker_qp> gone;
         mrc_qp &row = shared_.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
+        row.peer = {}; // nothing more comes in; the worker reports there as long as it has the queue pair
+        shared_.worker.call([&] { gone = shared_.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
         row = {};
         row.qpn = qp.numbers.qpn;
-        shared_.worker.call([&] { gone = shared_.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
         qp.in_worker = false;
     }
     const datapath::queue_pair_layout layout = layout_of(qp.numbers);
@@ -302,7 +324,9 @@ client_session::answer client_session::query_qp(std::uint32_t qpn)
         return {refuse(EINVAL, "no such queue pair in this session"), {}};
     answer result;
     result.reply.attributes = at->second.now;
-    result.reply.attributes.state = static_cast<std::uint8_t>(state_of(at->second));
+    const qp_phase phase = phase_of(at->second);
+    result.reply.attributes.state = static_cast<std::uint8_t>(phase.state);
+    result.reply.attributes.draining = static_cast<std::uint8_t>(phase.draining);
     result.reply.attributes.mask = 0;
     return result;
 }

@@ -109,6 +109,7 @@ static void one_ev_for_each_plane(void)
     struct endpoint others[2];
     struct mrc_qp_report before;
     struct mrc_qp_report after;
+    struct mrc_qp_attr change;
 
     go_online(planes);
     connect_pair(ends);
@@ -116,6 +117,8 @@ static void one_ev_for_each_plane(void)
     before = report_of(&ends[0]);
     CHECK_IS(before.paths_good, planes);
     CHECK(before.plane_tx_packets[0] > 0 && before.plane_tx_packets[1] > 0);
+    memset(&change, 0, sizeof(change)); /* connected: neither to another profile, nor can it be taken away */
+    CHECK_FAILS(mrc_modify_qp(ends[0].qp, NULL, 0, &change, MRC_QP_EV_PROFILE_ID), EINVAL, EINVAL);
     CHECK_FAILS(go_to(MRC_CTL_PROFILE_OFFLINE), -1, EBUSY);
 
     /* Beside it, a queue pair of profile 0 keeps all paths. */

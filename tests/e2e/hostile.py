@@ -30,6 +30,8 @@ ATTACKS = {
     "memory": (3000, "anew"),
     "files": (0, "anew"),
     "descriptors": (2000, "keep"),
+    "everything": (0, "keep"),
+    "lingering": (0, "anew"),
     "death": (3000, "anew"),
 }
 SPARE_DESCRIPTORS = 200

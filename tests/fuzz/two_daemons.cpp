@@ -205,7 +205,8 @@ fake_client::fake_client(fake_daemon &daemon)
     int ends[2] = {-1, -1};
     demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no socket pair");
     socket_ = datapath::unique_fd{ends[0]};
-    session_ = std::make_unique<client_session>(daemon.resources(), datapath::unique_fd{ends[1]});
+    session_ = std::make_unique<client_session>(daemon.resources(), datapath::unique_fd{ends[1]},
+                                                std::make_shared<user_account>(), holding{});
 }
 
 fake_client::reply fake_client::send(std::span<const std::byte> packet, int fd)

@@ -229,18 +229,29 @@ TEST_F(path_group_test, paths_by_whose_links_the_peer_is_heard_no_more_are_not_f
     EXPECT_TRUE(group.heard_on(7));
 }
 
-TEST_F(path_group_test, transitions_that_nobody_takes_are_counted)
+TEST_F(path_group_test, a_late_reader_learns_of_every_path_that_changed)
 {
-    path_group group{four_by(2), local};
-    for (int i = 0; i < 200; ++i) {
-        group.deny(0);
-        group.allow(0);
+    path_group group{four_by(64), local};
+    for (unsigned slot = 0; slot < group.size(); ++slot)
+        group.deny(slot);
+    for (int round = 0; round < 200; ++round) {
+        group.allow(7);
+        group.deny(7);
     }
-    EXPECT_EQ(group.lost_transitions(), 400u - 256u);
-    unsigned taken = 0;
-    while (group.next_transition())
-        ++taken;
-    EXPECT_EQ(taken, 256u);
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        const auto change = group.next_transition();
+        ASSERT_TRUE(change);
+        EXPECT_EQ(change->path, group.path(slot).index);
+        EXPECT_EQ(change->from, path_state::good);
+        EXPECT_EQ(change->to, path_state::denied);
+    }
+    EXPECT_FALSE(group.next_transition());
+    group.allow(7);
+    group.deny(7);
+    const auto back = group.next_transition();
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->from, back->to);
+    EXPECT_FALSE(group.next_transition());
 }
 
 TEST_F(path_group_test, paths_without_an_ev_are_never_used)

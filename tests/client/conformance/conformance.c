@@ -157,6 +157,8 @@ int main(int argc, char **argv)
         TEST(walks_the_states),
         TEST(needs_what_connects),
         TEST(checks_ranges),
+        TEST(fixes_attributes),
+        TEST(tells_what_is_asked),
         TEST(tells_attributes),
         TEST(accepts_what_programs_pass),
         TEST(posts_in_states),

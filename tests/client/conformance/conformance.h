@@ -48,6 +48,8 @@ void makes_queue_pairs(void);
 void walks_the_states(void);
 void needs_what_connects(void);
 void checks_ranges(void);
+void fixes_attributes(void);
+void tells_what_is_asked(void);
 void tells_attributes(void);
 void accepts_what_programs_pass(void);
 /* work.c */

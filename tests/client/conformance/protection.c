@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { page = 4096 };
+static const size_t page = 4096;
 
 static unsigned char *mapped(size_t length)
 {
@@ -209,11 +209,11 @@ void registers_thousands(void)
     enum { regions = 5000, stride = 61 };
     static struct region all[regions];
     struct pair pair = pair_connected(16, 0);
-    unsigned char *bytes = (unsigned char *)aligned_alloc(page, (size_t)regions * page);
+    unsigned char *bytes = (unsigned char *)aligned_alloc(page, regions * page);
     struct ibv_wc wc;
 
     REQUIRE(bytes != NULL);
-    memset(bytes, 0, (size_t)regions * page);
+    memset(bytes, 0, regions * page);
     memset(pair.memory[0].bytes, 0x5A, page);
     for (int i = 0; i < regions; ++i)
         all[i] = region_at(&hosts[1], bytes + (size_t)i * page, page);

@@ -162,6 +162,69 @@ void checks_ranges(void)
     endpoint_free(&end);
 }
 
+/* What the peer has been told, or the path group was made for, stays as it is; so does how it sends, from RTS on. */
+void fixes_attributes(void)
+{
+    struct pair pair = pair_connected(16, 0);
+    struct endpoint *end = &pair.ends[0];
+    struct mrc_qp_attr attr;
+    struct mrc_qp_attr told;
+    struct ibv_qp_attr verbs;
+    struct ibv_wc wc;
+    int mask = 0;
+    const int of_rtr = MRC_QP_MPR_DEST | MRC_QP_MAX_WIMM_DEST;
+    const int of_rts = MRC_QP_MPR | MRC_QP_MAX_WIMM | MRC_QP_TIMEOUT | MRC_QP_RETRY_CNT;
+
+    memset(&attr, 0, sizeof(attr));
+    memset(&told, 0, sizeof(told));
+    attr.mpr.mpr = attr.mpr.mpr_dest = 4;
+    attr.wimm.max_wimm = attr.wimm.max_wimm_dest = 7;
+    for (int bit = 1; bit <= MRC_QP_CAP; bit <<= 1)
+        if (((of_rtr | of_rts) & bit) != 0)
+            refuse(end, &attr, bit);
+    verbs = attributes_to(IBV_QPS_RTR, &pair.ends[1], &mask);
+    mask &= ~IBV_QP_STATE;
+    CHECK_IS(mrc_modify_qp(end->qp, &verbs, mask & ~IBV_QP_PATH_MTU, NULL, 0), 0); /* as it is: no change */
+    ++verbs.rq_psn;
+    CHECK_FAILS(mrc_modify_qp(end->qp, &verbs, IBV_QP_RQ_PSN, NULL, 0), EINVAL, EINVAL);
+    ++verbs.dest_qp_num;
+    CHECK_FAILS(mrc_modify_qp(end->qp, &verbs, IBV_QP_AV | IBV_QP_DEST_QPN, NULL, 0), EINVAL, EINVAL);
+    verbs = attributes_to(IBV_QPS_RTS, &pair.ends[1], &mask);
+    CHECK_IS(mrc_modify_qp(end->qp, &verbs, IBV_QP_SQ_PSN, NULL, 0), 0);
+    ++verbs.sq_psn;
+    CHECK_FAILS(mrc_modify_qp(end->qp, &verbs, IBV_QP_SQ_PSN, NULL, 0), EINVAL, EINVAL);
+    CHECK_IS(mrc_query_qp(end->qp, NULL, 0, &told, of_rtr | of_rts, NULL), 0);
+    CHECK_IS(told.mpr.mpr, 8);
+    CHECK_IS(told.mpr.mpr_dest, 8);
+    CHECK_IS(told.wimm.max_wimm, 128);
+    CHECK_IS(told.retry.exp_cnt, 25);
+    REQUIRE(post_write(end, 1, &pair.memory[0], 0, 4096, &pair.memory[1], 0, IBV_SEND_SIGNALED) == 0);
+    wc = completion_of(end->send_cq);
+    CHECK_IS(wc.status, IBV_WC_SUCCESS);
+    pair_free(&pair);
+}
+
+/* Only what is asked for is written. */
+void tells_what_is_asked(void)
+{
+    struct pair pair = pair_connected(16, 0);
+    struct ibv_qp_attr attr;
+    struct ibv_qp_attr untouched;
+    struct mrc_qp_attr mrc;
+
+    memset(&attr, 0xA5, sizeof(attr));
+    memset(&untouched, 0xA5, sizeof(untouched));
+    memset(&mrc, 0xA5, sizeof(mrc));
+    CHECK_IS(mrc_query_qp(pair.ends[0].qp, &attr, IBV_QP_DEST_QPN, &mrc, MRC_QP_MPR, NULL), 0);
+    CHECK_IS(attr.dest_qp_num, pair.ends[1].qpn);
+    CHECK_IS(mrc.mpr.mpr, 8);
+    CHECK_IS(mrc.mpr.mpr_dest, 0xA5);
+    CHECK_IS(mrc.timeout, 0xA5);
+    attr.dest_qp_num = untouched.dest_qp_num;
+    CHECK_IS(memcmp(&attr, &untouched, sizeof(attr)), 0);
+    pair_free(&pair);
+}
+
 void tells_attributes(void)
 {
     struct pair pair = pair_connected(16, 0);

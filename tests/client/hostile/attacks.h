@@ -24,6 +24,8 @@ void steal_wake_ups(const attack_terms &terms);     // rings.cpp
 void take_memory_away(const attack_terms &terms);   // memory.cpp
 void offer_any_file(const attack_terms &terms);     // memory.cpp
 void use_up_descriptors(const attack_terms &terms); // sessions.cpp
+void take_everything(const attack_terms &terms);    // sessions.cpp: what one user may have, by many sessions
+void leave_lingering(const attack_terms &terms);    // sessions.cpp: descriptors that take minutes to close
 void die(const attack_terms &terms);                // sessions.cpp: at every step of set-up, and in traffic
 
 } // namespace mrc::hostile

@@ -27,6 +27,8 @@ constexpr std::array attacks{
     attack{"memory", take_memory_away},
     attack{"files", offer_any_file},
     attack{"descriptors", use_up_descriptors},
+    attack{"everything", take_everything},
+    attack{"lingering", leave_lingering},
     attack{"death", die},
 };
 

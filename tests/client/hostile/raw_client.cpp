@@ -63,7 +63,9 @@ raw_reply raw_session::receive() const
     pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     REQUIRE(::poll(&ready, 1, patience_ms) == 1);
     std::array<datapath::unique_fd, 4> fds;
-    const auto got = receive_packet(socket_.get(), &reply.body, sizeof(reply.body), fds);
+    auto got = receive_packet(socket_.get(), &reply.body, sizeof(reply.body), fds);
+    if (!got && errno == ECONNRESET) // told once, before what the daemon said last
+        got = receive_packet(socket_.get(), &reply.body, sizeof(reply.body), fds);
     reply.came = got && got->bytes == sizeof(reply.body);
     for (std::size_t i = 0; reply.came && i < got->fds; ++i)
         reply.fds.push_back(std::move(fds[i]));
@@ -117,7 +119,7 @@ void raw_client::create_cq()
     done_ = made.completions(completions.get());
 }
 
-void raw_client::create_qp()
+raw_reply raw_client::create_another_qp() const
 {
     session_request request = request_of(request_kind::create_qp);
     request.create = {.pd = pd_,
@@ -128,7 +130,12 @@ void raw_client::create_qp()
                       .receive_depth = depth_,
                       .most_pieces = 4,
                       .most_inline = 64};
-    const raw_reply reply = session.ask(request);
+    return session.ask(request);
+}
+
+void raw_client::create_qp()
+{
+    const raw_reply reply = create_another_qp();
     REQUIRE(reply.done() && reply.fds.size() == 1);
     qp = reply.body.qp;
     layout = {.send_capacity = qp.send_depth,

@@ -87,6 +87,8 @@ public:
     [[nodiscard]] bool modify(protocol::qp_state to, const raw_client *peer = nullptr) const;
     [[nodiscard]] const service::host_reply &host() const { return host_; }
 
+    // Beside the first, on the same completion queue.
+    [[nodiscard]] raw_reply create_another_qp() const;
     // False when the ring is full.
     bool post(const datapath::send_entry &entry);
     void ring();

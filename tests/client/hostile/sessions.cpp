@@ -2,7 +2,9 @@
 // Too many sessions, and sessions that end anywhere.
 #include <csignal>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -88,6 +90,34 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
     return !in_traffic;
 }
 
+struct lingering_socket {
+    datapath::unique_fd sent; // its close() waits until the other end has read, or closes
+    datapath::unique_fd other;
+};
+
+lingering_socket make_lingering()
+{
+    const datapath::unique_fd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    REQUIRE(listener && ::bind(listener.get(), reinterpret_cast<sockaddr *>(&address), size) == 0);
+    REQUIRE(::listen(listener.get(), 1) == 0);
+    REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address), &size) == 0);
+    lingering_socket made;
+    made.sent = datapath::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(::connect(made.sent.get(), reinterpret_cast<sockaddr *>(&address), size) == 0);
+    made.other = datapath::unique_fd{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    REQUIRE(made.other);
+    const linger patience{.l_onoff = 1, .l_linger = 3600};
+    REQUIRE(::setsockopt(made.sent.get(), SOL_SOCKET, SO_LINGER, &patience, sizeof(patience)) == 0);
+    const std::vector<std::byte> bytes(1 << 20);
+    while (::send(made.sent.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0)
+        continue;
+    return made;
+}
+
 } // namespace
 
 // The test has lowered the daemon's limit: it runs out first. What it has accepted it keeps, and the rest waits.
@@ -112,6 +142,61 @@ void use_up_descriptors(const attack_terms &terms)
         REQUIRE(sessions.front().ask(request_kind::describe).done()); // who is in is served
     sessions.erase(sessions.begin());                                 // and who leaves makes room for others
     REQUIRE(answers_within(sessions.back(), 20'000));
+}
+
+// Sessions and queue pairs until no more are given: those limits are a user's, not a session's.
+void take_everything(const attack_terms &terms)
+{
+    constexpr std::size_t most_clients = 256; // limits.clients
+    constexpr std::size_t most_queue_pairs = 4096;
+    const raw_client client{terms.where.attacked, depth};
+    std::size_t queue_pairs = 1;
+    while (client.create_another_qp().done())
+        ++queue_pairs;
+    REQUIRE(queue_pairs < most_queue_pairs); // the client beside has one
+    std::vector<raw_session> sessions;
+    session_request hello;
+    hello.kind = request_kind::hello;
+    raw_reply said;
+    do {
+        REQUIRE(sessions.size() < most_clients);
+        sessions.emplace_back(terms.where.attacked);
+        (void)sessions.back().send(hello); // who is one too many may be told before
+        said = sessions.back().receive();
+    } while (said.done());
+    REQUIRE(said.came && said.body.error == EUSERS);
+    REQUIRE(client.create_another_qp().body.error == ENOMEM);
+}
+
+void leave_lingering(const attack_terms &terms)
+{
+    constexpr int patience_ms = 10'000; // the sockets linger for an hour
+    std::vector<datapath::unique_fd> others;
+    std::vector<raw_session> sessions;
+    session_request describe;
+    describe.kind = request_kind::describe;
+    session_request hello;
+    hello.kind = request_kind::hello;
+    for (const auto &request : {hello, describe}) { // as memory, and with what takes no descriptor
+        lingering_socket socket = make_lingering();
+        sessions.emplace_back(terms.where.attacked);
+        REQUIRE(sessions.back().send(request, socket.sent.get()));
+        socket.sent.reset();
+        REQUIRE(answers_within(sessions.back(), patience_ms));
+        others.push_back(std::move(socket.other));
+    }
+    { // with what the daemon never reads
+        lingering_socket socket = make_lingering();
+        const raw_session session{terms.where.attacked};
+        REQUIRE(::shutdown(session.fd(), SHUT_RD) == 0); // its reply fails
+        for (int n = 0; n < 3; ++n)
+            REQUIRE(session.send(describe, socket.sent.get()));
+        socket.sent.reset();
+        others.push_back(std::move(socket.other));
+    }
+    const raw_session later{terms.where.attacked};
+    REQUIRE(later.send(hello) && answers_within(later, patience_ms));
+    REQUIRE(answers_within(sessions.front(), patience_ms) && sessions.front().receive().body.error == EINVAL);
 }
 
 void die(const attack_terms &terms)
