@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { first_psn = 0xFFFFF0, global_gid_index = 2, seconds_to_wait = 20 };
+enum { global_gid_index = 2, seconds_to_wait = 20 };
 
 void host_open(struct host *host, int index)
 {

@@ -23,6 +23,8 @@
         }                                                                                                              \
     } while (0)
 
+enum { first_psn = 0xFFFFF0 }; /* of connections: they wrap soon */
+
 struct host {
     struct ibv_context *verbs;
     struct ibv_pd *pd;

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <time.h>
 
-enum { region_bytes = 1 << 20, first_psn = 0x123456, gid_index = 2, wait_seconds = 20 };
+enum { region_bytes = 1 << 20, gid_index = 2, wait_seconds = 20 };
 
 int check_failures = 0;
 struct host hosts[2];
