@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/host_programs.h"
 
-#include <cstdarg>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/if_link.h>
 
 #include "host_push.skel.h"
 #include "host_rx.skel.h"
@@ -22,39 +19,15 @@ namespace mrc::datapath
 namespace
 {
 
-std::string first_libbpf_warning;
-
-// libbpf explains failures only through its logger, the cause first: keep that for the one line that the user gets to
-// see.
-int remember_warning(libbpf_print_level level, const char *format, va_list arguments)
-{
-    if (level != LIBBPF_WARN || !first_libbpf_warning.empty())
-        return 0;
-    char line[512];
-    std::vsnprintf(line, sizeof(line), format, arguments);
-    first_libbpf_warning = line;
-    while (!first_libbpf_warning.empty() && first_libbpf_warning.back() == '\n')
-        first_libbpf_warning.pop_back();
-    return 0;
-}
-
 bool is_internal(const std::string &map)
 {
     return map.find('.') != std::string::npos; // .rodata, .bss belong to their own object
-}
-
-unique_fd attach_xdp(int program_fd, int ifindex, unsigned int flags)
-{
-    LIBBPF_OPTS(bpf_link_create_opts, options);
-    options.flags = flags;
-    return unique_fd{bpf_link_create(program_fd, ifindex, BPF_XDP, &options)};
 }
 
 } // namespace
 
 host_programs::host_programs(host_programs_options options) : options_{std::move(options)}
 {
-    libbpf_set_print(remember_warning);
     try {
         for (const port_attachment &port : options_.ports)
             load_receive(port);
@@ -129,11 +102,11 @@ void host_programs::adopt_maps(bpf_object *object)
 void host_programs::load(bpf_object *object, const std::string &what)
 {
     share_maps(object);
-    first_libbpf_warning.clear();
+    const probes::libbpf_words words;
     if (const int result = bpf_object__load(object); result != 0)
         throw startup_error{"cannot load BPF program " + what + ": " + std::strerror(-result) +
                             (result == -EPERM ? " (CAP_BPF and CAP_NET_ADMIN are needed)" : "") +
-                            (first_libbpf_warning.empty() ? "" : "; " + first_libbpf_warning)};
+                            (probes::libbpf_words::first().empty() ? "" : "; " + probes::libbpf_words::first())};
     adopt_maps(object);
 }
 
@@ -160,9 +133,11 @@ void host_programs::load_transmit()
     load(push_->obj, "host_push");
     load(overlay_->obj, "host_tx");
     scratch_ = std::make_unique<tap_device>(tap_options{.name = options_.scratch_device});
-    push_link_ = attach_xdp(push_program_fd(), scratch_->ifindex(), XDP_FLAGS_DRV_MODE);
-    if (!push_link_)
-        fail_startup("cannot attach host_push to its scratch device '" + scratch_->name() + "'");
+    probes::xdp_attachment scratch = probes::attach_xdp(push_program_fd(), scratch_->ifindex(), xdp_mode::native);
+    if (!scratch.attached())
+        throw startup_error{"cannot attach host_push to its scratch device '" + scratch_->name() +
+                            "': " + scratch.last().text()};
+    push_link_ = std::move(scratch.link);
 }
 
 void host_programs::pin_maps()
@@ -180,23 +155,26 @@ void host_programs::pin_maps()
     }
 }
 
-std::vector<std::string> host_programs::attach_ports()
+probes::xdp_attachment host_programs::attach_port(std::size_t port, probes::xdp_attachment held)
+{
+    const int fd = bpf_program__fd(receive_[port]->progs.host_rx);
+    if (held.attached() && bpf_link_update(held.link.get(), fd, nullptr) == 0)
+        return held;
+    held.link.reset();
+    return probes::attach_xdp(fd, options_.ports[port].ifindex, options_.ports[port].mode);
+}
+
+std::vector<std::string> host_programs::attach_ports(std::vector<probes::xdp_attachment> held)
 {
     std::vector<std::string> modes;
+    held.resize(options_.ports.size());
     for (std::size_t i = 0; i < options_.ports.size(); ++i) {
-        const port_attachment &port = options_.ports[i];
-        const int fd = bpf_program__fd(receive_[i]->progs.host_rx);
-        unique_fd link;
-        if (port.mode != xdp_mode::generic)
-            link = attach_xdp(fd, port.ifindex, XDP_FLAGS_DRV_MODE);
-        const bool native = static_cast<bool>(link);
-        if (!link && port.mode != xdp_mode::native)
-            link = attach_xdp(fd, port.ifindex, XDP_FLAGS_SKB_MODE);
-        if (!link)
-            fail_startup("cannot attach XDP program host_rx to '" + port.device + "'" +
-                         (errno == EBUSY ? " (another XDP program is attached)" : ""));
-        links_.push_back(std::move(link));
-        modes.emplace_back(native ? "native" : "generic");
+        probes::xdp_attachment attachment = attach_port(i, std::move(held[i]));
+        if (!attachment.attached())
+            throw startup_error{"cannot attach XDP program host_rx to '" + options_.ports[i].device +
+                                "': " + attachment.last().text()};
+        links_.push_back(std::move(attachment.link));
+        modes.emplace_back(attachment.native ? "native" : "generic");
     }
     return modes;
 }

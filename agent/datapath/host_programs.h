@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "datapath/host_tables.h"
+#include "datapath/probes/libbpf_words.h"
+#include "datapath/probes/xdp_attach.h"
 #include "datapath/tap_device.h"
 #include "datapath/unique_fd.h"
 #include "mrc/maps.h"
@@ -21,8 +23,6 @@ struct host_tx_bpf;
 
 namespace mrc::datapath
 {
-
-enum class xdp_mode : std::uint8_t { automatic, native, generic };
 
 struct port_attachment {
     std::string device;
@@ -48,8 +48,9 @@ public:
     host_programs &operator=(const host_programs &) = delete;
     ~host_programs() override;
 
-    // Attaches host_rx to all ports, after the sockets stand in `xsks`. Returns "native" or "generic" per port.
-    std::vector<std::string> attach_ports();
+    // Attaches host_rx to all ports, after the sockets stand in `xsks`; in the place of the program that `held` has on
+    // the port already, where it has one. Returns "native" or "generic" per port.
+    std::vector<std::string> attach_ports(std::vector<probes::xdp_attachment> held = {});
     // Puts host_tx on the overlay's egress; the device's end removes it.
     void attach_overlay(int ifindex);
 
@@ -79,8 +80,10 @@ private:
     void remove_pins();
     void load_receive(const port_attachment &port);
     void load_transmit();
+    [[nodiscard]] probes::xdp_attachment attach_port(std::size_t port, probes::xdp_attachment held);
     void release();
 
+    probes::libbpf_words quiet_; // libbpf prints nothing beside the errors thrown here
     host_programs_options options_;
     std::map<std::string, int> maps_; // borrowed from the object that created them
     std::vector<host_rx_bpf *> receive_;

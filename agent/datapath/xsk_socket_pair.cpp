@@ -29,8 +29,9 @@ int xsk_socket_pair::bind_once()
     config.rx_size = options_.ring_size;
     config.tx_size = options_.ring_size;
     config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
-    // Neither copy nor zero copy is forced: the kernel takes the better one it has.
-    config.bind_flags = static_cast<__u16>(XDP_USE_NEED_WAKEUP | (options_.multi_buffer ? XDP_USE_SG : 0));
+    // Left to itself, the kernel takes zero copy where the driver has it.
+    config.bind_flags = static_cast<__u16>(XDP_USE_NEED_WAKEUP | (options_.multi_buffer ? XDP_USE_SG : 0) |
+                                           (options_.force_copy ? XDP_COPY : 0));
     return xsk_socket__create_shared(&handle_, options_.device.c_str(), options_.queue, memory_.handle(), &receive_,
                                      &transmit_, fill_, completion_, &config);
 }

@@ -95,8 +95,9 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 
 daemon::daemon(daemon_config config)
     : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)}, rules_{config_},
-      links_{config_.ports}, plan_{plan_for(config_, links_)}, programs_{programs_for(config_, rules_, links_, plan_)},
-      ports_{config_, rules_, programs_, plan_, links_},
+      links_{config_.ports}, plan_{plan_for(config_, links_)}, modes_{choose_modes(config_, links_, plan_)},
+      programs_{programs_for(config_, rules_, links_, plan_)},
+      ports_{config_, rules_, programs_, plan_, modes_, links_},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, plan_.payload_bytes},
       worker_{worker_options_for(config_, rules_),
               {.sockets = &ports_.sockets(),
@@ -120,7 +121,7 @@ daemon::daemon(daemon_config config)
     peers_.add_all_if_small();
     worker_.start();
     apply_links();
-    log_ports(programs_.attach_ports());
+    attach_ports();
     listener_.open(config_);
 }
 
@@ -170,11 +171,21 @@ session_resources daemon::shared()
             .payload_bytes = plan_.payload_bytes};
 }
 
-void daemon::log_ports(const std::vector<std::string> &modes) const
+void daemon::attach_ports()
 {
-    for (std::size_t i = 0; i < config_.ports.size(); ++i)
-        spdlog::info("port {} (plane {}): XDP {}, {}", config_.ports[i].device, config_.ports[i].plane.value, modes[i],
-                     ports_.describe(config_.ports[i]));
+    std::vector<datapath::probes::xdp_attachment> held;
+    for (port_modes &port : modes_.ports)
+        held.push_back(std::move(port.attachment));
+    const std::vector<std::string> modes = programs_.attach_ports(std::move(held));
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const std::string &reason = modes_.ports[i].transmit.reason;
+        spdlog::info("port {} (plane {}): XDP {}, {}{}", config_.ports[i].device, config_.ports[i].plane.value,
+                     modes[i], ports_.describe(config_.ports[i]), reason.empty() ? "" : "; " + reason);
+    }
+    if (!modes_.single_buffer.empty())
+        spdlog::warn("packets longer than one buffer are not received, port {}", modes_.single_buffer);
+    if (modes_.force_copy)
+        spdlog::warn("not all ports have AF_XDP zero copy, so none uses it");
     spdlog::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_->name());
 }
 

@@ -49,7 +49,7 @@ private:
     };
 
     void create_overlay();
-    void log_ports(const std::vector<std::string> &modes) const;
+    void attach_ports();
     void log_counters();
     void open_session(datapath::unique_fd socket);
     [[nodiscard]] static bool serves(connection &client);
@@ -79,6 +79,7 @@ private:
     fabric rules_;
     link_monitor links_;
     port_plan plan_;
+    host_modes modes_; // its attachments until programs_ takes their place
     datapath::host_programs programs_;
     std::unique_ptr<datapath::tap_device> overlay_;
     host_ports ports_;

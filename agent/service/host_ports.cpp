@@ -2,11 +2,7 @@
 #include "service/host_ports.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <filesystem>
-
-#include "datapath/startup_error.h"
 
 namespace mrc::service
 {
@@ -16,169 +12,52 @@ namespace
 
 constexpr std::uint32_t ring_size = 2048;
 constexpr std::uint32_t transmit_frames = 512; // per socket, beyond what its receive side can hold
-constexpr std::uint32_t smallest_payload = 256;
-constexpr std::uint32_t most_payload = 4096;
-constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
-constexpr std::uint32_t payload_step = 64;
-constexpr std::uint32_t single_buffer_mtu = 3400; // a page less XDP headroom and skb_shared_info is 3,506 on x86-64
-constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
-
-// Receive queues of a device, from sysfs: rx-0, rx-1, …
-std::uint32_t receive_queues(const std::string &device)
-{
-    std::uint32_t queues = 0;
-    std::error_code error;
-    for (const auto &entry : std::filesystem::directory_iterator{"/sys/class/net/" + device + "/queues", error})
-        queues += entry.path().filename().string().starts_with("rx-") ? 1 : 0;
-    if (queues > MRC_MAX_QUEUES)
-        throw datapath::startup_error{"'" + device + "' has " + std::to_string(queues) + " receive queues, at most " +
-                                      std::to_string(MRC_MAX_QUEUES) + " can be served: ethtool -L " + device +
-                                      " combined " + std::to_string(MRC_MAX_QUEUES)};
-    return std::max<std::uint32_t>(queues, 1);
-}
-
-datapath::xdp_mode mode_of(attach_mode mode)
-{
-    switch (mode) {
-    case attach_mode::automatic:
-        return datapath::xdp_mode::automatic;
-    case attach_mode::native:
-        return datapath::xdp_mode::native;
-    case attach_mode::generic:
-        return datapath::xdp_mode::generic;
-    }
-    return datapath::xdp_mode::automatic;
-}
 
 } // namespace
 
-namespace
+std::size_t packet_memory_bytes(std::uint32_t queues)
 {
-
-std::uint32_t largest_mtu(const link_monitor &links)
-{
-    return std::ranges::max(links.ports(), {}, &port_status::mtu).mtu;
-}
-
-} // namespace
-
-port_plan plan_ports(const daemon_config &config, const link_monitor &links)
-{
-    const std::uint32_t mtu = smallest_mtu(links);
-    const std::uint32_t room = mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
-    if (config.transmit.payload && *config.transmit.payload > room)
-        throw datapath::startup_error{"transmit.payload is " + std::to_string(*config.transmit.payload) +
-                                      ", but the ports' smallest MTU " + std::to_string(mtu) + " carries at most " +
-                                      std::to_string(room) + " bytes a packet (MTU - " +
-                                      std::to_string(packet_overhead) + ", multiple of 64)"};
-    if (room < smallest_payload)
-        throw datapath::startup_error{"the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
-                                      std::to_string(smallest_payload + packet_overhead) + " is needed"};
-    const std::uint32_t largest = config.peers.payload == payload_sizes::verbs
-                                      ? std::bit_floor(std::min(room, most_payload))
-                                      : std::min(room, live_frame_payload);
-    port_plan plan{.payload_bytes = config.transmit.payload.value_or(largest),
-                   .multi_buffer = largest_mtu(links) > single_buffer_mtu,
-                   .engine = config.transmit.engine};
-    if (config.peers.payload == payload_sizes::verbs && !std::has_single_bit(plan.payload_bytes))
-        throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
-                                      ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
-    if (plan.payload_bytes > live_frame_payload) {
-        if (plan.engine == transmit_engine::xdp)
-            throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
-                                          ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
-                                          " bytes a packet: use 'auto' or 'af_xdp'"};
-        plan.engine = transmit_engine::af_xdp;
-    }
-    return plan;
-}
-
-void require_ports(const daemon_config &config, link_monitor &links)
-{
-    if (const auto read = links.refresh(); !read)
-        throw datapath::startup_error{"cannot read the state of the ports: " + read.error().message()};
-    for (std::size_t i = 0; i < config.ports.size(); ++i)
-        if (links.ports()[i].ifindex == 0)
-            throw datapath::startup_error{"port device '" + config.ports[i].device + "' (plane " +
-                                          std::to_string(config.ports[i].plane.value) + ") does not exist"};
-}
-
-std::uint32_t smallest_mtu(const link_monitor &links)
-{
-    return std::ranges::min(links.ports(), {}, &port_status::mtu).mtu;
-}
-
-std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
-                                                   const link_monitor &links, const port_plan &plan)
-{
-    std::vector<datapath::port_attachment> all;
-    for (std::size_t i = 0; i < config.ports.size(); ++i) {
-        const port_options &port = config.ports[i];
-        const port_status &status = links.ports()[i];
-        datapath::port_attachment entry{.device = port.device,
-                                        .ifindex = static_cast<int>(status.ifindex),
-                                        .mode = mode_of(port.mode),
-                                        .multi_buffer = plan.multi_buffer};
-        mrc_rx_config &receive = entry.config;
-        receive.port = port.plane.value;
-        receive.fabric = 1;
-        receive.dscp_trimmed = config.wire.dscp.trimmed;
-        receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
-        receive.dscp_control = config.wire.dscp.control;
-        receive.udp_ports[0] = MRC_UDP_PORT_ROCE;
-        receive.udp_ports[1] = MRC_UDP_PORT_SPEC;
-        receive.usid = rules.own_usid_address(port.plane);
-        receive.addresses[receive.address_count++] = rules.address_of(rules.self());
-        if (const auto address4 = rules.address4_of(rules.self()))
-            receive.addresses[receive.address_count++] = *address4;
-        for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
-            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane{plane});
-        all.push_back(entry);
-    }
-    return all;
+    return std::size_t{queues} * (2 * ring_size + transmit_frames) * datapath::umem::frame_bytes;
 }
 
 host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
-                       const port_plan &plan, const link_monitor &links)
+                       const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, first_socket_(MRC_MAX_PORTS),
       engines_(MRC_MAX_PORTS)
 {
     for (const port_status &port : links.ports())
         attached_.push_back(port.ifindex);
-    bind_sockets();
-    build_engines();
+    bind_sockets(modes);
+    build_engines(modes);
 }
 
-void host_ports::bind_sockets()
+void host_ports::bind_sockets(const host_modes &modes)
 {
-    struct queue {
-        const port_options *port;
-        std::uint32_t number;
-    };
-    std::vector<queue> queues;
-    for (const port_options &port : config_.ports)
-        for (std::uint32_t number = 0; number < port.queues.value_or(receive_queues(port.device)); ++number)
-            queues.push_back({&port, number});
-
-    const auto frames = static_cast<std::uint32_t>(queues.size()) * (2 * ring_size + transmit_frames);
-    memory_ = std::make_unique<datapath::umem>(frames, ring_size);
-    for (const queue &entry : queues) {
-        const std::uint32_t row = entry.port->plane.value;
-        sockets_.push_back(std::make_unique<datapath::xsk_socket_pair>(
-            *memory_, datapath::xsk_options{.device = entry.port->device,
-                                            .queue = entry.number,
-                                            .ring_size = ring_size,
-                                            .multi_buffer = plan_.multi_buffer}));
-        programs_.set_socket(row, entry.number, sockets_.back()->fd());
-        if (entry.number == 0)
-            first_socket_[row] = sockets_.back().get();
+    std::uint32_t queues = 0;
+    for (const port_modes &port : modes.ports)
+        queues += port.queues;
+    memory_ = std::make_unique<datapath::umem>(
+        static_cast<std::uint32_t>(packet_memory_bytes(queues) / datapath::umem::frame_bytes), ring_size);
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const std::uint32_t row = config_.ports[i].plane.value;
+        for (std::uint32_t queue = 0; queue < modes.ports[i].queues; ++queue) {
+            sockets_.push_back(std::make_unique<datapath::xsk_socket_pair>(
+                *memory_, datapath::xsk_options{.device = config_.ports[i].device,
+                                                .queue = queue,
+                                                .ring_size = ring_size,
+                                                .multi_buffer = plan_.multi_buffer,
+                                                .force_copy = modes.force_copy}));
+            programs_.set_socket(row, queue, sockets_.back()->fd());
+            if (queue == 0)
+                first_socket_[row] = sockets_.back().get();
+        }
     }
 }
 
-void host_ports::build_engines()
+void host_ports::build_engines(const host_modes &modes)
 {
-    using enum transmit_engine;
-    if (plan_.engine != af_xdp)
+    const bool any_xdp = std::ranges::any_of(modes.ports, [](const port_modes &port) { return port.uses_xdp(); });
+    if (any_xdp)
         xdp_ = std::make_unique<datapath::xdp_transmit>(
             datapath::xdp_transmit_options{.program_fd = programs_.push_program_fd(),
                                            .slots_fd = programs_.map_fd("push_slots"),
@@ -186,12 +65,9 @@ void host_ports::build_engines()
                                            .burst = config_.transmit.burst});
     af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(*memory_, first_socket_, programs_.paths(), programs_.ports(),
                                                           plan_.payload_bytes + packet_overhead);
-    for (const port_options &port : config_.ports) {
-        const std::uint32_t row = port.plane.value;
-        const bool use_af_xdp =
-            plan_.engine == af_xdp || (plan_.engine == automatic && first_socket_[row]->zero_copy());
-        engines_[row] = use_af_xdp ? static_cast<datapath::transmit_engine *>(af_xdp_.get()) : xdp_.get();
-    }
+    for (std::size_t i = 0; i < config_.ports.size(); ++i)
+        engines_[config_.ports[i].plane.value] =
+            modes.ports[i].uses_xdp() ? static_cast<datapath::transmit_engine *>(xdp_.get()) : af_xdp_.get();
 }
 
 std::string host_ports::describe(const port_options &port) const

@@ -15,29 +15,14 @@
 #include "service/config.h"
 #include "service/fabric.h"
 #include "service/link_monitor.h"
+#include "service/port_modes.h"
+#include "service/port_plan.h"
 
 namespace mrc::service
 {
 
-// What follows from the ports' MTU and the configuration, before anything is loaded.
-struct port_plan {
-    std::uint32_t payload_bytes = 0; // of one packet
-    bool multi_buffer = false;       // frames may be longer than one XDP buffer
-    transmit_engine engine = transmit_engine::automatic;
-};
-
-// Payload as configured, else the largest that fits the ports and one live frame (3,072). Throws startup_error when the
-// MTU is too small for it, or the engine cannot send it.
-[[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
-
-// Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.
-void require_ports(const daemon_config &config, link_monitor &links);
-
-// What host_rx of each port is told.
-[[nodiscard]] std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
-                                                                 const link_monitor &links, const port_plan &plan);
-
-[[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
+// Packet memory that AF_XDP sockets on so many queues take.
+[[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues);
 
 // What sessions and the controller need of the ports.
 class port_controls
@@ -59,7 +44,7 @@ class host_ports final : public port_controls
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
     host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
-               const port_plan &plan, const link_monitor &links);
+               const port_plan &plan, const host_modes &modes, const link_monitor &links);
 
     [[nodiscard]] std::vector<std::unique_ptr<datapath::xsk_socket_pair>> &sockets() { return sockets_; }
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
@@ -78,8 +63,8 @@ private:
     [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_status &status);
     void show_reason(std::uint32_t row);
     void show_plane_mask();
-    void bind_sockets();
-    void build_engines();
+    void bind_sockets(const host_modes &modes);
+    void build_engines(const host_modes &modes);
 
     const daemon_config &config_;
     const fabric &rules_;

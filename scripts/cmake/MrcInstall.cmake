@@ -4,12 +4,12 @@
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 
-install(TARGETS mrcd mrcctl RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT mrcd)
+install(TARGETS mrcd mrcctl mrc-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT mrcd)
 install(TARGETS mrc-perf mrc-sim mrc-switch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mrcd)
-install(FILES docs/mrcd.8 docs/mrcctl.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT mrcd)
+install(FILES docs/mrcd.8 docs/mrcctl.8 docs/mrc-doctor.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT mrcd)
 install(FILES docs/mrc-perf.1 docs/mrc-sim.1 docs/mrc-switch.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT mrcd)
 install(FILES docs/api.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libmrc-dev COMPONENT libmrc-dev)
-install(FILES docs/security.md docs/interop.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mrcd COMPONENT mrcd)
+install(FILES docs/security.md docs/interop.md docs/kernels.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mrcd COMPONENT mrcd)
 
 # Units name the daemon by its full path, and configuration is in /etc wherever the binaries are: both are known only
 # when the prefix is, at installation.
@@ -33,7 +33,7 @@ set(CPACK_DEBIAN_MRCD_PACKAGE_NAME mrcd)
 set(CPACK_DEBIAN_MRCD_PACKAGE_SECTION net)
 set(CPACK_COMPONENT_MRCD_DESCRIPTION "Multipath Reliable Connection endpoint in software
  mrcd makes a Linux host with several Ethernet ports an MRC endpoint; with it
- come mrcctl, mrc-perf, the lab's switch and the simulator.")
+ come mrcctl, mrc-doctor, mrc-perf, the lab's switch and the simulator.")
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_NAME libmrc1)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_RECOMMENDS "mrcd, libibverbs1")

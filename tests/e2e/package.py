@@ -19,14 +19,15 @@ import tempfile
 from lab_support import check, need_root, skip
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2] / "build"
-BINARIES = ["mrcd", "mrcctl", "mrc-perf", "mrc-sim", "mrc-switch"]
+BINARIES = ["mrcd", "mrcctl", "mrc-doctor", "mrc-perf", "mrc-sim", "mrc-switch"]
 PACKAGES = ["libmrc-dev", "libmrc1", "mrcd"]
 
 FILES = {
-    "mrcd": ["etc/mrc/mrcd.toml", "usr/sbin/mrcd", "usr/sbin/mrcctl", "usr/bin/mrc-perf", "usr/bin/mrc-sim",
-             "usr/bin/mrc-switch", "usr/lib/systemd/system/mrcd.service", "usr/lib/systemd/system/mrcd@.service",
-             "usr/lib/sysusers.d/mrc.conf", "usr/lib/tmpfiles.d/mrc.conf", "usr/share/doc/mrcd/interop.md",
-             "usr/share/doc/mrcd/security.md", "usr/share/man/man8/mrcd.8", "usr/share/man/man8/mrcctl.8",
+    "mrcd": ["etc/mrc/mrcd.toml", "usr/sbin/mrcd", "usr/sbin/mrcctl", "usr/sbin/mrc-doctor", "usr/bin/mrc-perf",
+             "usr/bin/mrc-sim", "usr/bin/mrc-switch", "usr/lib/systemd/system/mrcd.service",
+             "usr/lib/systemd/system/mrcd@.service", "usr/lib/sysusers.d/mrc.conf", "usr/lib/tmpfiles.d/mrc.conf",
+             "usr/share/doc/mrcd/interop.md", "usr/share/doc/mrcd/kernels.md", "usr/share/doc/mrcd/security.md",
+             "usr/share/man/man8/mrcd.8", "usr/share/man/man8/mrcctl.8", "usr/share/man/man8/mrc-doctor.8",
              "usr/share/man/man1/mrc-perf.1", "usr/share/man/man1/mrc-sim.1", "usr/share/man/man1/mrc-switch.1"],
     "libmrc1": ["usr/lib/libmrc.so.1", "usr/lib/libmrc.so.1.0.1"],
     "libmrc-dev": ["usr/include/mrc.h", "usr/include/mrc/control.h", "usr/include/mrc/memory.h",

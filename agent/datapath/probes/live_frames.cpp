@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/probes/live_frames.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include <bpf/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <poll.h>
+
+#include "datapath/probes/device.h"
+#include "datapath/probes/tiny_programs.h"
+#include "datapath/startup_error.h"
+
+namespace mrc::datapath::probes
+{
+
+namespace
+{
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t burst = 64;
+constexpr std::uint32_t tried_frames = 2; // a driver may count a frame as sent only when the next one comes
+constexpr auto counter_deadline = std::chrono::milliseconds{100};
+constexpr std::uint16_t ethertype_local_experimental = 0x88B5; // IEEE 802, for use within one network
+
+// A switch that has learnt the address sends nothing back to where it came from, and no host takes it.
+std::array<std::byte, ETH_ZLEN> frame_to_itself(const std::string &device)
+{
+    std::array<std::byte, ETH_ZLEN> bytes{};
+    const auto mac = mac_address_of(device);
+    std::memcpy(bytes.data(), mac.data(), mac.size());
+    std::memcpy(bytes.data() + mac.size(), mac.data(), mac.size());
+    bytes[2 * ETH_ALEN] = std::byte{ethertype_local_experimental >> 8U};
+    bytes[2 * ETH_ALEN + 1] = std::byte{ethertype_local_experimental & 0xFFU};
+    return bytes;
+}
+
+} // namespace
+
+live_frames::live_frames(bool attached)
+    : target_{bpf_map_create(BPF_MAP_TYPE_DEVMAP, "mrc_probe", sizeof(std::uint32_t), sizeof(std::uint32_t), 1,
+                             nullptr)},
+      program_{target_ ? load_xdp_redirect(target_.get()) : unique_fd{}}
+{
+    if (!program_) {
+        possible_ = refused(errno, "cannot load an XDP program that redirects");
+        return;
+    }
+    if (attached) {
+        try {
+            tap_ = std::make_unique<tap_device>(tap_options{.name = "mrcprobe%d"});
+        } catch (const startup_error &error) {
+            possible_ = untried(error.what());
+            return;
+        }
+        LIBBPF_OPTS(bpf_link_create_opts, options);
+        options.flags = XDP_FLAGS_DRV_MODE;
+        link_ = unique_fd{bpf_link_create(program_.get(), tap_->ifindex(), BPF_XDP, &options)};
+    }
+    const int error = send({}, 1);
+    possible_ = error == 0 ? worked() : refused(error);
+}
+
+int live_frames::point_to(const std::string &device)
+{
+    const std::uint32_t row = 0;
+    const int ifindex = ifindex_of(device);
+    if (ifindex == 0)
+        return ENODEV;
+    return bpf_map_update_elem(target_.get(), &row, &ifindex, BPF_ANY) == 0 ? 0 : errno;
+}
+
+int live_frames::send(const std::string &device, std::uint32_t frames)
+{
+    const auto bytes = frame_to_itself(device);
+    LIBBPF_OPTS(bpf_test_run_opts, call);
+    call.data_in = bytes.data();
+    call.data_size_in = bytes.size();
+    call.repeat = static_cast<int>(frames);
+    call.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
+    call.batch_size = frames;
+    const int result = bpf_prog_test_run_opts(program_.get(), &call);
+    return result == 0 || result == -EINTR ? 0 : -result;
+}
+
+attempt live_frames::redirect_into(const std::string &device)
+{
+    if (!possible_.worked())
+        return untried("no live frames");
+    if (!is_running(device))
+        return untried("the link is down");
+    const auto before = transmitted_packets(device);
+    if (!before)
+        return untried("the device counts no packets");
+    if (const int error = point_to(device); error != 0)
+        return refused(error);
+    const auto deadline = clock::now() + counter_deadline;
+    if (const int error = send(device, tried_frames); error != 0)
+        return refused(error);
+    while (transmitted_packets(device) == before) {
+        if (clock::now() >= deadline)
+            return refused(EOPNOTSUPP, "frames redirected to it were dropped");
+        ::poll(nullptr, 0, 1);
+    }
+    return worked();
+}
+
+std::optional<double> live_frames::cost_ns(const std::string &device, int budget_ms)
+{
+    if (!possible_.worked() || point_to(device) != 0)
+        return std::nullopt;
+    const auto deadline = clock::now() + std::chrono::milliseconds{budget_ms};
+    std::vector<double> calls;
+    do {
+        const auto begin = clock::now();
+        if (send(device, burst) != 0)
+            return std::nullopt;
+        calls.push_back(std::chrono::duration<double, std::nano>(clock::now() - begin).count());
+    } while (clock::now() < deadline);
+    std::ranges::nth_element(calls, calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2));
+    return calls[calls.size() / 2] / burst;
+}
+
+} // namespace mrc::datapath::probes

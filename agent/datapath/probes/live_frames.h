@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Live frames: BPF_PROG_TEST_RUN that sends what its program redirects. Whether the kernel has them, which devices take
+// what is redirected to them, and what a packet costs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "datapath/probes/attempt.h"
+#include "datapath/tap_device.h"
+#include "datapath/unique_fd.h"
+
+namespace mrc::datapath::probes
+{
+
+class live_frames
+{
+public:
+    // `attached`: the program also sits on a TAP of its own, in the network namespace of the caller. Without, the
+    // kernel rebuilds its XDP dispatcher in every call.
+    explicit live_frames(bool attached);
+
+    // Whether the kernel ran one frame.
+    [[nodiscard]] const attempt &possible() const { return possible_; }
+    // Sends frames to the device, addressed to itself and of the EtherType for local experiments, and looks whether its
+    // transmit counter moves: the kernel tells no caller that a redirect failed. A driver that takes redirects only
+    // with an XDP program on the device must have one.
+    [[nodiscard]] attempt redirect_into(const std::string &device);
+    // Nanoseconds per frame of calls of 64 frames that are redirected to the device, the median of calls during about
+    // `budget_ms`. None when a call fails.
+    [[nodiscard]] std::optional<double> cost_ns(const std::string &device, int budget_ms);
+
+private:
+    [[nodiscard]] int point_to(const std::string &device);
+    [[nodiscard]] int send(const std::string &device, std::uint32_t frames);
+
+    std::unique_ptr<tap_device> tap_;
+    unique_fd target_; // devmap of one row
+    unique_fd program_;
+    unique_fd link_;
+    attempt possible_;
+};
+
+} // namespace mrc::datapath::probes

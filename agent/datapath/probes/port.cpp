@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/probes/port.h"
+
+#include <cerrno>
+
+#include "datapath/probes/af_xdp.h"
+#include "datapath/probes/tiny_programs.h"
+
+namespace mrc::datapath::probes
+{
+
+namespace
+{
+
+void try_sockets(const port_wish &wish, port_abilities &found)
+{
+    bool zero_copy = true;
+    for (std::uint32_t queue = 0; queue < wish.queues; ++queue) {
+        found.af_xdp = try_af_xdp({.ifindex = wish.ifindex, .queue = queue, .multi_buffer = wish.multi_buffer});
+        if (!found.af_xdp.worked())
+            return;
+        zero_copy = zero_copy && found.af_xdp.detail == "zero copy";
+    }
+    found.zero_copy = zero_copy;
+}
+
+} // namespace
+
+port_abilities try_port(const port_wish &wish, live_frames *frames)
+{
+    port_abilities found;
+    const unique_fd program = load_xdp_action(XDP_PASS, wish.multi_buffer);
+    if (!program) {
+        found.attachment.native_attempt = refused(errno, "cannot load an XDP program");
+        return found;
+    }
+    found.attachment = attach_xdp(program.get(), wish.ifindex, wish.mode);
+    if (!found.attachment.attached())
+        return found;
+    try_sockets(wish, found);
+    found.redirect = frames != nullptr ? frames->redirect_into(wish.device) : untried("not asked for");
+    return found;
+}
+
+} // namespace mrc::datapath::probes

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one port of mrcd can do, found out in the order that leaves the least to undo: the program that is attached
+// first stays, until mrcd puts its own in its place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "datapath/probes/attempt.h"
+#include "datapath/probes/live_frames.h"
+#include "datapath/probes/xdp_attach.h"
+
+namespace mrc::datapath::probes
+{
+
+struct port_wish {
+    std::string device;
+    int ifindex = 0;
+    xdp_mode mode = xdp_mode::automatic;
+    std::uint32_t queues = 1;  // that get an AF_XDP socket, from 0 on
+    bool multi_buffer = false; // packets of several buffers can arrive
+};
+
+struct port_abilities {
+    xdp_attachment attachment;                // of a program that lets every packet pass
+    attempt af_xdp = untried("no program");   // on all queues, as wished; zero copy or not
+    bool zero_copy = false;                   // on all queues
+    attempt redirect = untried("no program"); // into the port
+};
+
+// Needs the port and its queues for itself. `frames`: nullptr where nobody will redirect.
+[[nodiscard]] port_abilities try_port(const port_wish &wish, live_frames *frames);
+
+} // namespace mrc::datapath::probes

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/probes/xdp_attach.h"
+
+#include <cerrno>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+
+#include "datapath/probes/libbpf_words.h"
+#include "datapath/probes/tiny_programs.h"
+
+namespace mrc::datapath::probes
+{
+
+namespace
+{
+
+// A link is refused with a bare errno; asked by netlink, the kernel says why ("Peer MTU is too large to set XDP").
+std::string reason_of_kernel(int program_fd, int ifindex, std::uint32_t flags)
+{
+    const libbpf_words words;
+    if (bpf_xdp_attach(ifindex, program_fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, nullptr) == 0)
+        bpf_xdp_detach(ifindex, flags, nullptr);
+    return libbpf_words::kernel_message();
+}
+
+attempt attach(unique_fd &link, int program_fd, int ifindex, std::uint32_t flags)
+{
+    LIBBPF_OPTS(bpf_link_create_opts, options);
+    options.flags = flags;
+    link = unique_fd{bpf_link_create(program_fd, ifindex, BPF_XDP, &options)};
+    if (link)
+        return worked();
+    const int error = errno;
+    if (error == EBUSY || error == EEXIST)
+        return refused(error, "another XDP program is attached");
+    return refused(error, reason_of_kernel(program_fd, ifindex, flags));
+}
+
+} // namespace
+
+xdp_attachment attach_xdp(int program_fd, int ifindex, xdp_mode mode)
+{
+    xdp_attachment result;
+    if (mode != xdp_mode::generic)
+        result.native_attempt = attach(result.link, program_fd, ifindex, XDP_FLAGS_DRV_MODE);
+    result.native = result.attached();
+    if (!result.attached() && mode != xdp_mode::native)
+        result.generic_attempt = attach(result.link, program_fd, ifindex, XDP_FLAGS_SKB_MODE);
+    return result;
+}
+
+xdp_support try_xdp(int ifindex, bool multi_buffer)
+{
+    const unique_fd program = load_xdp_action(XDP_PASS, multi_buffer);
+    if (!program)
+        return {.native = refused(errno, "cannot load an XDP program"),
+                .generic = refused(errno, "cannot load an XDP program")};
+    xdp_support support;
+    support.native = attach_xdp(program.get(), ifindex, xdp_mode::native).native_attempt;
+    support.generic = attach_xdp(program.get(), ifindex, xdp_mode::generic).generic_attempt;
+    return support;
+}
+
+std::optional<std::string> xdp_holder(int ifindex)
+{
+    LIBBPF_OPTS(bpf_xdp_query_opts, query);
+    if (bpf_xdp_query(ifindex, 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
+        return std::nullopt;
+    std::string mode = query.attach_mode == XDP_ATTACHED_SKB ? "generic" : "native";
+    const unique_fd program{bpf_prog_get_fd_by_id(query.prog_id)};
+    bpf_prog_info info{};
+    __u32 length = sizeof(info);
+    if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &length) != 0)
+        return mode + " program " + std::to_string(query.prog_id);
+    return mode + " program '" + info.name + "'";
+}
+
+} // namespace mrc::datapath::probes

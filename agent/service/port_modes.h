@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// How mrcd uses each port, chosen by trying (datapath/probes): native or generic XDP, transmit engine, copy or zero
+// copy, packets of one buffer or of several. mrc-doctor(8) shows the same choice without making it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datapath/probes/port.h"
+#include "service/config.h"
+#include "service/link_monitor.h"
+#include "service/port_plan.h"
+
+namespace mrc::service
+{
+
+struct engine_choice {
+    transmit_engine engine = transmit_engine::xdp; // never automatic
+    std::string reason;                            // why `auto` did not take the usual one; empty: it did
+};
+// `configured` as it is, and for `auto`: AF_XDP with zero copy, else XDP, and AF_XDP in copy mode where the kernel has
+// no live frames or the port drops what is redirected to it. What could not be tried, because the link is down, counts
+// as possible.
+[[nodiscard]] engine_choice choose_engine(transmit_engine configured, const datapath::probes::port_abilities &port,
+                                          const datapath::probes::attempt &live_frames);
+
+struct port_modes {
+    std::uint32_t queues = 1;                    // that get an AF_XDP socket
+    datapath::probes::xdp_attachment attachment; // of a program in whose place host_rx is put
+    engine_choice transmit;
+
+    [[nodiscard]] bool uses_xdp() const { return transmit.engine == transmit_engine::xdp; }
+};
+
+struct host_modes {
+    std::vector<port_modes> ports; // in the order of the configuration
+    bool force_copy = false;       // some ports have zero copy and others not: one memory cannot serve both
+    std::string single_buffer;     // why packets of several buffers are not received; empty: they are, if any can come
+};
+
+// Receive queues of a port that get a socket: as configured, else all. Throws startup_error beyond MRC_MAX_QUEUES.
+[[nodiscard]] std::uint32_t served_queues(const port_options &port);
+
+// Tries the ports. Where several buffers are wanted and refused, the plan falls back to one; where that leaves no room
+// for the configured payload, and where a port takes no XDP program, throws startup_error.
+[[nodiscard]] host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan);
+
+} // namespace mrc::service

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/port_plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "datapath/startup_error.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr std::uint32_t most_payload = 4096;
+constexpr std::uint32_t payload_step = 64;
+
+} // namespace
+
+datapath::xdp_mode xdp_mode_of(attach_mode mode)
+{
+    switch (mode) {
+    case attach_mode::automatic:
+        return datapath::xdp_mode::automatic;
+    case attach_mode::native:
+        return datapath::xdp_mode::native;
+    case attach_mode::generic:
+        return datapath::xdp_mode::generic;
+    }
+    return datapath::xdp_mode::automatic;
+}
+
+namespace
+{
+
+std::uint32_t largest_mtu(const link_monitor &links)
+{
+    return std::ranges::max(links.ports(), {}, &port_status::mtu).mtu;
+}
+
+} // namespace
+
+std::uint32_t payload_room(std::uint32_t mtu)
+{
+    return mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
+}
+
+port_plan plan_ports(const daemon_config &config, const link_monitor &links)
+{
+    const std::uint32_t mtu = smallest_mtu(links);
+    const std::uint32_t room = payload_room(mtu);
+    if (config.transmit.payload && *config.transmit.payload > room)
+        throw datapath::startup_error{"transmit.payload is " + std::to_string(*config.transmit.payload) +
+                                      ", but the ports' smallest MTU " + std::to_string(mtu) + " carries at most " +
+                                      std::to_string(room) + " bytes a packet (MTU - " +
+                                      std::to_string(packet_overhead) + ", multiple of 64)"};
+    if (room < smallest_payload)
+        throw datapath::startup_error{"the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
+                                      std::to_string(smallest_payload + packet_overhead) + " is needed"};
+    const std::uint32_t largest = config.peers.payload == payload_sizes::verbs
+                                      ? std::bit_floor(std::min(room, most_payload))
+                                      : std::min(room, live_frame_payload);
+    port_plan plan{.payload_bytes = config.transmit.payload.value_or(largest),
+                   .multi_buffer = largest_mtu(links) > single_buffer_mtu,
+                   .engine = config.transmit.engine};
+    if (config.peers.payload == payload_sizes::verbs && !std::has_single_bit(plan.payload_bytes))
+        throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
+                                      ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
+    if (plan.payload_bytes > live_frame_payload) {
+        if (plan.engine == transmit_engine::xdp)
+            throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
+                                          ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
+                                          " bytes a packet: use 'auto' or 'af_xdp'"};
+        plan.engine = transmit_engine::af_xdp;
+    }
+    return plan;
+}
+
+void require_ports(const daemon_config &config, link_monitor &links)
+{
+    if (const auto read = links.refresh(); !read)
+        throw datapath::startup_error{"cannot read the state of the ports: " + read.error().message()};
+    for (std::size_t i = 0; i < config.ports.size(); ++i)
+        if (links.ports()[i].ifindex == 0)
+            throw datapath::startup_error{"port device '" + config.ports[i].device + "' (plane " +
+                                          std::to_string(config.ports[i].plane.value) + ") does not exist"};
+}
+
+std::uint32_t smallest_mtu(const link_monitor &links)
+{
+    return std::ranges::min(links.ports(), {}, &port_status::mtu).mtu;
+}
+
+std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+                                                   const link_monitor &links, const port_plan &plan)
+{
+    std::vector<datapath::port_attachment> all;
+    for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        const port_options &port = config.ports[i];
+        const port_status &status = links.ports()[i];
+        datapath::port_attachment entry{.device = port.device,
+                                        .ifindex = static_cast<int>(status.ifindex),
+                                        .mode = xdp_mode_of(port.mode),
+                                        .multi_buffer = plan.multi_buffer};
+        mrc_rx_config &receive = entry.config;
+        receive.port = port.plane.value;
+        receive.fabric = 1;
+        receive.dscp_trimmed = config.wire.dscp.trimmed;
+        receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
+        receive.dscp_control = config.wire.dscp.control;
+        receive.udp_ports[0] = MRC_UDP_PORT_ROCE;
+        receive.udp_ports[1] = MRC_UDP_PORT_SPEC;
+        receive.usid = rules.own_usid_address(port.plane);
+        receive.addresses[receive.address_count++] = rules.address_of(rules.self());
+        if (const auto address4 = rules.address4_of(rules.self()))
+            receive.addresses[receive.address_count++] = *address4;
+        for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
+            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane{plane});
+        all.push_back(entry);
+    }
+    return all;
+}
+
+} // namespace mrc::service

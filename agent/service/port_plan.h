@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from the ports' MTU and the configuration, before anything is tried or loaded.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "datapath/host_programs.h"
+#include "service/config.h"
+#include "service/fabric.h"
+#include "service/link_monitor.h"
+
+namespace mrc::service
+{
+
+inline constexpr std::uint32_t smallest_payload = 256;
+inline constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
+inline constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
+// A page less XDP headroom and skb_shared_info is 3,506 on x86-64.
+inline constexpr std::uint32_t single_buffer_mtu = 3400;
+
+// Payload that a packet carries on a port of this MTU, a multiple of 64; may be less than smallest_payload.
+[[nodiscard]] std::uint32_t payload_room(std::uint32_t mtu);
+
+struct port_plan {
+    std::uint32_t payload_bytes = 0; // of one packet
+    bool multi_buffer = false;       // frames may be longer than one XDP buffer
+    transmit_engine engine = transmit_engine::automatic;
+};
+
+// Payload as configured, else the largest that fits the ports and one live frame (3,072). Throws startup_error when the
+// MTU is too small for it, or the engine cannot send it.
+[[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
+
+// Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.
+void require_ports(const daemon_config &config, link_monitor &links);
+
+// What host_rx of each port is told.
+[[nodiscard]] std::vector<datapath::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+                                                                 const link_monitor &links, const port_plan &plan);
+
+[[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
+
+[[nodiscard]] datapath::xdp_mode xdp_mode_of(attach_mode mode);
+
+} // namespace mrc::service

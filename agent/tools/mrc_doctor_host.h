@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The probes of the host as a whole, and of a scratch pair of devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/mrc_doctor_report.h"
+
+namespace mrc::doctor
+{
+
+struct host_wish {
+    std::string pin_dir;      // where maps will be pinned
+    std::uint32_t queues = 1; // of all ports, that get an AF_XDP socket
+    bool wants_several_buffers = false;
+};
+
+// Adds BPF programs and maps, TAP and TC, bpffs, memory, clock.
+void examine_host(const host_wish &wish, report &to);
+// Adds XDP, redirect, AF_XDP and live frames on a veth pair in a network namespace of its own.
+void examine_scratch_pair(report &to);
+
+} // namespace mrc::doctor

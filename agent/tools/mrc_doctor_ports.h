@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The probes of the ports that mrcd would use, and the modes that it would choose.
+#pragma once
+
+#include "service/config.h"
+#include "tools/mrc_doctor_report.h"
+
+namespace mrc::doctor
+{
+
+// Adds the findings and modes of each port of the configuration. A port on which a program is attached already, a
+// running mrcd's for instance, is looked at and not touched.
+void examine_ports(const service::daemon_config &config, report &to);
+
+// AF_XDP sockets that mrcd would open on all ports; 1 without ports.
+[[nodiscard]] std::uint32_t queues_of(const service::daemon_config &config);
+
+} // namespace mrc::doctor

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// mrc-doctor's report → verdict, exit status, text and JSON; and how mrcd and mrc-doctor choose a transmit engine.
+#include <cerrno>
+
+#include <boost/json/serialize.hpp>
+#include <gtest/gtest.h>
+
+#include "service/port_modes.h"
+#include "tools/mrc_doctor_report.h"
+
+namespace mrc::doctor
+{
+namespace
+{
+
+namespace probes = datapath::probes;
+
+finding with(state result)
+{
+    return {.where = scope::port,
+            .probe = "mtu",
+            .on = "eth0",
+            .result = result,
+            .found = "MTU 1500",
+            .cost = "smaller packets",
+            .mend = "ip link set dev eth0 mtu 3204"};
+}
+
+report of(std::vector<finding> findings)
+{
+    return {.kernel = "6.1.0", .machine = "x86_64", .findings = std::move(findings), .modes = {}};
+}
+
+TEST(mrc_doctor_verdict, follows_the_worst_finding)
+{
+    struct row {
+        std::vector<finding> findings;
+        verdict expected;
+        int status;
+    };
+    const row table[] = {
+        {{}, verdict::runs, 0},
+        {{with(state::works)}, verdict::runs, 0},
+        {{with(state::works), with(state::untried)}, verdict::runs, 0},
+        {{with(state::works), with(state::slower)}, verdict::runs_slower, 0},
+        {{with(state::broken), with(state::works)}, verdict::does_not_run, 1},
+        {{with(state::slower), with(state::broken), with(state::slower)}, verdict::does_not_run, 1},
+    };
+    for (const row &entry : table) {
+        EXPECT_EQ(verdict_of(of(entry.findings)), entry.expected);
+        EXPECT_EQ(exit_status(entry.expected), entry.status);
+    }
+}
+
+TEST(mrc_doctor_judge, keeps_cost_and_command_of_refusals_only)
+{
+    const lack otherwise{.severity = state::slower, .cost = "dear", .mend = "true"};
+    const finding good = judge(scope::host, "tap", "host", probes::worked("20 MiB"), otherwise);
+    EXPECT_EQ(good.result, state::works);
+    EXPECT_EQ(good.found, "20 MiB");
+    EXPECT_EQ(good.cost + good.mend, "");
+    const finding unknown = judge(scope::host, "tap", "host", probes::untried("the link is down"), otherwise);
+    EXPECT_EQ(unknown.result, state::untried);
+    EXPECT_EQ(unknown.found, "the link is down");
+    EXPECT_EQ(unknown.cost + unknown.mend, "");
+    const finding bad = judge(scope::host, "tap", "host", probes::refused(EPERM, "MTU is too large"), otherwise);
+    EXPECT_EQ(bad.result, state::slower);
+    EXPECT_EQ(bad.found, "Operation not permitted: MTU is too large");
+    EXPECT_EQ(bad.cost, "dear");
+    EXPECT_EQ(bad.mend, "true");
+}
+
+TEST(mrc_doctor_text, names_trouble_with_its_cost_and_command)
+{
+    report found = of({with(state::works), with(state::broken)});
+    found.findings[1].on = "eth1";
+    found.findings[1].mend.clear();
+    found.modes.push_back(
+        {.port = "eth0", .xdp = "native", .transmit = "xdp", .af_xdp = "copy", .buffers = "one", .reason = ""});
+    EXPECT_EQ(to_text(found), "kernel 6.1.0 (x86_64)\n"
+                              "\n"
+                              "PROBE  ON    STATE   FOUND\n"
+                              "mtu    eth0  works   MTU 1500\n"
+                              "mtu    eth1  broken  MTU 1500\n"
+                              "\n"
+                              "mrcd would use\n"
+                              "PORT  XDP     TRANSMIT  AF_XDP  BUFFERS  REASON\n"
+                              "eth0  native  xdp       copy    one\n"
+                              "\n"
+                              "broken: mtu (eth1)\n"
+                              "  costs    smaller packets\n"
+                              "  mend by  nothing that is a command\n"
+                              "\n"
+                              "mrcd will not run: mtu (eth1)\n");
+}
+
+TEST(mrc_doctor_text, tells_all_three_verdicts)
+{
+    EXPECT_TRUE(to_text(of({})).ends_with("\nmrcd will run\n"));
+    const std::string slower = to_text(of({with(state::slower)}));
+    EXPECT_NE(slower.find("  mend by  ip link set dev eth0 mtu 3204\n"), std::string::npos);
+    EXPECT_TRUE(slower.ends_with("\nmrcd will run, slower or with less for lack of: mtu (eth0)\n"));
+}
+
+TEST(mrc_doctor_json, has_what_the_manual_names)
+{
+    report found = of({with(state::slower)});
+    found.modes.push_back({.port = "eth0",
+                           .xdp = "generic",
+                           .transmit = "af_xdp",
+                           .af_xdp = "zero copy",
+                           .buffers = "several",
+                           .reason = "because"});
+    EXPECT_EQ(boost::json::serialize(to_json(found)),
+              R"({"kernel":"6.1.0","machine":"x86_64","runs":true,"slower":true,"findings":[{"scope":"port",)"
+              R"("probe":"mtu","on":"eth0","state":"slower","found":"MTU 1500","cost":"smaller packets",)"
+              R"("mend":"ip link set dev eth0 mtu 3204"}],"modes":[{"port":"eth0","xdp":"generic",)"
+              R"("transmit":"af_xdp","af_xdp":"zero copy","buffers":"several","reason":"because"}]})");
+    const auto broken = to_json(of({with(state::broken), with(state::slower)}));
+    EXPECT_FALSE(broken.at("runs").as_bool());
+    EXPECT_FALSE(broken.at("slower").as_bool());
+}
+
+TEST(choose_engine, takes_the_fastest_that_was_not_refused)
+{
+    using service::transmit_engine;
+    struct row {
+        transmit_engine configured;
+        bool zero_copy;
+        probes::attempt live_frames;
+        probes::attempt redirect;
+        transmit_engine expected;
+        bool has_reason;
+    };
+    const auto yes = probes::worked();
+    const auto no = probes::refused(EOPNOTSUPP);
+    const auto unknown = probes::untried("the link is down");
+    const row table[] = {
+        {transmit_engine::automatic, false, yes, yes, transmit_engine::xdp, false},
+        {transmit_engine::automatic, false, yes, unknown, transmit_engine::xdp, false},
+        {transmit_engine::automatic, false, yes, no, transmit_engine::af_xdp, true},
+        {transmit_engine::automatic, false, no, unknown, transmit_engine::af_xdp, true},
+        {transmit_engine::automatic, true, yes, yes, transmit_engine::af_xdp, false},
+        {transmit_engine::automatic, true, no, no, transmit_engine::af_xdp, false},
+        {transmit_engine::xdp, true, no, no, transmit_engine::xdp, false},
+        {transmit_engine::af_xdp, false, yes, yes, transmit_engine::af_xdp, false},
+    };
+    for (const row &entry : table) {
+        probes::port_abilities port;
+        port.zero_copy = entry.zero_copy;
+        port.redirect = entry.redirect;
+        const auto chosen = service::choose_engine(entry.configured, port, entry.live_frames);
+        EXPECT_EQ(chosen.engine, entry.expected);
+        EXPECT_EQ(!chosen.reason.empty(), entry.has_reason) << chosen.reason;
+    }
+}
+
+} // namespace
+} // namespace mrc::doctor
