@@ -102,6 +102,7 @@ struct host {
     bool dead = false;                  // answers nothing, not even probes
     std::vector<flying> unread;         // arrived while off the CPU
 
+    std::uint8_t offered_mpr = 0;       // Dynamic MPR that its SACKs offer, at most its own; 0: that
 private:
     void receive_endpoint(const flying &frame, instant now);
 };

@@ -330,6 +330,8 @@ flying network::make_frame(const host &from, const outgoing &packet)
     hit(fault::congestion, frame.how.congestion_experienced ? 1 : 0);
     if (const auto *data = std::get_if<data_packet>(&packet.content)) {
         frame.payload = std::span{from.source}.subspan(packet.payload.address, packet.payload.bytes);
+    if (auto *sack = std::get_if<sack_packet>(&frame.content); sack != nullptr && from.offered_mpr != 0)
+        sack->mpr = std::min(sack->mpr, from.offered_mpr); // stays 0 where it was not negotiated
         frame.how.wire_bytes = nominal_bytes(data->payload_bytes);
     }
     const bool may_be_trimmed = packet.dscp == MRC_DSCP_TRIMMABLE || packet.dscp == MRC_DSCP_TRIMMABLE_RETX;

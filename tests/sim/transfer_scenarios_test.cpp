@@ -268,7 +268,7 @@ TEST(transfer, small_messages_survive_a_dead_plane)
         net.post(net.left(), id, id * 8, id * 8, 8);
         ASSERT_TRUE(net.run([&] { return net.left().completions().size() == id + 1; }, net.now() + 100ms));
     }
-    EXPECT_EQ(net.left().paths.good_active(plane{2}), 0u);
+    EXPECT_FALSE(net.left().paths.good_planes().has(plane{2}));
     EXPECT_LT(net.left().qp().counters().timeouts, 50u);
     EXPECT_LT(net.now() - start, 400 * 60us + 50ms);
 }

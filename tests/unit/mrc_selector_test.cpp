@@ -157,7 +157,7 @@ TEST_F(mrc_selector_test, without_good_paths_the_least_lossy_carry_on)
         group.on_silence(slot, start, start);
     // ev_min_active kept one alive; its plane goes.
     for (std::uint8_t lane = 0; lane < 2; ++lane)
-        if (group.good_active(plane{lane}) != 0)
+        if (group.good_planes().has(plane{lane}))
             local.up.set(plane{lane}, false);
     ASSERT_TRUE((group.usable() & group.good_planes()).empty());
     const auto path = selector.draw(group, group.usable(), {});
