@@ -120,6 +120,7 @@ private:
     [[nodiscard]] bool plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const;
     void on_path_feedback(const sack_packet &sack, std::uint16_t slot, bool proven, instant now);
     void arrived(std::uint16_t slot, instant sent_at);
+    [[nodiscard]] bool refusable(packet_number number) const;
     // The path that the SACK is proven to speak of.
     std::optional<std::uint16_t> on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan);
     std::optional<std::uint16_t> on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how,

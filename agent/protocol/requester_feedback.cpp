@@ -292,6 +292,14 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
     }
 }
 
+// Can the peer refuse this packet? Only of a request that it has not acknowledged. That all of it is SACKed, and more,
+// does not matter: SACKed is not written, and NAKs get lost.
+bool requester::refusable(packet_number number) const
+{
+    const send_request *oldest = queue_.oldest_unacked();
+    return oldest != nullptr && number >= oldest->first;
+}
+
 void requester::on_transport_ack(const transport_ack_packet &ack, const arrival &how, instant now)
 {
     const packet_number number = space_.number_of(ack.sequence, edge() - 1);
@@ -301,7 +309,7 @@ void requester::on_transport_ack(const transport_ack_packet &ack, const arrival 
         ++counters_.acks_unknown;
         return;
     }
-    if (number >= next_ || (nak && number < 0)) {
+    if (number >= next_ || (nak && !refusable(number))) {
         ++counters_.acks_rejected;
         return;
     }
