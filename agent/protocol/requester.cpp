@@ -195,8 +195,7 @@ std::optional<outgoing> requester::send_new(instant now)
     const std::size_t request = queue_.index_for_new(next_);
     if (queue_.at(request).first == next_ && !may_start(queue_.at(request)))
         return std::nullopt;
-    transmission &fresh = flight_[next_];
-    fresh = transmission{};
+    transmission fresh;
     fresh.request = static_cast<std::uint32_t>(request);
     fresh.bytes = static_cast<std::uint16_t>(payload_at(queue_.at(request), next_));
     if (!control_.can_send(nominal(fresh)))
@@ -204,7 +203,8 @@ std::optional<outgoing> requester::send_new(instant now)
     const auto where = draw();
     if (!where)
         return std::nullopt;
-    if (!waiting()) { // these clocks run only while the peer owes an answer
+    flight_[next_] = fresh; // not before it leaves: the packet that was there may still be spoken of
+    if (!waiting()) {       // these clocks run only while the peer owes an answer
         heard_at_ = now;
         progress_at_ = now;
     }

@@ -215,6 +215,44 @@ TEST_F(requester_recovery_test, nacks_are_told_apart)
     EXPECT_EQ(counters_.nacks_rejected, 1u);
 }
 
+// The oldest packet that is remembered gives way to the next one when that leaves, not when it is only considered.
+TEST_F(requester_recovery_test, late_sack_of_the_oldest_packet_remembered_tells_its_own_round_trip)
+{
+    // Stamps begin anew: whoever took a blank record for the packet would find the host's uptime a round trip.
+    now_ = instant{duration{std::int64_t{1} << 16 << MRC_TS_TICK_SHIFT} * 100};
+    fixed_window narrow{nominal_bytes(payload_bytes)};
+    requester other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
+    ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, 200 * payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+    std::vector<outgoing> sent;
+    const auto hear = [&](const sack_packet &said) {
+        arrival how;
+        how.at = now_;
+        other.on_sack(said, how, now_);
+    };
+    while (sent.size() < 128) {
+        const auto packet = other.next_packet(now_);
+        ASSERT_TRUE(packet);
+        sent.push_back(*packet);
+        if (sent.size() == 128)
+            break;
+        now_ += 1us;
+        sack_packet blind = sack(static_cast<packet_number>(sent.size()) - 1, 0, sent.back());
+        blind.entropy = ev{}; // gives no sample
+        hear(blind);
+    }
+    ASSERT_FALSE(other.next_packet(now_)) << "the window is full";
+    ASSERT_FALSE(other.rtt().has_sample());
+    for (std::size_t number = 0; number < 8; ++number) {
+        sack_packet late = sack(126, 0, sent[number]);
+        for (unsigned slot = 0; slot < paths_.size(); ++slot) {
+            late.entropy = paths_.path(slot).entropy;
+            hear(late);
+        }
+    }
+    ASSERT_TRUE(other.rtt().has_sample());
+    EXPECT_LT(other.rtt().smoothed(), 1ms);
+}
+
 class dynamic_mpr_test : public requester_recovery_test
 {
 protected:
