@@ -48,6 +48,7 @@ struct transmission {
     bool certain = false;  // delivered, and it was the latest transmission that arrived
     bool sampled = false;  // the latest transmission has given its round-trip time
     bool spurious = false; // counted as needless retransmission
+    bool nacked = false;   // by a NACK, which names the path of the latest transmission
 
     void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }
     [[nodiscard]] traffic_class in() const

@@ -53,7 +53,7 @@ std::expected<void, post_error> requester::post(const write_request &work, insta
     return queue_.post(work);
 }
 
-std::optional<path_choice> requester::draw(plane_mask avoid)
+std::optional<path_choice> requester::draw(const path_avoidance &avoid)
 {
     return selector_.draw(paths_, usable(), avoid);
 }
@@ -159,11 +159,14 @@ std::optional<outgoing> requester::send_retransmission(instant now)
 {
     const packet_number number = lost_.lowest();
     // The window is for packets that fly. While the peer is silent nothing is known to fly: the oldest may go.
-    const bool allowed = silence_.active() ? number == edge() : control_.can_send(nominal(flight_[number]));
+    const transmission &lost = flight_[number];
+    const bool allowed = silence_.active() ? number == edge() : control_.can_send(nominal(lost));
     if (!allowed)
         return std::nullopt;
-    plane_mask avoid;
-    avoid.set(paths_.path(flight_[number].slot).lane, true);
+    path_avoidance avoid;
+    avoid.planes.set(paths_.path(lost.slot).lane, true);
+    if (lost.nacked)
+        avoid.slot = lost.slot;
     const auto where = draw(avoid);
     if (!where)
         return std::nullopt;
@@ -221,6 +224,7 @@ std::optional<outgoing> requester::transmit(packet_number number, const path_cho
     sent.slot = where.slot;
     sent.transmissions = static_cast<std::uint8_t>(std::min(sent.transmissions + 1, 255));
     sent.sampled = false;
+    sent.nacked = false;
     const bool retransmission = sent.transmissions > 1;
     timers_.arm(flight_.index(number), retry_.level(sent.failures), now);
     ++inflight_;

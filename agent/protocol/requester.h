@@ -96,7 +96,7 @@ private:
 
     // requester.cpp: sending
     [[nodiscard]] plane_mask peer_reach() const { return peer_ports_ & plane_mask{~peer_.suspected().bits()}; }
-    [[nodiscard]] std::optional<path_choice> draw(plane_mask avoid = {});
+    [[nodiscard]] std::optional<path_choice> draw(const path_avoidance &avoid = {});
     [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
     [[nodiscard]] duration rto() const { return rtt_.timeout(retry_.shortest()); }
     [[nodiscard]] bool waiting() const;

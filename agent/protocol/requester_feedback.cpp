@@ -278,6 +278,7 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
     }
     counters_.nacks_unknown += known_reason(nack.reason) ? 0 : 1;
     arrived(sent.slot, sent.sent_at); // trimmed or refused, but the path led there
+    sent.nacked = true;
     control_.on_nack({.bytes = nominal(sent), .reason = nack.reason, .rtt = round_trip}, now);
     --inflight_;
     if (nack.reason == MRC_NACK_TRIMMED || nack.reason == MRC_NACK_TRIMMED_LASTHOP) {

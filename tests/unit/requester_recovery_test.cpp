@@ -253,6 +253,54 @@ TEST_F(requester_recovery_test, late_sack_of_the_oldest_packet_remembered_tells_
     EXPECT_LT(other.rtt().smoothed(), 1ms);
 }
 
+nack_packet nack_of(const outgoing &sent, std::uint8_t reason)
+{
+    const auto &data = std::get<data_packet>(sent.content);
+    nack_packet nack;
+    nack.sequence = data.sequence;
+    nack.reason = reason;
+    nack.entropy = sent.entropy;
+    nack.tx_timestamp = *data.tx_timestamp;
+    return nack;
+}
+
+// Where there is but one plane, and so no other one to go to (protocol text 3.2).
+TEST_F(requester_recovery_test, nacked_packet_takes_another_path)
+{
+    path_group_config one_plane = make_group();
+    one_plane.planes = 1;
+    path_group paths{one_plane, local_};
+    mrc_selector selector{paths, 1};
+    requester other{make_config(), {paths, peer_ports_, peer_}, selector, control_, counters_};
+    const auto nack = [&](const outgoing &sent, std::uint8_t reason) {
+        arrival how;
+        how.at = now_;
+        other.on_nack(nack_of(sent, reason), how, now_);
+    };
+    for (unsigned round = 0; round < 20; ++round) {
+        ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+        outgoing sent = other.next_packet(now_).value();
+        for (const auto reason : {MRC_NACK_TRIMMED_LASTHOP, MRC_NACK_TRIMMED, MRC_NACK_TRIMMED_LASTHOP}) {
+            now_ += 30us;
+            nack(sent, static_cast<std::uint8_t>(reason));
+            const auto again = other.next_packet(now_);
+            ASSERT_TRUE(again && data(*again).retransmission);
+            EXPECT_NE(again->path, sent.path);
+            sent = *again;
+        }
+        now_ += 30us;
+        arrival how;
+        how.at = now_;
+        other.on_sack(sack(round, 0, sent), how, now_);
+    }
+    paths.deny(0);
+    ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+    const outgoing only = other.next_packet(now_).value();
+    now_ += 30us;
+    nack(only, MRC_NACK_TRIMMED_LASTHOP);
+    EXPECT_EQ(other.next_packet(now_)->path, only.path) << "there is no other";
+}
+
 class dynamic_mpr_test : public requester_recovery_test
 {
 protected:
