@@ -79,6 +79,14 @@ bool requester::may_start(const send_request &request) const
     return !draining_ && (!request.work.immediate || queue_.immediates_with(request) <= config_.max_wimm);
 }
 
+// What flew into silence counts in no shared window, but still for its own QP: what was swallowed is made up for as
+// answers come, not in one burst.
+bool requester::may_fly(std::uint32_t bytes) const
+{
+    return control_.can_send(bytes) &&
+           (charged_bytes_ == 0 || charged_bytes_ + silent_bytes_ + bytes <= control_.cwnd());
+}
+
 std::uint32_t requester::payload_at(const send_request &request, packet_number number) const
 {
     const std::uint64_t offset = static_cast<std::uint64_t>(number - request.first) * config_.payload_bytes;
@@ -160,7 +168,7 @@ std::optional<outgoing> requester::send_retransmission(instant now)
     const packet_number number = lost_.lowest();
     // The window is for packets that fly. While the peer is silent nothing is known to fly: the oldest may go.
     const transmission &lost = flight_[number];
-    const bool allowed = silence_.active() ? number == edge() : control_.can_send(nominal(lost));
+    const bool allowed = silence_.active() ? number == edge() : may_fly(nominal(lost));
     if (!allowed)
         return std::nullopt;
     path_avoidance avoid;
@@ -201,7 +209,7 @@ std::optional<outgoing> requester::send_new(instant now)
     transmission fresh;
     fresh.request = static_cast<std::uint32_t>(request);
     fresh.bytes = static_cast<std::uint16_t>(payload_at(queue_.at(request), next_));
-    if (!control_.can_send(nominal(fresh)))
+    if (!may_fly(nominal(fresh)))
         return std::nullopt;
     const auto where = draw();
     if (!where)
@@ -225,10 +233,13 @@ std::optional<outgoing> requester::transmit(packet_number number, const path_cho
     sent.transmissions = static_cast<std::uint8_t>(std::min(sent.transmissions + 1, 255));
     sent.sampled = false;
     sent.nacked = false;
+    sent.charged = !silence_.active();
     const bool retransmission = sent.transmissions > 1;
     timers_.arm(flight_.index(number), retry_.level(sent.failures), now);
     ++inflight_;
-    control_.on_sent(nominal(sent), now);
+    (sent.charged ? charged_bytes_ : silent_bytes_) += nominal(sent);
+    if (sent.charged)
+        control_.on_sent(nominal(sent), now);
     paths_.on_sent(where.slot, retransmission);
     peer_.on_sent(where.lane);
     tail_.on_activity(now);
@@ -282,10 +293,10 @@ void requester::fail(completion_status status)
         timers_.disarm(flight_.index(number));
         if (sent.fate != packet_fate::inflight)
             continue;
-        control_.on_abandoned(nominal(sent));
+        if (land(sent))
+            control_.on_abandoned(nominal(sent));
         sent.fate = packet_fate::unsent;
     }
-    inflight_ = 0;
     silence_.end();
 }
 
