@@ -6,14 +6,18 @@
 // inflight  SACK, cack, Transport ACK                       delivered
 // inflight  inferred (same EV, age, SLEEK), NACK TRIMMED    lost
 // inflight  its path fell silent, its plane was lost        lost
-// inflight  time-out, while others of the peer deliver      lost
-// inflight  the peer fell silent: the oldest only           lost
+// inflight  time-out, while later ones of the QP arrive     lost
+// inflight  the peer fell silent: the oldest                lost
+// inflight  the peer fell silent: the others                inflight, but not charged
 // inflight  the QP fails                                    unsent
 // inflight  NACK without fault of the path (resources, OOR) refused
 // refused   its timer, the peer's silence                   lost
 // refused   SACK …                                          delivered
 // lost      transmit (rtx = 1, fresh EV)                    inflight
 // lost      SACK …: it had not been lost                    delivered
+//
+// A packet in flight is charged to the congestion window, which other QPs may share, unless it flies into silence: a
+// peer that is not there must not hold what others need. Charged or not, it leaves the flight once.
 #pragma once
 
 #include <bit>
@@ -48,6 +52,8 @@ struct transmission {
     bool certain = false;  // delivered, and it was the latest transmission that arrived
     bool sampled = false;  // the latest transmission has given its round-trip time
     bool spurious = false; // counted as needless retransmission
+    bool charged = false;  // in flight, and in the congestion controller's
+    bool nacked = false;   // by a NACK, which names the path of the latest transmission
 
     void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }
     [[nodiscard]] traffic_class in() const

@@ -32,14 +32,14 @@ mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed)
     shuffle(plane_order_.data(), planes_, random_);
 }
 
-std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask usable, plane_mask avoid)
+std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask usable, const path_avoidance &avoid)
 {
     plane_mask among = usable & paths.good_planes();
-    if (const plane_mask wished{among.bits() & ~avoid.bits()}; !wished.empty())
+    if (const plane_mask wished{among.bits() & ~avoid.planes.bits()}; !wished.empty())
         among = wished;
     if (among.empty())
         return draw_bad(paths, usable);
-    return paths.path(next_good(paths, next_plane(among)));
+    return paths.path(next_good(paths, next_plane(among), avoid.slot));
 }
 
 // The next plane of this round that is in `among`. It changes places with the planes it overtook, so these keep their
@@ -58,8 +58,8 @@ plane mrc_selector::next_plane(plane_mask among)
     }
 }
 
-// Precondition: the plane has a GOOD active path.
-std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane)
+// Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one.
+std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane, std::optional<std::uint16_t> avoided)
 {
     std::uint8_t *order = order_of(lane);
     std::uint16_t &next = next_[lane.value];
@@ -67,24 +67,22 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane)
         next = 0;
         shuffle(order, count_, random_);
     }
-    std::uint16_t restored = 0;
-    bool any_restored = false;
+    std::optional<std::uint16_t> restored;
     for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
         const std::uint16_t slot = paths.active_slot(lane, order[at]);
-        if (paths.state(slot) != path_state::good)
+        if (paths.state(slot) != path_state::good || slot == avoided)
             continue;
         if (!skipped_[slot]) {
             next = static_cast<std::uint16_t>(at + 1);
             return slot;
         }
-        if (!any_restored) {
+        if (!restored) {
             skipped_[slot] = false;
             restored = slot;
-            any_restored = true;
         }
     }
     ++next;
-    return restored;
+    return restored ? *restored : next_good(paths, lane, std::nullopt);
 }
 
 // No GOOD path on any usable plane: the ones with the fewest recent losses carry on, so that a QP never stops sending

@@ -25,7 +25,7 @@ public:
     mrc_selector(const path_group &paths, std::uint64_t seed);
 
     [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
-                                                  plane_mask avoid) override;
+                                                  const path_avoidance &avoid) override;
     void on_feedback(std::uint16_t slot, path_feedback what) override
     {
         if (what != path_feedback::clean)
@@ -42,7 +42,7 @@ private:
     [[nodiscard]] std::uint8_t *order_of(plane lane) { return positions_.data() + std::size_t{lane.value} * count_; }
 
     [[nodiscard]] plane next_plane(plane_mask among);
-    [[nodiscard]] std::uint16_t next_good(const path_group &paths, plane lane);
+    [[nodiscard]] std::uint16_t next_good(const path_group &paths, plane lane, std::optional<std::uint16_t> avoided);
     [[nodiscard]] std::optional<std::uint16_t> least_bad(const path_group &paths, plane lane);
     [[nodiscard]] std::optional<path_choice> draw_bad(const path_group &paths, plane_mask usable);
 

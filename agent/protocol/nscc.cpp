@@ -107,7 +107,7 @@ void nscc::on_sack(const sack_signal &signal, instant now)
     bytes_ignored_ += newly;
     received_ += newly;
     achieved_ += newly;
-    const bool limited = penalize(signal, newly);
+    const bool limited = penalize(signal, newly, now);
     if (!signal.rtt)
         return;
     sample_base_rtt(*signal.rtt, now);
@@ -198,25 +198,29 @@ void nscc::average(duration delay, bool congested)
     avg_delay_ = config_.ewma * sample + (1 - config_.ewma) * avg_delay_;
 }
 
-// A penalty starts from what is in flight, for an idle window would hide it; then 64 on every SACK of a round trip
-// halves the window and 127 leaves 1/128 (§5.4). Were the window held to the flight at every SACK, it would chase the
-// flight, always some bytes lower, down to one packet at any penalty.
-bool nscc::penalize(const sack_signal &signal, std::int64_t newly)
+// Every episode of the penalty starts from what is in flight, for an idle window would hide it; then 64 on every SACK
+// of a round trip halves the window and 127 leaves 1/128 (§5.4). Were the window held to the flight at every SACK, it
+// would chase the flight, always some bytes lower, down to one packet at any penalty. So an episode lasts until SACKs
+// have been free of it for a round trip: of several workers of the receiver, each for its QPs, some may be well.
+bool nscc::penalize(const sack_signal &signal, std::int64_t newly, instant now)
 {
     if (signal.receiver_penalty > 0) {
         ++counters_.penalties;
-        if (saved_cwnd_ == 0) {
+        if (saved_cwnd_ == 0)
             saved_cwnd_ = cwnd_;
+        if (!std::exchange(penalized_, true))
             cwnd_ = std::min(cwnd_, static_cast<double>(inflight_));
-        }
+        last_penalty_ = now;
         cwnd_ = std::max(static_cast<double>(config_.mtu),
                          cwnd_ - static_cast<double>(signal.receiver_penalty * newly >> 7));
         return true;
     }
+    penalized_ = penalized_ && now - last_penalty_ < base_rtt_;
     if (signal.restore_window && saved_cwnd_ > 0) {
         ++counters_.restores;
         cwnd_ = saved_cwnd_;
         saved_cwnd_ = 0;
+        penalized_ = false;
     }
     return false;
 }

@@ -13,9 +13,11 @@
 // mode           event                                             next; action
 // normal         SACKs of more than a window, d < delay_zero       fast increase
 // fast increase  delay_zero ≤ d < T, multiplicative decrease       normal
-// any            SACK, rcv_cwnd_pen > 0                            limited; no increase, cwnd -= pen / 128 * newly
+// others         SACK, rcv_cwnd_pen > 0                            limited; cwnd = min(cwnd, inflight), and as below
+// limited        SACK, rcv_cwnd_pen > 0                            limited; no increase, cwnd -= pen / 128 * newly
 // limited        SACK, pen = 0 and restore_cwnd                    as before; cwnd as before
-// limited        SACK, pen = 0                                     increases again; a later restore still counts
+// limited        SACK, pen = 0                                     increases again; a later restore still counts; for
+//                                                                  base_rtt without penalty: as before
 // any            period over, little achieved; trims or d high     ignoring; quick adapt: cwnd = what was achieved
 // ignoring       SACK or trim with ECN                             ignoring; nothing, their news is old
 // ignoring       as many bytes answered as were in flight          normal
@@ -147,7 +149,7 @@ private:
     void lower_base_rtt(duration rtt);
     void derive_from(nscc_link link, duration base_rtt);
     void average(duration delay, bool congested);
-    [[nodiscard]] bool penalize(const sack_signal &signal, std::int64_t newly);
+    [[nodiscard]] bool penalize(const sack_signal &signal, std::int64_t newly, instant now);
     [[nodiscard]] bool quick_adapt(bool loss, bool congested, duration delay, instant now);
     void move_window(std::int64_t newly, bool congested, duration delay, bool limited, instant now);
     void fast_increase(std::int64_t newly, duration delay);
@@ -161,7 +163,7 @@ private:
     double max_wnd_; // bytes
     double cwnd_;    // bytes
     std::int64_t inflight_ = 0;
-    double saved_cwnd_ = 0;       // before the receiver's penalty; 0 = none
+    double saved_cwnd_ = 0;       // before the receiver's penalty, for it to restore; 0 = none
     double inc_ = 0;              // bytes * window, due with the next adjustment
     double avg_delay_ = 0;        // nanoseconds
     std::int64_t received_ = 0;   // since the last adjustment
@@ -171,8 +173,10 @@ private:
     std::int64_t bytes_ignored_ = 0;
     instant last_adjust_;
     instant last_decrease_;
+    instant last_penalty_;
     instant qa_end_; // of the quick adapt period; the clock's epoch = none has begun
     bool trigger_qa_ = false;
+    bool penalized_ = false; // in an episode of the receiver's penalty
     bool fast_increasing_ = false;
     bool clean_probe_taken_ = false;
     nscc_counters counters_;

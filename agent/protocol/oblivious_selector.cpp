@@ -20,17 +20,21 @@ plane nth_plane(plane_mask among, unsigned turn)
 
 } // namespace
 
-std::optional<path_choice> oblivious_selector::draw(const path_group &paths, plane_mask usable, plane_mask avoid)
+std::optional<path_choice> oblivious_selector::draw(const path_group &paths, plane_mask usable,
+                                                    const path_avoidance &avoid)
 {
     const plane_mask among = usable & plane_mask{(1u << paths.planes()) - 1};
-    const plane_mask wished{among.bits() & ~avoid.bits()};
-    auto slot = draw_slot(paths, wished);
+    const plane_mask wished{among.bits() & ~avoid.planes.bits()};
+    auto slot = draw_slot(paths, wished, std::nullopt);
     if (!slot)
-        slot = draw_slot(paths, among);
+        slot = draw_slot(paths, among, avoid.slot);
+    if (!slot && avoid.slot)
+        slot = draw_slot(paths, among, std::nullopt);
     return slot ? std::optional{paths.path(*slot)} : std::nullopt;
 }
 
-std::optional<std::uint16_t> oblivious_selector::draw_slot(const path_group &paths, plane_mask among)
+std::optional<std::uint16_t> oblivious_selector::draw_slot(const path_group &paths, plane_mask among,
+                                                           std::optional<std::uint16_t> avoided)
 {
     while (!among.empty()) {
         const plane lane = nth_plane(among, random_.below(static_cast<std::uint32_t>(std::popcount(among.bits()))));
@@ -38,7 +42,7 @@ std::optional<std::uint16_t> oblivious_selector::draw_slot(const path_group &pat
         const unsigned first = random_.below(count);
         for (unsigned step = 0; step < count; ++step) {
             const std::uint16_t slot = paths.active_slot(lane, (first + step) % count);
-            if (paths.state(slot) != path_state::denied)
+            if (paths.state(slot) != path_state::denied && slot != avoided)
                 return slot;
         }
         among.set(lane, false);

@@ -21,11 +21,12 @@ public:
     explicit oblivious_selector(std::uint64_t seed) : random_{seed} {}
 
     [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
-                                                  plane_mask avoid) override;
+                                                  const path_avoidance &avoid) override;
     void on_feedback(std::uint16_t, path_feedback) override {}
 
 private:
-    [[nodiscard]] std::optional<std::uint16_t> draw_slot(const path_group &paths, plane_mask among);
+    [[nodiscard]] std::optional<std::uint16_t> draw_slot(const path_group &paths, plane_mask among,
+                                                         std::optional<std::uint16_t> avoided);
 
     random_source random_;
 };

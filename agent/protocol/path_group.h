@@ -132,7 +132,6 @@ public:
     {
         return active_slots_[lane.value * config_.active_per_plane + position];
     }
-    [[nodiscard]] std::uint32_t good_active(plane lane) const { return good_active_[lane.value]; }
 
     // Controller. A path without an EV stays DENIED.
     void deny(unsigned slot);

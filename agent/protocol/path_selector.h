@@ -18,6 +18,12 @@ enum class path_feedback : std::uint8_t {
     lost,      // inferred
 };
 
+// Where a packet had better not go again.
+struct path_avoidance {
+    plane_mask planes;                 // as long as others have usable paths
+    std::optional<std::uint16_t> slot; // a path of these planes, as long as there is another one
+};
+
 class path_selector
 {
 public:
@@ -26,9 +32,9 @@ public:
     path_selector &operator=(const path_selector &) = delete;
     virtual ~path_selector() = default;
 
-    // A path of one of the `usable` planes, outside `avoid` when any other is left; nothing when no plane is usable.
+    // A path of one of the `usable` planes; nothing when no plane is usable.
     [[nodiscard]] virtual std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
-                                                          plane_mask avoid) = 0;
+                                                          const path_avoidance &avoid) = 0;
     // What became of a packet that this QP sent on the path.
     virtual void on_feedback(std::uint16_t slot, path_feedback what) = 0;
 };

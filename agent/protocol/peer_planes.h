@@ -48,8 +48,6 @@ public:
             on_proof(lane, sent_at);
     }
 
-    // Has anything sent to the host at or after `since` arrived?
-    [[nodiscard]] bool heard_since(instant since) const { return latest_ != long_ago && latest_ >= since; }
     // A packet that was sent on the plane then is missing: because nothing of the plane reaches the host any more?
     [[nodiscard]] bool on_missing(plane lane, instant since)
     {
@@ -90,6 +88,8 @@ private:
         unsigned turn = 0;            // path to probe next
     };
 
+    // Has anything sent to the host at or after `since` arrived?
+    [[nodiscard]] bool heard_since(instant since) const { return latest_ != long_ago && latest_ >= since; }
     void on_proof(plane lane, instant sent_at);
 
     const path_group &paths_;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a requester does while nothing at all comes back: the peer, not a path, is silent (a host off its CPU for
-// milliseconds, all planes dark, a dead peer). It blames nothing, sends no new data, probes, and sends the oldest
-// packet again at growing intervals.
+// What a requester does while nothing at all comes back to it: the peer, not a path, is silent (a host off its CPU for
+// milliseconds, all planes dark, a dead process or host). It blames nothing, sends no new data, probes, and sends the
+// oldest packet again at growing intervals. What it has in flight leaves the congestion window, for other QPs of the
+// host may be well.
 //
 // state   event                                                    action                          next
-// talks   time-out; nothing sent since has reached the peer        probe, oldest packet again      silent
+// talks   time-out; nothing that the QP sent since has arrived     probe, oldest packet again,     silent
+//                                                                  flight leaves the window
 // silent  retry interval (RTO, linear then doubling)               probe, oldest packet again      silent
 // silent  probe interval (at most 100 ms)                          probe                           silent
 // silent  anything from the peer's QP                              timers restart, blame forgiven  talks
-// silent  another QP to the peer hears it                          timers restart                  talks
+// silent  another QP hears the peer's host                         none                            silent
 // any     no progress within the retry policy's time               QP fails: retry exceeded        -
 #pragma once
 
@@ -28,13 +30,11 @@ public:
     [[nodiscard]] bool active() const { return active_; }
     [[nodiscard]] instant next_deadline() const { return active_ ? std::min(retry_at_, probe_at_) : never; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
-    [[nodiscard]] instant since() const { return since_; }
 
     void begin(instant now, const retry_policy &policy, duration rto)
     {
         active_ = true;
         attempts_ = 0;
-        since_ = now;
         retry_at_ = now;
         probe_at_ = now;
         (void)retry_due(now, policy, rto);
@@ -63,7 +63,6 @@ private:
 
     bool active_ = false;
     unsigned attempts_ = 0;
-    instant since_;
     instant retry_at_;
     instant probe_at_;
 };

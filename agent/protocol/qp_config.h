@@ -123,7 +123,7 @@ struct qp_counters {
     std::uint64_t losses = 0;          // inferred by the same-EV rule
     std::uint64_t losses_by_age = 0;   // by age beyond the paths' skew
     std::uint64_t losses_by_sleek = 0; // by the count of packets out of order
-    std::uint64_t silences = 0;        // times that the peer fell silent on all paths
+    std::uint64_t silences = 0;        // times that the peer's QP fell silent
     std::uint64_t nacks = 0;
     std::uint64_t sacks_received = 0;
     std::uint64_t sacks_stale = 0;     // cack too far behind to be of use

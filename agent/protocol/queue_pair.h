@@ -91,7 +91,6 @@ public:
     void reset_progress() { responder_.reset_progress(); }
 
     // What SACKs tell the peer of this end: responder.h.
-    void set_receive_window(std::uint32_t psns) { responder_.set_window(psns); }
     void set_receive_penalty(std::uint8_t penalty, bool restore = false) { responder_.set_penalty(penalty, restore); }
 
 private:

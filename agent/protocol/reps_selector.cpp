@@ -43,9 +43,9 @@ void reps_selector::on_feedback(std::uint16_t slot, path_feedback what)
     }
 }
 
-std::optional<path_choice> reps_selector::draw(const path_group &paths, plane_mask usable, plane_mask avoid)
+std::optional<path_choice> reps_selector::draw(const path_group &paths, plane_mask usable, const path_avoidance &avoid)
 {
-    const plane_mask wished{usable.bits() & ~avoid.bits()};
+    const plane_mask wished{usable.bits() & ~avoid.planes.bits()};
     std::optional<std::uint16_t> slot;
     switch (mode_) {
     case reps_mode::recycling:

@@ -37,7 +37,7 @@ public:
     explicit reps_selector(std::uint64_t seed, const reps_config &config = {}) : config_{config}, explorer_{seed} {}
 
     [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
-                                                  plane_mask avoid) override;
+                                                  const path_avoidance &avoid) override;
     void on_feedback(std::uint16_t slot, path_feedback what) override;
 
     [[nodiscard]] reps_mode mode() const { return mode_; }

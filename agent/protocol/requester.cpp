@@ -53,7 +53,7 @@ std::expected<void, post_error> requester::post(const write_request &work, insta
     return queue_.post(work);
 }
 
-std::optional<path_choice> requester::draw(plane_mask avoid)
+std::optional<path_choice> requester::draw(const path_avoidance &avoid)
 {
     return selector_.draw(paths_, usable(), avoid);
 }
@@ -77,6 +77,14 @@ bool requester::window_open() const
 bool requester::may_start(const send_request &request) const
 {
     return !draining_ && (!request.work.immediate || queue_.immediates_with(request) <= config_.max_wimm);
+}
+
+// What flew into silence counts in no shared window, but still for its own QP: what was swallowed is made up for as
+// answers come, not in one burst.
+bool requester::may_fly(std::uint32_t bytes) const
+{
+    return control_.can_send(bytes) &&
+           (charged_bytes_ == 0 || charged_bytes_ + silent_bytes_ + bytes <= control_.cwnd());
 }
 
 std::uint32_t requester::payload_at(const send_request &request, packet_number number) const
@@ -159,11 +167,14 @@ std::optional<outgoing> requester::send_retransmission(instant now)
 {
     const packet_number number = lost_.lowest();
     // The window is for packets that fly. While the peer is silent nothing is known to fly: the oldest may go.
-    const bool allowed = silence_.active() ? number == edge() : control_.can_send(nominal(flight_[number]));
+    const transmission &lost = flight_[number];
+    const bool allowed = silence_.active() ? number == edge() : may_fly(nominal(lost));
     if (!allowed)
         return std::nullopt;
-    plane_mask avoid;
-    avoid.set(paths_.path(flight_[number].slot).lane, true);
+    path_avoidance avoid;
+    avoid.planes.set(paths_.path(lost.slot).lane, true);
+    if (lost.nacked)
+        avoid.slot = lost.slot;
     const auto where = draw(avoid);
     if (!where)
         return std::nullopt;
@@ -195,16 +206,16 @@ std::optional<outgoing> requester::send_new(instant now)
     const std::size_t request = queue_.index_for_new(next_);
     if (queue_.at(request).first == next_ && !may_start(queue_.at(request)))
         return std::nullopt;
-    transmission &fresh = flight_[next_];
-    fresh = transmission{};
+    transmission fresh;
     fresh.request = static_cast<std::uint32_t>(request);
     fresh.bytes = static_cast<std::uint16_t>(payload_at(queue_.at(request), next_));
-    if (!control_.can_send(nominal(fresh)))
+    if (!may_fly(nominal(fresh)))
         return std::nullopt;
     const auto where = draw();
     if (!where)
         return std::nullopt;
-    if (!waiting()) { // these clocks run only while the peer owes an answer
+    flight_[next_] = fresh; // not before it leaves: the packet that was there may still be spoken of
+    if (!waiting()) {       // these clocks run only while the peer owes an answer
         heard_at_ = now;
         progress_at_ = now;
     }
@@ -221,10 +232,14 @@ std::optional<outgoing> requester::transmit(packet_number number, const path_cho
     sent.slot = where.slot;
     sent.transmissions = static_cast<std::uint8_t>(std::min(sent.transmissions + 1, 255));
     sent.sampled = false;
+    sent.nacked = false;
+    sent.charged = !silence_.active();
     const bool retransmission = sent.transmissions > 1;
     timers_.arm(flight_.index(number), retry_.level(sent.failures), now);
     ++inflight_;
-    control_.on_sent(nominal(sent), now);
+    (sent.charged ? charged_bytes_ : silent_bytes_) += nominal(sent);
+    if (sent.charged)
+        control_.on_sent(nominal(sent), now);
     paths_.on_sent(where.slot, retransmission);
     peer_.on_sent(where.lane);
     tail_.on_activity(now);
@@ -278,10 +293,10 @@ void requester::fail(completion_status status)
         timers_.disarm(flight_.index(number));
         if (sent.fate != packet_fate::inflight)
             continue;
-        control_.on_abandoned(nominal(sent));
+        if (land(sent))
+            control_.on_abandoned(nominal(sent));
         sent.fate = packet_fate::unsent;
     }
-    inflight_ = 0;
     silence_.end();
 }
 

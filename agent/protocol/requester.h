@@ -7,11 +7,12 @@
 // age: a packet sent later by more than the paths' skew has arrived, on any path              path_skew.h
 // SLEEK: more than one and a half windows have arrived out of order                           sleek.h
 //
-// A time-out is judged by relative evidence (path_evidence.h):
+// A time-out is judged by relative evidence (path_evidence.h). That the peer's QP was there must be this QP's own
+// experience: its process may have died while others of the host hear on every path.
 // since the packet was sent …                               the packet  its path
-// its own path delivered a later one                        lost        one loss
-// another path delivered a later one, its own nothing       lost        silent: ASSUMED_BAD, see path_group.h
-// nothing was delivered on any path                         waits       not to blame: the peer is silent
+// a later one of this QP arrived, and one of its path       lost        one loss
+// a later one of this QP arrived, none of its path          lost        silent: ASSUMED_BAD, see path_group.h
+// no later one of this QP arrived, whatever others hear     waits       not to blame: the peer is silent
 #pragma once
 
 #include <cstdint>
@@ -96,12 +97,13 @@ private:
 
     // requester.cpp: sending
     [[nodiscard]] plane_mask peer_reach() const { return peer_ports_ & plane_mask{~peer_.suspected().bits()}; }
-    [[nodiscard]] std::optional<path_choice> draw(plane_mask avoid = {});
+    [[nodiscard]] std::optional<path_choice> draw(const path_avoidance &avoid = {});
     [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
     [[nodiscard]] duration rto() const { return rtt_.timeout(retry_.shortest()); }
     [[nodiscard]] bool waiting() const;
     [[nodiscard]] bool window_open() const;
     [[nodiscard]] bool may_start(const send_request &request) const;
+    [[nodiscard]] bool may_fly(std::uint32_t bytes) const;
     [[nodiscard]] std::uint32_t nominal(const transmission &sent) const { return nominal_bytes(sent.bytes); }
     [[nodiscard]] std::uint32_t payload_at(const send_request &request, packet_number number) const;
     [[nodiscard]] std::uint8_t dscp_of(traffic_class in) const;
@@ -120,6 +122,8 @@ private:
     [[nodiscard]] bool plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const;
     void on_path_feedback(const sack_packet &sack, std::uint16_t slot, bool proven, instant now);
     void arrived(std::uint16_t slot, instant sent_at);
+    [[nodiscard]] bool land(transmission &sent);
+    [[nodiscard]] bool refusable(packet_number number) const;
     // The path that the SACK is proven to speak of.
     std::optional<std::uint16_t> on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan);
     std::optional<std::uint16_t> on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how,
@@ -152,8 +156,11 @@ private:
     void lose(packet_number number, instant now);
     void blame_loss(const transmission &sent, instant now);
     void blame_age(const transmission &sent, instant now);
-    [[nodiscard]] bool blame_plane(const transmission &sent, instant now);
+    void blame_silence(const transmission &sent, instant now);
+    void blame_missing(std::uint16_t slot, instant sent_at, instant now);
+    [[nodiscard]] bool blame_plane(std::uint16_t slot, instant sent_at, instant now);
     void fall_silent(packet_number number, instant now);
+    void discharge();
     void stay_silent(instant now);
     void resend_oldest(instant now);
     [[nodiscard]] instant gives_up_at() const;
@@ -184,17 +191,20 @@ private:
     packet_number next_ = 0; // next new packet
     std::uint64_t order_ = 0;
     std::uint32_t inflight_ = 0;
-    std::uint64_t credited_ = 0; // bytes that Transport ACKs confirmed since the last SACK
-    std::uint32_t window_;       // PSNs that the peer takes beyond cack
+    std::uint64_t charged_bytes_ = 0; // of inflight_: in the window
+    std::uint64_t silent_bytes_ = 0;  // of inflight_: flew into silence
+    std::uint64_t credited_ = 0;      // bytes that Transport ACKs confirmed since the last SACK
+    std::uint32_t window_;            // PSNs that the peer takes beyond cack
     bool draining_ = false;
     bool probe_due_ = false;
     bool clean_probe_due_ = false;
     bool last_again_due_ = false;
 
-    instant progress_at_;           // cack or a Transport ACK advanced, or the flight began
-    instant heard_at_;              // anything from the peer's QP, or the flight began
-    instant timer_floor_;           // waits count from here at the earliest
-    std::uint64_t blame_floor_ = 0; // transmissions up to this order say nothing about their paths
+    instant progress_at_;              // cack or a Transport ACK advanced, or the flight began
+    instant heard_at_;                 // anything from the peer's QP, or the flight began
+    instant reached_ = instant::min(); // the peer's QP: latest sending time of what is known to have arrived
+    instant timer_floor_;              // waits count from here at the earliest
+    std::uint64_t blame_floor_ = 0;    // transmissions up to this order say nothing about their paths
 
     // The packet that was sent again when silence began, as it had been sent before.
     struct {

@@ -112,7 +112,7 @@ void requester::on_sack(const sack_packet &sack, const arrival &how, instant now
 void requester::on_suspect_cleared(std::uint16_t slot, instant now)
 {
     if (silence_.attempts() == 1 && slot != suspect_.slot)
-        paths_.on_unanswered(suspect_.slot, suspect_.sent_at, now);
+        blame_missing(suspect_.slot, suspect_.sent_at, now);
     suspect_.number = -1;
 }
 
@@ -130,6 +130,15 @@ void requester::arrived(std::uint16_t slot, instant sent_at)
 {
     paths_.on_delivered(slot, sent_at);
     peer_.on_delivered(paths_.path(slot).lane, sent_at);
+    reached_ = std::max(reached_, sent_at);
+}
+
+// The packet flies no more. True when it was charged: the controller still has to hear of it.
+bool requester::land(transmission &sent)
+{
+    --inflight_;
+    (sent.charged ? charged_bytes_ : silent_bytes_) -= nominal(sent);
+    return std::exchange(sent.charged, false);
 }
 
 std::optional<std::uint16_t> requester::on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan)
@@ -216,8 +225,7 @@ void requester::deliver(packet_number number, sack_scan &scan)
     transmission &sent = flight_[number];
     timers_.disarm(flight_.index(number));
     if (sent.fate == packet_fate::inflight) {
-        --inflight_;
-        scan.newly_bytes += nominal(sent);
+        (land(sent) ? scan.newly_bytes : credited_) += nominal(sent);
     } else if (sent.fate == packet_fate::lost) {
         lost_.erase(number);
     }
@@ -278,8 +286,9 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
     }
     counters_.nacks_unknown += known_reason(nack.reason) ? 0 : 1;
     arrived(sent.slot, sent.sent_at); // trimmed or refused, but the path led there
-    control_.on_nack({.bytes = nominal(sent), .reason = nack.reason, .rtt = round_trip}, now);
-    --inflight_;
+    sent.nacked = true;
+    const std::uint32_t charged = land(sent) ? nominal(sent) : 0;
+    control_.on_nack({.bytes = charged, .reason = nack.reason, .rtt = round_trip}, now);
     if (nack.reason == MRC_NACK_TRIMMED || nack.reason == MRC_NACK_TRIMMED_LASTHOP) {
         sent.fate = packet_fate::lost;
         timers_.disarm(flight_.index(number));
@@ -292,6 +301,14 @@ void requester::on_nack(const nack_packet &nack, const arrival &how, instant now
     }
 }
 
+// Can the peer refuse this packet? Only of a request that it has not acknowledged. That all of it is SACKed, and more,
+// does not matter: SACKed is not written, and NAKs get lost.
+bool requester::refusable(packet_number number) const
+{
+    const send_request *oldest = queue_.oldest_unacked();
+    return oldest != nullptr && number >= oldest->first;
+}
+
 void requester::on_transport_ack(const transport_ack_packet &ack, const arrival &how, instant now)
 {
     const packet_number number = space_.number_of(ack.sequence, edge() - 1);
@@ -301,7 +318,7 @@ void requester::on_transport_ack(const transport_ack_packet &ack, const arrival 
         ++counters_.acks_unknown;
         return;
     }
-    if (number >= next_ || (nak && number < 0)) {
+    if (number >= next_ || (nak && !refusable(number))) {
         ++counters_.acks_rejected;
         return;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requester, waiting: time-outs, silence, probes, and what the state of paths means for packets in flight.
 #include <algorithm>
+#include <utility>
 
 #include "protocol/requester.h"
 
@@ -39,8 +40,8 @@ void requester::lose(packet_number number, instant now)
     transmission &sent = flight_[number];
     timers_.disarm(flight_.index(number));
     if (sent.fate == packet_fate::inflight) {
-        --inflight_;
-        control_.on_loss(nominal(sent), now);
+        if (land(sent))
+            control_.on_loss(nominal(sent), now);
     }
     sent.fate = packet_fate::lost;
     lost_.insert(number);
@@ -50,29 +51,39 @@ void requester::blame_loss(const transmission &sent, instant now)
 {
     if (sent.order <= blame_floor_)
         return;
-    if (!blame_plane(sent, now))
+    if (!blame_plane(sent.slot, sent.sent_at, now))
         paths_.on_loss(sent.slot, now);
     selector_.on_feedback(sent.slot, path_feedback::lost);
 }
 
-// By age: the path may deliver still, or nothing any more; a single loss cannot tell. The group judges.
 void requester::blame_age(const transmission &sent, instant now)
 {
-    if (sent.order <= blame_floor_)
-        return;
-    if (!blame_plane(sent, now))
-        paths_.on_unanswered(sent.slot, sent.sent_at, now);
-    selector_.on_feedback(sent.slot, path_feedback::lost);
+    if (sent.order > blame_floor_)
+        blame_missing(sent.slot, sent.sent_at, now);
+}
+
+void requester::blame_silence(const transmission &sent, instant now)
+{
+    if (sent.order > blame_floor_ && !blame_plane(sent.slot, sent.sent_at, now))
+        paths_.on_silence(sent.slot, sent.sent_at, now);
+}
+
+// The path may deliver still, or nothing any more; a single loss cannot tell. The group judges.
+void requester::blame_missing(std::uint16_t slot, instant sent_at, instant now)
+{
+    if (!blame_plane(slot, sent_at, now))
+        paths_.on_unanswered(slot, sent_at, now);
+    selector_.on_feedback(slot, path_feedback::lost);
 }
 
 // Nothing of the plane reaches the peer any more, but other hosts behind its T0 hear on it: no path is to blame, but
 // the link from the leaf to this host.
-bool requester::blame_plane(const transmission &sent, instant now)
+bool requester::blame_plane(std::uint16_t slot, instant sent_at, instant now)
 {
-    const plane lane = paths_.path(sent.slot).lane;
+    const plane lane = paths_.path(slot).lane;
     if (peer_.suspected().has(lane))
         return true;
-    return suspects_planes_ && peer_.on_missing(lane, sent.sent_at) && paths_.plane_delivers(lane, sent.sent_at) &&
+    return suspects_planes_ && peer_.on_missing(lane, sent_at) && paths_.plane_delivers(lane, sent_at) &&
            peer_.suspect(lane, usable(), now);
 }
 
@@ -86,18 +97,15 @@ void requester::on_timeout(packet_number number, instant now)
     ++counters_.timeouts;
     // "Later" must be clearly later: packets of the instant in which everything stopped convict nobody.
     const duration margin = std::max(duration{0}, rto() - rtt_.smoothed()) / 4;
-    const bool path_delivers = paths_.evidence().delivered(sent.slot) > sent.sent_at;
-    if (path_delivers && peer_.heard_since(sent.sent_at)) {
-        blame_loss(sent, now);
-        lose(number, now);
-    } else if (!path_delivers && peer_.heard_since(sent.sent_at + margin)) {
-        if (sent.order > blame_floor_ && !blame_plane(sent, now))
-            paths_.on_silence(sent.slot, sent.sent_at, now);
-        lose(number, now);
-    } else {
+    if (reached_ < sent.sent_at + margin) {
         fall_silent(number, now);
         return; // the peer's silence has its own back-off
     }
+    if (paths_.evidence().delivered(sent.slot) > sent.sent_at)
+        blame_loss(sent, now);
+    else
+        blame_silence(sent, now);
+    lose(number, now);
     sent.count_failure();
 }
 
@@ -106,18 +114,22 @@ void requester::fall_silent(packet_number number, instant now)
     timers_.arm(flight_.index(number), retry_.level(flight_[number].failures), now);
     ++counters_.silences;
     silence_.begin(now, retry_, rto());
+    discharge();
     resend_oldest(now);
     probe_due_ = silence_.probe_due(now, rto());
 }
 
+// Nobody knows whether what is in flight will ever be answered: other QPs may have the window meanwhile.
+void requester::discharge()
+{
+    for (packet_number number = edge(); number < next_; ++number)
+        flight_[number].charged = false;
+    control_.on_abandoned(static_cast<std::uint32_t>(charged_bytes_));
+    silent_bytes_ += std::exchange(charged_bytes_, 0);
+}
+
 void requester::stay_silent(instant now)
 {
-    // Another QP hears the peer's host: then this is not silence, and packets time out one by one.
-    if (peer_.heard_since(silence_.since())) {
-        silence_.end();
-        timer_floor_ = now;
-        return;
-    }
     if (silence_.retry_due(now, retry_, rto()))
         resend_oldest(now);
     // Asked even while a probe waits for a usable plane: the deadline must move on.

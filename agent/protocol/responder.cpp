@@ -50,14 +50,9 @@ responder::responder(const qp_config &config, memory_sink &memory, qp_counters &
       nack_out_of_window_{config.nack_out_of_window}, dynamic_mpr_{config.dynamic_mpr},
       service_time_{config.service_time}, space_{config.first_receive}, memory_{memory}, counters_{counters},
       received_{config.receive_window_psns}, ends_{config.receive_window_psns},
-      immediate_ends_{config.receive_window_psns}, offered_window_{config.receive_window_psns},
-      immediates_{config.receive_max_wimm}, receives_{config.receive_queue_depth}
+      immediate_ends_{config.receive_window_psns}, immediates_{config.receive_max_wimm},
+      receives_{config.receive_queue_depth}
 {
-}
-
-void responder::set_window(std::uint32_t psns)
-{
-    offered_window_ = std::min(std::max<std::uint32_t>(psns, MRC_MPR_UNIT), received_.window());
 }
 
 void responder::set_penalty(std::uint8_t penalty, bool restore)
@@ -380,7 +375,7 @@ sack_packet responder::make_sack(const sack_trigger &trigger, instant now)
     const packet_number offset = trigger.number - cack;
     sack.ack_psn_offset = static_cast<std::int16_t>(!trigger.probe && std::in_range<std::int16_t>(offset) ? offset : 0);
     const packet_number base = bitmap_base(trigger);
-    sack.mpr = dynamic_mpr_ ? static_cast<std::uint8_t>(offered_window_ / MRC_MPR_UNIT) : std::uint8_t{0};
+    sack.mpr = dynamic_mpr_ ? static_cast<std::uint8_t>(received_.window() / MRC_MPR_UNIT) : std::uint8_t{0};
     sack.sack_offset = static_cast<std::int16_t>(base - cack);
     sack.bitmap = received_.extract(base);
     sack.tx_timestamp = reflected(trigger.tx_timestamp, trigger.arrived, now);

@@ -74,10 +74,8 @@ public:
     // From now on new packets are unexpected; receive requests are flushed.
     void fail();
 
-    // What every SACK says of this end: PSNs it takes beyond cack (Dynamic MPR; as configured without it, at most as
-    // configured with it), and by how much the sender's window shall shrink (rcv_cwnd_pen, 0…127), or, without a
-    // penalty, be restored at once.
-    void set_window(std::uint32_t psns);
+    // What every SACK says of this end: by how much the sender's window shall shrink (rcv_cwnd_pen, 0…127), or, without
+    // a penalty, that it be restored at once.
     void set_penalty(std::uint8_t penalty, bool restore = false);
 
     [[nodiscard]] const receive_progress &progress() const { return progress_; }
@@ -146,7 +144,6 @@ private:
     std::uint32_t since_sack_ = 0; // sack_trigger_cnt
     std::uint32_t view_ = 0;       // turns the bitmap's base (D6)
     packet_number sweep_ = 0;      // where the next view between edge and trigger begins
-    std::uint32_t offered_window_; // Dynamic MPR
     std::uint8_t penalty_ = 0;
     bool restore_ = false;
     immediate_stash immediates_;

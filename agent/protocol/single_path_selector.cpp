@@ -4,7 +4,8 @@
 namespace mrc::protocol
 {
 
-std::optional<path_choice> single_path_selector::draw(const path_group &paths, plane_mask usable, plane_mask)
+std::optional<path_choice> single_path_selector::draw(const path_group &paths, plane_mask usable,
+                                                      const path_avoidance &)
 {
     if (slot_ && usable.has(paths.path(*slot_).lane) && paths.state(*slot_) != path_state::denied)
         return paths.path(*slot_);

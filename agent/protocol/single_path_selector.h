@@ -19,7 +19,7 @@ public:
     explicit single_path_selector(std::uint64_t seed) : hash_{seed} {}
 
     [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
-                                                  plane_mask avoid) override;
+                                                  const path_avoidance &avoid) override;
     void on_feedback(std::uint16_t, path_feedback) override {}
 
 private:

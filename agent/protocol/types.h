@@ -31,13 +31,6 @@ inline constexpr instant never = instant::max();
     return static_cast<std::uint16_t>(static_cast<std::uint64_t>(at.time_since_epoch().count()) >> MRC_TS_TICK_SHIFT);
 }
 
-// Time since the reflected `stamp`, given that less than one wrap has passed.
-[[nodiscard]] constexpr duration since_wire_timestamp(std::uint16_t stamp, instant at)
-{
-    return duration{static_cast<std::int64_t>(static_cast<std::uint16_t>(wire_timestamp(at) - stamp))
-                    << MRC_TS_TICK_SHIFT};
-}
-
 // Packet sequence number: 24 bits, circular. a < b means b is at most 2^23 - 1 ahead of a (IBTA 9.7.5.1.2).
 class psn
 {

@@ -12,8 +12,8 @@ class pinned_path final : public protocol::path_selector
 public:
     explicit pinned_path(unsigned slot) : slot_{slot} {}
 
-    [[nodiscard]] std::optional<protocol::path_choice> draw(const protocol::path_group &paths,
-                                                            protocol::plane_mask usable, protocol::plane_mask) override
+    [[nodiscard]] std::optional<protocol::path_choice>
+    draw(const protocol::path_group &paths, protocol::plane_mask usable, const protocol::path_avoidance &) override
     {
         const protocol::path_choice only = paths.path(slot_);
         return usable.has(only.lane) ? std::optional{only} : std::nullopt;

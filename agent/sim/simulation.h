@@ -47,9 +47,7 @@ public:
     void on_event(const event &what) override;
 
     [[nodiscard]] engine &clock() { return engine_; }
-    [[nodiscard]] const std::vector<path_change> &path_changes() const { return path_changes_; }
     [[nodiscard]] flow_table &flows() { return flows_; }
-    [[nodiscard]] const std::vector<std::unique_ptr<mrc_host>> &mrc_hosts() const { return mrc_hosts_; }
 
 private:
     struct link_change {
@@ -77,7 +75,6 @@ private:
     [[nodiscard]] std::vector<link_ports> links_of(const scenario_event &event);
     void apply(const link_change &change);
     void sample();
-    void check_done();
     // measure.cpp
     void collect(run_result &result) const;
     void collect_flows(run_result &result) const;

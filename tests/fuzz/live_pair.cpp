@@ -207,9 +207,12 @@ void live_pair::post(side &from, fuzz_input &input)
 void live_pair::transmit(side &from, unsigned most)
 {
     const auto put = [&](const std::optional<outgoing> &packet) {
-        if (packet)
-            from.wire.push_back(*packet);
-        return packet.has_value();
+        if (!packet)
+            return false;
+        from.wire.push_back(*packet);
+        if (auto *sack = std::get_if<sack_packet>(&from.wire.back().content); sack != nullptr && from.offered_mpr != 0)
+            sack->mpr = std::min(sack->mpr, from.offered_mpr);
+        return true;
     };
     for (unsigned n = 0; n < most && from.wire.size() < longest_wire; ++n) {
         if (put(from.status.next_packet(now_)) || put(from.planes.next_packet(now_)) ||
@@ -345,7 +348,7 @@ void live_pair::change_surroundings(side &at, fuzz_input &input)
         at.memory.busy(on);
         break;
     case 3:
-        at.qp.set_receive_window(input.word());
+        at.offered_mpr = static_cast<std::uint8_t>(input.word());
         break;
     case 4:
         at.qp.set_receive_penalty(input.byte());

@@ -75,6 +75,7 @@ struct side {
     std::size_t next_immediate = 0; // of the peer's writes
     std::int64_t sent = 0;          // packets of the QP, first transmissions
     std::int64_t expected = 0;      // an estimate of the peer's progress, for forgeries
+    std::uint8_t offered_mpr = 0;   // Dynamic MPR that its SACKs offer, at most its own; 0: that
 };
 
 class live_pair

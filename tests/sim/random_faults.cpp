@@ -104,8 +104,8 @@ void random_transfer::add_tuning()
         for (const auto &end : each->ends) {
             queue_pair &qp = end->qp;
             for (unsigned change = one_in(2) ? random_.below(4) : 0; change > 0; --change)
-                net_.at(soon(), [this, &qp, dynamic = end->config.dynamic_mpr, psns = 128 + random_.below(2048)] {
-                    qp.set_receive_window(psns);
+                net_.at(soon(), [this, each, dynamic = end->config.dynamic_mpr, psns = 128 + random_.below(2048)] {
+                    each->offered_mpr = static_cast<std::uint8_t>(psns / MRC_MPR_UNIT);
                     if (dynamic && running_)
                         has(feature::moving_window);
                 });

@@ -84,7 +84,7 @@ void host::receive(instant now)
             },
             frame.content);
         const auto end = std::ranges::find_if(ends, [to](const auto &each) { return each->config.local == to; });
-        if (end != ends.end())
+        if (end != ends.end() && !(*end)->gone)
             (*end)->qp.on_packet(frame.content, frame.payload, frame.how, now);
     }
     unread.clear();

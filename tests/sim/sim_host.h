@@ -65,6 +65,7 @@ struct qp_end {
     std::vector<protocol::receive_completion> receives;
     std::uint64_t receives_posted = 0; // ids 0, 1, 2 …
     bool posts_receives = true;        // as many as fit, always
+    bool gone = false;                 // its process has died: the host does not know this queue pair any more
 };
 
 struct host {
@@ -99,7 +100,9 @@ struct host {
     std::vector<std::uint64_t> frames; // by plane, data packets
     std::vector<interval> off_cpu;
     instant wakes_at = protocol::never; // earliest run in the event queue
+    std::size_t first_turn = 0;         // the QP that sends first
     bool dead = false;                  // answers nothing, not even probes
+    std::uint8_t offered_mpr = 0;       // Dynamic MPR that its SACKs offer, at most its own; 0: that
     std::vector<flying> unread;         // arrived while off the CPU
 
 private:

@@ -267,11 +267,13 @@ void network::transmit(unsigned index)
     }
     while (const auto probe = here.paths.next_packet(now_))
         send(index, *probe);
-    // In bursts, so that QPs share what a controller allows.
+    // In bursts and in turn, so that QPs share what a controller allows.
+    ++here.first_turn;
     constexpr unsigned burst = 16;
     for (bool more = true; more;) {
         more = false;
-        for (const auto &end : here.ends) {
+        for (std::size_t turn = 0; turn < here.ends.size(); ++turn) {
+            const auto &end = here.ends[(here.first_turn + turn) % here.ends.size()];
             unsigned sent = 0;
             for (; sent < burst; ++sent) {
                 const auto packet = end->qp.next_packet(now_);
@@ -328,6 +330,8 @@ flying network::make_frame(const host &from, const outgoing &packet)
     frame.how.path = packet.path;
     frame.how.congestion_experienced = packet.ecn == MRC_ECN_ECT0 && chance(path.congested);
     hit(fault::congestion, frame.how.congestion_experienced ? 1 : 0);
+    if (auto *sack = std::get_if<sack_packet>(&frame.content); sack != nullptr && from.offered_mpr != 0)
+        sack->mpr = std::min(sack->mpr, from.offered_mpr); // stays 0 where it was not negotiated
     if (const auto *data = std::get_if<data_packet>(&packet.content)) {
         frame.payload = std::span{from.source}.subspan(packet.payload.address, packet.payload.bytes);
         frame.how.wire_bytes = nominal_bytes(data->payload_bytes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "protocol/nscc.h"
 #include "sim_network.h"
 
 namespace mrc::sim
@@ -268,9 +269,115 @@ TEST(transfer, small_messages_survive_a_dead_plane)
         net.post(net.left(), id, id * 8, id * 8, 8);
         ASSERT_TRUE(net.run([&] { return net.left().completions().size() == id + 1; }, net.now() + 100ms));
     }
-    EXPECT_EQ(net.left().paths.good_active(plane{2}), 0u);
+    EXPECT_FALSE(net.left().paths.good_planes().has(plane{2}));
     EXPECT_LT(net.left().qp().counters().timeouts, 50u);
     EXPECT_LT(net.now() - start, 400 * 60us + 50ms);
+}
+
+// Two queue pairs between the same hosts, under one controller each way, that never give up. The second is kept busy
+// whenever anything is waited for.
+class neighbours : public testing::TestWithParam<const char *>
+{
+protected:
+    neighbours()
+    {
+        qp_config one = usual_qp();
+        one.retry = {.timeout_exponent = 8, .linear = 7, .exponential = retry_policy::infinite};
+        qp_config two = one;
+        two.local = qpn{0x101};
+        two.peer = qpn{0x201};
+        two.seed = 2;
+        const std::size_t control = net.add_control(make_control);
+        for (const qp_config &each : {one, two})
+            net.add_pair({.left = each, .right = mirrored(each), .control = control, .selector = std::nullopt});
+        net.at(net.now() + never_alone, [this] { keep_busy(); });
+    }
+    static std::unique_ptr<congestion_control> make_control()
+    {
+        if (GetParam() == std::string_view{"fixed"})
+            return std::make_unique<fixed_window>(512 << 10);
+        const nscc_link link{.bits_per_second = 32'000'000'000, .base_rtt = 100us, .mtu = nominal_bytes(3072)};
+        return std::make_unique<nscc>(derive_nscc(link));
+    }
+    [[nodiscard]] queue_pair &second() { return net.left().ends[1]->qp; }
+    void keep_busy()
+    {
+        for (; busy && second().outstanding() < 16; ++posted)
+            net.post(net.left(), 1,
+                     {.id = posted,
+                      .source = {1, 0, write_bytes},
+                      .remote_va = host_memory::base,
+                      .rkey = host_memory::key});
+        net.at(net.now() + never_alone, [this] { keep_busy(); });
+    }
+    bool run(duration time)
+    {
+        return net.run([this] { return writes.done(); }, net.now() + time);
+    }
+
+    static constexpr duration never_alone = 50us;
+    network net{{.shared_planes = true}, memory_bytes};
+    stream writes{net, net.left(), net.right(), 2000, write_bytes};
+    bool busy = true;
+    std::uint64_t posted = 0;
+};
+INSTANTIATE_TEST_SUITE_P(transfer, neighbours, testing::Values("fixed", "nscc"),
+                         [](const auto &instance) { return instance.param; });
+
+TEST_P(neighbours, dead_queue_pair_takes_neither_window_nor_paths)
+{
+    ASSERT_FALSE(run(10ms));
+    net.right().ends[1]->gone = true;
+    ASSERT_FALSE(run(2ms)) << "what it had in flight is given up";
+    const congestion_control &control = *net.left().controls[0];
+    const std::uint64_t window = control.cwnd();
+    net.right().qp().reset_progress();
+    ASSERT_TRUE(run(2s)) << "inflight " << control.inflight() << " of " << control.cwnd();
+    writes.expect_delivered();
+    EXPECT_LT(net.right().qp().progress().longest_gap, 300us);
+    EXPECT_EQ(second().counters().silences, 1u);
+    EXPECT_EQ(control.inflight(), 0) << "a queue pair that nobody hears holds no window";
+    EXPECT_GE(control.cwnd(), window / 2) << "and shrinks none";
+    EXPECT_FALSE(net.left().paths.next_transition()) << "no path is to blame";
+    EXPECT_TRUE(net.left().peer->suspected().empty());
+}
+
+TEST_P(neighbours, mute_queue_pair_comes_back)
+{
+    ASSERT_FALSE(run(10ms));
+    net.right().ends[1]->gone = true;
+    ASSERT_FALSE(run(20ms));
+    net.right().ends[1]->gone = false;
+    ASSERT_FALSE(run(20ms)) << "it asks at intervals that double";
+    const std::size_t before = net.left().ends[1]->completions.size();
+    const std::size_t others = net.left().completions().size();
+    ASSERT_FALSE(run(10ms));
+    const std::size_t share = net.left().ends[1]->completions.size() - before;
+    EXPECT_GT(share, (net.left().completions().size() - others) * 9 / 10) << "it has its share again";
+    EXPECT_GT(share, 50u);
+    busy = false;
+    ASSERT_TRUE(run(2s));
+    writes.expect_delivered();
+    ASSERT_TRUE(net.run([this] { return second().outstanding() == 0; }, net.now() + 1s));
+    EXPECT_EQ(net.left().ends[1]->completions.size(), posted);
+    EXPECT_EQ(net.left().controls[0]->inflight(), 0);
+    EXPECT_FALSE(net.left().paths.next_transition());
+}
+
+// What a plane swallows is noticed by each QP for itself, and told to all.
+TEST_P(neighbours, blackholed_plane_is_left_at_once_by_both)
+{
+    const instant start = net.now();
+    net.each_path_of(1, [&](path_model &path) { path.dark.push_back({start + 20ms, start + 10s}); });
+    ASSERT_FALSE(run(21ms));
+    for (unsigned slot : {2u, 3u})
+        EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);
+    ASSERT_TRUE(run(5s));
+    writes.expect_delivered();
+    for (const auto &end : net.right().ends)
+        EXPECT_LT(end->qp.progress().longest_gap, 1ms);
+    for (const auto &end : net.left().ends)
+        EXPECT_EQ(end->qp.counters().silences, 0u);
 }
 
 } // namespace

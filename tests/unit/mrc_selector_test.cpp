@@ -139,13 +139,32 @@ TEST_F(mrc_selector_test, avoided_plane_keeps_its_turn)
     for (int i = 0; i < 4000; ++i) {
         plane_mask avoid;
         avoid.set(plane{static_cast<std::uint8_t>(i % 4)}, i % 3 == 0);
-        const auto path = selector.draw(group, group.usable(), avoid);
+        const auto path = selector.draw(group, group.usable(), {.planes = avoid, .slot = {}});
         EXPECT_FALSE(avoid.has(path->lane));
         ++lanes[path->lane.value];
     }
     const auto [least, most] = std::ranges::minmax(lanes);
     EXPECT_LT(most - least, most / 10);
-    EXPECT_TRUE(selector.draw(group, group.usable(), plane_mask{0xF})) << "nothing else is left";
+    EXPECT_TRUE(selector.draw(group, group.usable(), {.planes = plane_mask{0xF}, .slot = {}}))
+        << "nothing else is left";
+}
+
+TEST_F(mrc_selector_test, avoided_path_is_drawn_only_when_it_is_the_only_one)
+{
+    path_group group{shape(1, 3), local};
+    mrc_selector selector{group, 1};
+    const path_avoidance avoid{.planes = plane_mask{1}, .slot = 1};
+    for (int i = 0; i < 100; ++i) {
+        for (std::uint16_t slot = 0; slot < 3 && i % 3 == 0; ++slot)
+            selector.on_feedback(slot, path_feedback::congested); // even so
+        EXPECT_NE(selector.draw(group, group.usable(), avoid)->slot, 1u);
+        (void)selector.draw(group, group.usable(), {});
+    }
+    group.deny(0);
+    group.deny(2);
+    EXPECT_EQ(selector.draw(group, group.usable(), avoid)->slot, 1u);
+    selector.on_feedback(1, path_feedback::trimmed);
+    EXPECT_EQ(selector.draw(group, group.usable(), avoid)->slot, 1u);
 }
 
 TEST_F(mrc_selector_test, without_good_paths_the_least_lossy_carry_on)
@@ -157,7 +176,7 @@ TEST_F(mrc_selector_test, without_good_paths_the_least_lossy_carry_on)
         group.on_silence(slot, start, start);
     // ev_min_active kept one alive; its plane goes.
     for (std::uint8_t lane = 0; lane < 2; ++lane)
-        if (group.good_active(plane{lane}) != 0)
+        if (group.good_planes().has(plane{lane}))
             local.up.set(plane{lane}, false);
     ASSERT_TRUE((group.usable() & group.good_planes()).empty());
     const auto path = selector.draw(group, group.usable(), {});

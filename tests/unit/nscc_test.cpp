@@ -396,6 +396,37 @@ TEST(nscc_test, penalty_starts_from_what_is_in_flight)
     EXPECT_DOUBLE_EQ(source.cwnd(), 9.0 * mtu - mtu / 2.0) << "an idle window would hide the penalty";
 }
 
+TEST(nscc_test, every_episode_of_the_penalty_starts_from_what_is_in_flight)
+{
+    sender source;
+    source.send(30 * mtu);
+    source.penalty(mtu, 64);
+    EXPECT_DOUBLE_EQ(source.cwnd(), 29.0 * mtu - mtu / 2.0);
+    source.now += 13us;
+    source.penalty(mtu, 0); // over
+    source.controller.on_abandoned(18 * mtu);
+    source.penalty(mtu, 64);
+    EXPECT_DOUBLE_EQ(source.cwnd(), 9.0 * mtu - mtu / 2.0);
+    source.controller.on_abandoned(5 * mtu);
+    source.penalty(mtu, 64);
+    EXPECT_DOUBLE_EQ(source.cwnd(), 9.0 * mtu - mtu) << "once in an episode";
+    source.penalty(mtu, 0, true);
+    EXPECT_DOUBLE_EQ(source.cwnd(), 225'000) << "before the first penalty";
+}
+
+// One window serves queue pairs of several receivers' workers, of which only some are short of breath.
+TEST(nscc_test, penalty_of_some_queue_pairs_is_one_episode)
+{
+    sender source;
+    source.fill();
+    for (std::int64_t left = source.controller.inflight(); left > 0; left -= mtu) {
+        source.now += 100ns;
+        source.penalty(mtu, left / mtu % 2 == 0 ? 64 : 0);
+        source.fill();
+    }
+    EXPECT_NEAR(source.cwnd(), 225'000 * 0.75, 225'000 * 0.03) << "half of the SACKs, half of the effect";
+}
+
 TEST(nscc_test, limited_window_does_not_grow_and_is_restored_at_once)
 {
     sender source;

@@ -215,6 +215,163 @@ TEST_F(requester_recovery_test, nacks_are_told_apart)
     EXPECT_EQ(counters_.nacks_rejected, 1u);
 }
 
+// The oldest packet that is remembered gives way to the next one when that leaves, not when it is only considered.
+TEST_F(requester_recovery_test, late_sack_of_the_oldest_packet_remembered_tells_its_own_round_trip)
+{
+    // Stamps begin anew: whoever took a blank record for the packet would find the host's uptime a round trip.
+    now_ = instant{duration{std::int64_t{1} << 16 << MRC_TS_TICK_SHIFT} * 100};
+    fixed_window narrow{nominal_bytes(payload_bytes)};
+    requester other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
+    ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, 200 * payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+    std::vector<outgoing> sent;
+    const auto hear = [&](const sack_packet &said) {
+        arrival how;
+        how.at = now_;
+        other.on_sack(said, how, now_);
+    };
+    while (sent.size() < 128) {
+        const auto packet = other.next_packet(now_);
+        ASSERT_TRUE(packet);
+        sent.push_back(*packet);
+        if (sent.size() == 128)
+            break;
+        now_ += 1us;
+        sack_packet blind = sack(static_cast<packet_number>(sent.size()) - 1, 0, sent.back());
+        blind.entropy = ev{}; // gives no sample
+        hear(blind);
+    }
+    ASSERT_FALSE(other.next_packet(now_)) << "the window is full";
+    ASSERT_FALSE(other.rtt().has_sample());
+    for (std::size_t number = 0; number < 8; ++number) {
+        sack_packet late = sack(126, 0, sent[number]);
+        for (unsigned slot = 0; slot < paths_.size(); ++slot) {
+            late.entropy = paths_.path(slot).entropy;
+            hear(late);
+        }
+    }
+    ASSERT_TRUE(other.rtt().has_sample());
+    EXPECT_LT(other.rtt().smoothed(), 1ms);
+}
+
+nack_packet nack_of(const outgoing &sent, std::uint8_t reason)
+{
+    const auto &data = std::get<data_packet>(sent.content);
+    nack_packet nack;
+    nack.sequence = data.sequence;
+    nack.reason = reason;
+    nack.entropy = sent.entropy;
+    nack.tx_timestamp = *data.tx_timestamp;
+    return nack;
+}
+
+// Where there is but one plane, and so no other one to go to (protocol text 3.2).
+TEST_F(requester_recovery_test, nacked_packet_takes_another_path)
+{
+    path_group_config one_plane = make_group();
+    one_plane.planes = 1;
+    path_group paths{one_plane, local_};
+    mrc_selector selector{paths, 1};
+    requester other{make_config(), {paths, peer_ports_, peer_}, selector, control_, counters_};
+    const auto nack = [&](const outgoing &sent, std::uint8_t reason) {
+        arrival how;
+        how.at = now_;
+        other.on_nack(nack_of(sent, reason), how, now_);
+    };
+    for (unsigned round = 0; round < 20; ++round) {
+        ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+        outgoing sent = other.next_packet(now_).value();
+        for (const auto reason : {MRC_NACK_TRIMMED_LASTHOP, MRC_NACK_TRIMMED, MRC_NACK_TRIMMED_LASTHOP}) {
+            now_ += 30us;
+            nack(sent, static_cast<std::uint8_t>(reason));
+            const auto again = other.next_packet(now_);
+            ASSERT_TRUE(again && data(*again).retransmission);
+            EXPECT_NE(again->path, sent.path);
+            sent = *again;
+        }
+        now_ += 30us;
+        arrival how;
+        how.at = now_;
+        other.on_sack(sack(round, 0, sent), how, now_);
+    }
+    paths.deny(0);
+    ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+    const outgoing only = other.next_packet(now_).value();
+    now_ += 30us;
+    nack(only, MRC_NACK_TRIMMED_LASTHOP);
+    EXPECT_EQ(other.next_packet(now_)->path, only.path) << "there is no other";
+}
+
+class shared_window_test : public requester_recovery_test
+{
+protected:
+    static constexpr std::int64_t packet = nominal_bytes(payload_bytes);
+
+    // Its first packets get no answer until it calls that silence.
+    void fall_silent()
+    {
+        while (counters_.silences == 0)
+            requester_.on_timer(now_ = requester_.next_deadline());
+    }
+};
+
+TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
+{
+    post(10);
+    const auto sent = send();
+    ASSERT_EQ(control_.inflight(), 10 * packet);
+    fall_silent();
+    EXPECT_EQ(control_.inflight(), 0);
+    const auto again = send();
+    EXPECT_EQ(again.size(), 2u) << "a probe and the oldest";
+    EXPECT_EQ(control_.inflight(), 0);
+    EXPECT_EQ(requester_.inflight_packets(), 10u);
+
+    now_ += 50us;
+    receive(sack(4, 0, sent[4])); // half of it had come through
+    EXPECT_EQ(control_.inflight(), 0);
+    EXPECT_EQ(requester_.inflight_packets(), 5u);
+    nack_packet nack = nack_of(sent[5], MRC_NACK_NO_RESOURCE);
+    arrival how;
+    how.at = now_;
+    requester_.on_nack(nack, how, now_);
+    EXPECT_EQ(control_.inflight(), 0);
+    acknowledge(7);
+    EXPECT_EQ(control_.inflight(), 0);
+    post(1);
+    EXPECT_EQ(send().size(), 1u);
+    EXPECT_EQ(control_.inflight(), packet) << "the silence is over";
+    requester_.fail(completion_status::flushed);
+    EXPECT_EQ(control_.inflight(), 0);
+    EXPECT_EQ(requester_.inflight_packets(), 0u);
+}
+
+// Window and pace of the time before: what the silence swallowed counts for its own QP until that is known.
+TEST_F(shared_window_test, what_flew_into_silence_is_made_up_for_as_answers_come)
+{
+    fixed_window narrow{16 * packet};
+    requester other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
+    ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, 100 * payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+    const auto send_all = [&] {
+        std::vector<outgoing> sent;
+        while (auto next = other.next_packet(now_))
+            if (std::holds_alternative<data_packet>(next->content))
+                sent.push_back(*next);
+        return sent;
+    };
+    const auto sent = send_all();
+    ASSERT_EQ(sent.size(), 16u);
+    while (counters_.silences == 0)
+        other.on_timer(now_ = other.next_deadline());
+    ASSERT_EQ(send_all().size(), 1u);
+    now_ += 50us;
+    arrival how;
+    how.at = now_;
+    other.on_sack(sack(3, 0, sent[3]), how, now_);
+    const auto next = send_all();
+    EXPECT_LE(next.size(), 4u) << "four were answered";
+    EXPECT_GE(next.size(), 1u);
+}
+
 class dynamic_mpr_test : public requester_recovery_test
 {
 protected:

@@ -208,6 +208,33 @@ TEST_F(requester_test, nak_completes_what_came_before_and_names_the_error)
     EXPECT_EQ(requester_.next_deadline(), never);
 }
 
+// One that guesses PSNs: the peer can only refuse what it has not acknowledged.
+TEST_F(requester_test, nak_of_what_was_executed_is_forged)
+{
+    post(2);
+    post(3);
+    (void)send();
+    acknowledge(1);
+    for (const packet_number number : {-1, 0, 1})
+        acknowledge(number, MRC_AETH_NAK_REMOTE_ACCESS);
+    EXPECT_EQ(counters_.acks_rejected, 3u);
+    EXPECT_FALSE(requester_.failure());
+    acknowledge(4);
+    acknowledge(4, MRC_AETH_NAK_REMOTE_ACCESS);
+    EXPECT_EQ(counters_.acks_rejected, 4u) << "nothing waits for an answer";
+    EXPECT_FALSE(requester_.failure());
+}
+
+TEST_F(requester_test, nak_may_lie_behind_what_is_sacked)
+{
+    post(4);
+    const auto sent = send();
+    now_ += 50us;
+    receive(sack(3, 0, sent[3]));
+    acknowledge(1, MRC_AETH_NAK_REMOTE_ACCESS);
+    EXPECT_EQ(requester_.failure(), completion_status::remote_access_error) << "SACKed is not written";
+}
+
 TEST_F(requester_test, silence_probes_and_sends_only_the_oldest_again)
 {
     post(20);

@@ -57,7 +57,7 @@ protected:
 // A path, or slot 65535 and a failure.
 path_choice drawn(const path_group &group, path_selector &selector, plane_mask usable, plane_mask avoid = {})
 {
-    const auto path = selector.draw(group, usable, avoid);
+    const auto path = selector.draw(group, usable, {.planes = avoid, .slot = {}});
     EXPECT_TRUE(path);
     return path.value_or(path_choice{.index = {}, .entropy = {}, .lane = {}, .slot = 0xFFFF});
 }
@@ -119,7 +119,7 @@ TEST_P(any_selector_test, nothing_is_drawn_without_a_usable_plane_or_from_denied
     EXPECT_EQ(drawn(group, *selector).slot, 1u);
     group.deny(1);
     EXPECT_FALSE(selector->draw(group, group.usable(), {}));
-    EXPECT_FALSE(selector->draw(group, group.usable(), only(0)));
+    EXPECT_FALSE(selector->draw(group, group.usable(), {.planes = only(0), .slot = {}}));
 }
 
 TEST_P(any_selector_test, health_changes_nothing_as_long_as_there_is_no_backup)
@@ -177,6 +177,23 @@ TEST_F(selectors_test, oblivious_and_reps_leave_avoided_planes_out)
     }
     EXPECT_EQ(drawn(group, oblivious, only(0), only(0)).lane, plane{0}) << "nothing else is left";
     EXPECT_EQ(drawn(group, reps, only(0), only(0)).lane, plane{0});
+}
+
+TEST_F(selectors_test, oblivious_and_reps_avoid_a_path_as_long_as_there_is_another)
+{
+    path_group group{shape(1, 3), local};
+    oblivious_selector oblivious{1};
+    reps_selector reps{1};
+    const path_avoidance avoid{.planes = only(0), .slot = 2};
+    for (int i = 0; i < 100; ++i) {
+        reps.on_feedback(2, path_feedback::clean);
+        for (path_selector *each : {static_cast<path_selector *>(&oblivious), static_cast<path_selector *>(&reps)})
+            EXPECT_NE(each->draw(group, group.usable(), avoid)->slot, 2u);
+    }
+    group.deny(0);
+    group.deny(1);
+    EXPECT_EQ(oblivious.draw(group, group.usable(), avoid)->slot, 2u);
+    EXPECT_EQ(reps.draw(group, group.usable(), avoid)->slot, 2u);
 }
 
 TEST_F(selectors_test, single_path_stays_whatever_happens)

@@ -81,6 +81,17 @@ struct sender {
         ack.sequence = psn_space{first}.at(number);
         qp.on_transport_ack(ack, {}, now);
     }
+    // One more packet, on this plane.
+    outgoing send_on(unsigned lane)
+    {
+        EXPECT_TRUE(qp.post({.id = 2, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now));
+        local.enabled = plane_mask{1u << lane};
+        const outgoing sent = qp.next_packet(now).value_or(outgoing{});
+        local.enabled = plane_mask{0xFF};
+        return sent;
+    }
+    // A packet got through, but its SACK is older than all that might be missing: it convicts none.
+    void confirm(const outgoing &sent) { sack(-2, 0, sent); }
     // A packet of another QP got through: to the same peer, or to another host behind its T0.
     void hear(unsigned plane_at, instant sent_at, bool same_peer = true)
     {
@@ -88,14 +99,11 @@ struct sender {
         if (same_peer)
             peer.on_delivered(plane{static_cast<std::uint8_t>(plane_at)}, sent_at);
     }
-    // All that is armed goes off in its time, while other QPs hear of this path.
+    // All that is armed goes off in its time.
     void time_out()
     {
-        for (const instant until = now + 20ms; qp.next_deadline() <= until;) {
-            now = qp.next_deadline();
-            hear(0, now - 1us);
-            qp.on_timer(now);
-        }
+        for (const instant until = now + 20ms; qp.next_deadline() <= until;)
+            qp.on_timer(now = qp.next_deadline());
     }
     bool transmit()
     {
@@ -196,6 +204,10 @@ TEST(state_tables, fates_of_a_packet)
         for (std::size_t state = 0; state < states.size(); ++state) {
             SCOPED_TRACE(std::string{each.event} + " in state " + std::to_string(state));
             sender one{1};
+            one.now += 2ms;
+            const outgoing later = one.send_on(0);
+            one.now += 50us;
+            one.confirm(later); // so that the peer is not silent when time is out
             states[state](one);
             each.act(one);
             EXPECT_EQ(fate(one, each.other_flies), each.next[state]);
@@ -253,36 +265,63 @@ TEST(state_tables, timer_of_a_refused_packet_blames_no_path)
 // The three judgements of a time-out in requester.h.
 TEST(state_tables, time_outs_blame_by_relative_evidence)
 {
+    enum class whose : std::uint8_t { own, of_another_qp, of_another_host };
     struct row {
         const char *since;
         std::array<bool, 2> delivers; // the packet's path, another one
-        bool same_peer;               // or another host behind its T0
-        bool silence;                 // of the peer
+        whose packets;
+        bool silence; // of the peer's QP
         path_state path;
     };
+    using enum whose;
     constexpr std::array table{
-        row{"its own path delivered", {true, false}, true, false, path_state::good},
-        row{"both delivered", {true, true}, true, false, path_state::good},
-        row{"another path delivered", {false, true}, true, false, path_state::assumed_bad},
-        row{"nothing was delivered", {false, false}, true, true, path_state::good},
-        row{"its own path delivered to another host", {true, false}, false, true, path_state::good},
-        row{"another path delivered to another host", {false, true}, false, true, path_state::good},
+        row{"its own path delivered", {true, false}, own, false, path_state::good},
+        row{"both delivered", {true, true}, own, false, path_state::good},
+        row{"another path delivered", {false, true}, own, false, path_state::assumed_bad},
+        row{"nothing was delivered", {false, false}, own, true, path_state::good},
+        row{"its own path delivered for another QP", {true, false}, of_another_qp, true, path_state::good},
+        row{"another path delivered for another QP", {false, true}, of_another_qp, true, path_state::good},
+        row{"its own path delivered to another host", {true, false}, of_another_host, true, path_state::good},
+        row{"another path delivered to another host", {false, true}, of_another_host, true, path_state::good},
     };
     for (const row &each : table) {
         SCOPED_TRACE(each.since);
         sender one{2};
-        const unsigned own = mrc_ev_plane(one.watched.entropy.value);
-        if (each.delivers[0])
-            one.hear(own, one.now + 4ms, each.same_peer);
-        if (each.delivers[1])
-            one.hear(1 - own, one.now + 4ms, each.same_peer);
+        const unsigned lane = mrc_ev_plane(one.watched.entropy.value);
+        one.now += 2ms;
+        for (const unsigned at : {lane, 1 - lane}) {
+            if (!each.delivers[at == lane ? 0 : 1])
+                continue;
+            if (each.packets == own)
+                one.confirm(one.send_on(at));
+            else
+                one.hear(at, one.now, each.packets == of_another_qp);
+            one.now += 50us;
+        }
         while (one.counters.timeouts == 0) {
             one.now = one.qp.next_deadline();
             one.qp.on_timer(one.now);
         }
         EXPECT_EQ(one.counters.silences, each.silence ? 1u : 0u);
-        EXPECT_EQ(one.paths.state(own), each.path);
+        EXPECT_EQ(one.paths.state(lane), each.path);
         EXPECT_TRUE(one.transmit()) << "it is sent again in any case";
+    }
+}
+
+// "Later" is clearly later: what was sent in the instant in which the peer fell silent convicts nobody.
+TEST(state_tables, packets_of_the_instant_in_which_the_peer_fell_silent_blame_no_path)
+{
+    for (const bool own_path : {false, true}) {
+        SCOPED_TRACE(own_path);
+        sender one{own_path ? 1u : 2u};
+        one.confirm(one.other); // sent a microsecond after the watched one
+        while (one.counters.timeouts == 0)
+            one.qp.on_timer(one.now = one.qp.next_deadline());
+        EXPECT_EQ(one.counters.silences, 1u);
+        for (unsigned slot = 0; slot < one.paths.size(); ++slot) {
+            EXPECT_EQ(one.paths.state(slot), path_state::good);
+            EXPECT_EQ(one.paths.counters(slot).losses, 0u);
+        }
     }
 }
 
@@ -304,13 +343,13 @@ TEST(state_tables, silence_ends_when_the_peer_speaks)
         {"another QP hears the peer",
          [](sender &s) {
              s.hear(0, s.now);
-             s.qp.on_timer(s.now);
+             s.qp.on_timer(s.now = s.qp.next_deadline());
          },
-         false},
+         true},
         {"another QP hears another host",
          [](sender &s) {
              s.hear(0, s.now, false);
-             s.qp.on_timer(s.now);
+             s.qp.on_timer(s.now = s.qp.next_deadline());
          },
          true},
     };

@@ -36,11 +36,12 @@ leaves a choice, this is how it is read:
    inflight, base_rtt, avg, bytes_ignored, trigger_qa, quick_adapt, else the cut; bytes_to_ignore therefore
    is without the NACKed packet. Both trim reasons act alike. Never touches achieved, never fulfils.
 14 Inferred loss: cut and counters only; no trigger, no quick_adapt, no average.
-15 penalty: min(cwnd, inflight) belongs to its first sack, and uses the signed inflight after it. Were it taken
-   with every sack, any pen at all would drain a full window within an RTT, whereas the text says that 64 about
-   halves it. (pen * n) >> 7 is a shift of the integer product. While
-   pen > 0 the restore bit is ignored; pen = 0 without restore keeps saved_cwnd. A sack
-   that restores is not limited.
+15 penalty: min(cwnd, inflight) belongs to the first sack of each episode, and uses the signed inflight after it.
+   Were it taken with every sack, any pen at all would drain a full window within an RTT, whereas the text says that
+   64 about halves it. An episode is over at a sack that restores, and at one with pen = 0 that comes base_rtt or more
+   after the last one with pen > 0 (base_rtt before that sack's sample): sacks of several senders' queues mix.
+   saved_cwnd is from the first episode since a restore. (pen * n) >> 7 is a shift of the integer product. While
+   pen > 0 the restore bit is ignored; pen = 0 without restore keeps saved_cwnd. A sack that restores is not limited.
 16 sent adds to inflight, nothing else.
 17 delay_zero is 1 us, or max(1 us, T / 16) with `software`; T = 0.75 * base_rtt truncated; a disabled
    qa_threshold is 2^62 ns; MTU is one number everywhere.
@@ -66,7 +67,7 @@ REQUIRED = (
     "fast_increase_step", "fast_increase_left", "md_cut", "md_jump_limit", "md_too_soon", "md_average_low",
     "qa_by_trigger", "qa_by_loss", "qa_by_delay", "qa_gated", "qa_not_needed", "qa_ignored", "qa_raised_cwnd",
     "qa_disabled", "nack_trimmed", "nack_trimmed_lasthop", "nack_no_resource", "nack_cut", "inferred_loss",
-    "penalty_saved", "penalty_step", "limited_proportional", "limited_fair", "limited_decrease", "restored",
+    "penalty_saved", "penalty_again", "penalty_mixed", "penalty_step", "limited_proportional", "limited_fair", "limited_decrease", "restored",
     "restore_without_saved", "base_rtt_lowered", "base_rtt_lowered_by_nack", "base_rtt_at_floor",
     "max_wnd_at_floor", "clamp_max", "clamp_mtu", "fulfill_by_period", "fulfill_by_bytes", "no_sample",
     "sack_ignored", "inflight_negative",
@@ -118,6 +119,8 @@ class Controller:
         self.cwnd = self.max_wnd
         self.inflight = 0
         self.saved_cwnd = 0.0
+        self.penalized = False
+        self.last_penalty = 0
         self.achieved = 0
         self.received = 0
         self.inc = 0.0
@@ -147,7 +150,7 @@ class Controller:
         self.received += newly
         self.achieved += newly
         self.hits["inflight_negative"] += self.inflight < 0
-        limited = self.penalty(pen, restore, newly)
+        limited = self.penalty(now, pen, restore, newly)
         if rtt is None:
             self.hits["no_sample"] += 1
             return
@@ -298,20 +301,29 @@ class Controller:
         self.trigger_qa = False
         return True
 
-    def penalty(self, pen, restore, newly):
+    def penalty(self, now, pen, restore, newly):
         if pen > 0:
             if self.saved_cwnd == 0:
                 self.hits["penalty_saved"] += 1
                 self.saved_cwnd = self.cwnd
+            elif not self.penalized:
+                self.hits["penalty_again"] += 1
+            if not self.penalized:
                 self.cwnd = min(self.cwnd, self.inflight)
+            self.penalized = True
+            self.last_penalty = now
             self.hits["penalty_step"] += 1
             self.cut((pen * newly) >> 7)
             return True
+        if now - self.last_penalty >= self.base_rtt:
+            self.penalized = False
+        self.hits["penalty_mixed"] += self.penalized
         if restore:
             self.hits["restored" if self.saved_cwnd > 0 else "restore_without_saved"] += 1
             if self.saved_cwnd > 0:
                 self.cwnd = self.saved_cwnd
                 self.saved_cwnd = 0.0
+                self.penalized = False
         return False
 
     def cut(self, size):

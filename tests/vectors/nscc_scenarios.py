@@ -208,6 +208,26 @@ def penalties(recorder, rng):
         Phase(60 * us, restore=True))
 
 
+def episodes(recorder, rng):
+    """The receiver is short of breath again and again and never gives the window back; at times little is in flight."""
+    us = 1000
+    Loop(recorder, rng, 4196).run(
+        Phase(40 * us),
+        Phase(14 * us, penalty=64),
+        Phase(40 * us),
+        Phase(8 * us, demand=False),
+        Phase(2 * us, demand=False, penalty=32, merged=1),
+        Phase(20 * us, penalty=32),
+        Phase(4 * us),                                          # shorter than base_rtt: the same episode
+        Phase(4 * us, demand=False),
+        Phase(6 * us, penalty=32, merged=1),
+        Phase(60 * us, extra_ns=1500),
+        Phase(6 * us, demand=False),
+        Phase(8 * us, demand=False, penalty=8, merged=1, no_sample=0.5),
+        Phase(60 * us),
+        Phase(12 * us, restore=True))
+
+
 def floors(recorder, rng):
     """A host with scheduler jitter: lucky samples, but base_rtt and max_wnd keep their floors."""
     us = 1000
@@ -351,6 +371,7 @@ SCENARIOS = (
     ("delay_adapts", REFERENCE | {"base_rtt_ns": 10_000, "trimming": False}, delay_adapts),
     ("never_adapts", REFERENCE | {"base_rtt_ns": 9_000, "mtu": 2148, "disable_qa": 1}, never_adapts),
     ("penalties", REFERENCE, penalties),
+    ("episodes", REFERENCE, episodes),
     ("floors", {"link_bps": 10_000_000_000, "base_rtt_ns": 60_000, "mtu": 3176, "software": True,
                 "base_rtt_floor_ns": 11_000, "min_window": 40_000, "target_qdelay_ns": 48_000}, floors),
     ("boundaries", REFERENCE | {"mtu": 4096, "qa_gate": 1, "qa_threshold_ns": 36_000}, boundaries),
