@@ -10,11 +10,11 @@
 
 #include <bpf/bpf.h>
 #include <linux/if_ether.h>
-#include <linux/if_link.h>
 #include <poll.h>
 
 #include "datapath/probes/device.h"
 #include "datapath/probes/tiny_programs.h"
+#include "datapath/probes/xdp_attach.h"
 #include "datapath/startup_error.h"
 
 namespace mrc::datapath::probes
@@ -53,19 +53,20 @@ live_frames::live_frames(bool attached)
         possible_ = refused(errno, "cannot load an XDP program that redirects");
         return;
     }
-    if (attached) {
-        try {
-            tap_ = std::make_unique<tap_device>(tap_options{.name = "mrcprobe%d"});
-        } catch (const startup_error &error) {
-            possible_ = untried(error.what());
-            return;
-        }
-        LIBBPF_OPTS(bpf_link_create_opts, options);
-        options.flags = XDP_FLAGS_DRV_MODE;
-        link_ = unique_fd{bpf_link_create(program_.get(), tap_->ifindex(), BPF_XDP, &options)};
-    }
+    if (attached)
+        attach();
     const int error = send({}, 1);
     possible_ = error == 0 ? worked() : refused(error);
+}
+
+void live_frames::attach()
+{
+    try {
+        tap_ = std::make_unique<tap_device>(tap_options{.name = "mrcprobe%d"});
+    } catch (const startup_error &) {
+        return; // calls are slow then, not impossible
+    }
+    link_ = attach_xdp(program_.get(), tap_->ifindex(), xdp_mode::native).link;
 }
 
 int live_frames::point_to(const std::string &device)
