@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -37,8 +38,9 @@ std::array<std::byte, ETH_ZLEN> frame_to_itself(const std::string &device)
     const auto mac = mac_address_of(device);
     std::memcpy(bytes.data(), mac.data(), mac.size());
     std::memcpy(bytes.data() + mac.size(), mac.data(), mac.size());
-    bytes[2 * ETH_ALEN] = std::byte{ethertype_local_experimental >> 8U};
-    bytes[2 * ETH_ALEN + 1] = std::byte{ethertype_local_experimental & 0xFFU};
+    constexpr std::size_t ethertype_at = offsetof(ethhdr, h_proto);
+    bytes[ethertype_at] = std::byte{ethertype_local_experimental >> 8U};
+    bytes[ethertype_at + 1] = std::byte{ethertype_local_experimental & 0xFFU};
     return bytes;
 }
 
