@@ -32,12 +32,12 @@ all_abilities try_ports(const daemon_config &config, const link_monitor &links, 
     return all;
 }
 
-// Of the first port that does not do what was wished; empty: all do.
+// Of the first port that does not do what was wished; empty: all do. One that is in use says nothing of what it can.
 std::string first_refusal(const daemon_config &config, const all_abilities &all)
 {
     for (std::size_t i = 0; i < all.size(); ++i) {
         const probes::attempt &result = all[i].attachment.attached() ? all[i].af_xdp : all[i].attachment.last();
-        if (result.refused())
+        if (result.refused() && result.error != EBUSY)
             return "'" + config.ports[i].device + "': " + result.text();
     }
     return {};

@@ -105,24 +105,23 @@ void examine_clock(report &to)
     const probes::clock_figures clock = probes::read_clock();
     const bool slow = clock.cost_ns > slow_clock_ns;
     const bool coarse = clock.step_ns > coarse_clock_ns;
-    finding found{.where = scope::host,
-                  .probe = "clock",
-                  .on = "host",
-                  .result = slow || coarse ? state::slower : state::works,
-                  .found = fmt::format("{}, {:.0f} ns a reading, steps of {:.0f} ns", clock.source, clock.cost_ns,
-                                       clock.step_ns),
-                  .cost = {},
-                  .mend = {}};
+    finding found{
+        .where = scope::host,
+        .probe = "clock",
+        .on = "host",
+        .result = slow || coarse ? state::slower : state::works,
+        .found = fmt::format("{}, {:.0f} ns a reading, steps of {:.0f} ns", clock.source, clock.cost_ns, clock.step_ns),
+        .cost = {},
+        .mend = {}};
     if (slow)
         found.cost = "the worker reads the clock for every burst, and each reading is a system call";
     if (coarse)
         found.cost = "round-trip times are measured in coarse steps: congestion control reacts late";
-    const std::string preferred = clock.other_sources.find("tsc") != std::string::npos
-                                      ? "tsc"
-                                      : clock.other_sources.substr(0, clock.other_sources.find(' '));
-    if ((slow || coarse) && !preferred.empty())
-        found.mend =
-            fmt::format("echo {} > /sys/devices/system/clocksource/clocksource0/current_clocksource", preferred);
+    // The sources that the vDSO reads without a system call.
+    for (const char *fast : {"tsc", "kvm-clock"})
+        if ((slow || coarse) && found.mend.empty() && clock.other_sources.find(fast) != std::string::npos)
+            found.mend =
+                fmt::format("echo {} > /sys/devices/system/clocksource/clocksource0/current_clocksource", fast);
     to.findings.push_back(std::move(found));
 }
 

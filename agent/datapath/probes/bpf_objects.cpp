@@ -108,6 +108,7 @@ std::vector<named_attempt> try_map_types()
     if (const auto overlay = open<host_tx_bpf>())
         try_maps_of(overlay->obj, by_type);
     std::vector<named_attempt> list;
+    list.reserve(by_type.size());
     for (const auto &[name, result] : by_type)
         list.push_back({name, result});
     return list;

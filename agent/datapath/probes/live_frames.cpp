@@ -5,16 +5,17 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
 #include <bpf/bpf.h>
 #include <linux/if_ether.h>
-#include <linux/if_link.h>
 #include <poll.h>
 
 #include "datapath/probes/device.h"
 #include "datapath/probes/tiny_programs.h"
+#include "datapath/probes/xdp_attach.h"
 #include "datapath/startup_error.h"
 
 namespace mrc::datapath::probes
@@ -37,8 +38,9 @@ std::array<std::byte, ETH_ZLEN> frame_to_itself(const std::string &device)
     const auto mac = mac_address_of(device);
     std::memcpy(bytes.data(), mac.data(), mac.size());
     std::memcpy(bytes.data() + mac.size(), mac.data(), mac.size());
-    bytes[2 * ETH_ALEN] = std::byte{ethertype_local_experimental >> 8U};
-    bytes[2 * ETH_ALEN + 1] = std::byte{ethertype_local_experimental & 0xFFU};
+    constexpr std::size_t ethertype_at = offsetof(ethhdr, h_proto);
+    bytes[ethertype_at] = std::byte{ethertype_local_experimental >> 8U};
+    bytes[ethertype_at + 1] = std::byte{ethertype_local_experimental & 0xFFU};
     return bytes;
 }
 
@@ -53,19 +55,20 @@ live_frames::live_frames(bool attached)
         possible_ = refused(errno, "cannot load an XDP program that redirects");
         return;
     }
-    if (attached) {
-        try {
-            tap_ = std::make_unique<tap_device>(tap_options{.name = "mrcprobe%d"});
-        } catch (const startup_error &error) {
-            possible_ = untried(error.what());
-            return;
-        }
-        LIBBPF_OPTS(bpf_link_create_opts, options);
-        options.flags = XDP_FLAGS_DRV_MODE;
-        link_ = unique_fd{bpf_link_create(program_.get(), tap_->ifindex(), BPF_XDP, &options)};
-    }
+    if (attached)
+        attach();
     const int error = send({}, 1);
     possible_ = error == 0 ? worked() : refused(error);
+}
+
+void live_frames::attach()
+{
+    try {
+        tap_ = std::make_unique<tap_device>(tap_options{.name = "mrcprobe%d"});
+    } catch (const startup_error &) {
+        return; // calls are slow then, not impossible
+    }
+    link_ = attach_xdp(program_.get(), tap_->ifindex(), xdp_mode::native).link;
 }
 
 int live_frames::point_to(const std::string &device)

@@ -33,6 +33,7 @@ public:
     [[nodiscard]] std::optional<double> cost_ns(const std::string &device, int budget_ms);
 
 private:
+    void attach();
     [[nodiscard]] int point_to(const std::string &device);
     [[nodiscard]] int send(const std::string &device, std::uint32_t frames);
 
