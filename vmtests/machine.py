@@ -24,8 +24,8 @@ BETWEEN_SECONDS = 45
 KVM_PROBE_SECONDS = 2
 CONSOLE_LINES = 60
 TICK_SECONDS = 0.5
-# How much longer than on the bare machine things take that are bound by CPU.
-EMULATED_TIME_SCALE, KVM_TIME_SCALE = 20, 2
+# By how much tests make their time limits longer, which are several times what is needed on an ordinary machine.
+EMULATED_TIME_SCALE, KVM_TIME_SCALE = 5, 2
 # Boot sector: mov al, 0; out 0xf4, al; hlt. Its write to isa-debug-exit ends QEMU with status 1.
 EXIT_AT_ONCE = b"\xb0\x00\xe6\xf4\xf4".ljust(510, b"\0") + b"\x55\xaa"
 
@@ -141,7 +141,8 @@ class guest:
             # `timeout` is for the case that this process is killed: the machine must not outlive it for long.
             self.process = subprocess.Popen(
                 ["timeout", "--signal=KILL", str(int(seconds) + 30),
-                 *_command(kernel, shape, number, share, shape.init)], cwd="/", env=_environment(), stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT,
+                 *_command(kernel, shape, number, share, shape.init)],
+                cwd="/", env=_environment(), stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT,
                 start_new_session=True)
 
     def kill(self):

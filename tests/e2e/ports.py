@@ -5,12 +5,12 @@ the sender by a port status update. Nothing is lost, the other planes carry on, 
 
 import signal
 
-from lab_support import check, lab, need_binaries, need_root
+from lab_support import TIME_SCALE, check, lab, need_binaries, need_root
 from pinned_maps import host_maps
 from transfer_support import transfer
 
 PLANES = 4
-LONGEST_STALL_S = 2
+LONGEST_STALL_S = 2 * TIME_SCALE
 # Packets on each of the other planes that show: this plane is out of use, or in use again.
 ENOUGH = 300
 
