@@ -77,7 +77,7 @@ def main():
                       (all_carry, link("h1", "p2", "down")),
                       (all_but(2), link("h1", "p2", "up", "after the receiver's")),
                       (all_carry, stop)])
-        client, server, _ = transfer(fabric, "-D", "50", "--verify", on_sample=walk)
+        client, server, _ = transfer(fabric, "-D", str(50 * TIME_SCALE), "--verify", on_sample=walk)
         report = client.report
         print(f"   {report['bytes']} bytes, longest stall {report['max_stall_us']:.0f} us, "
               f"{report['retransmits']} sent again, planes {report['plane_rx_packets']}")
