@@ -15,7 +15,7 @@ REPORTS = [
     ("sanitizer", r"BUG: K[AC]SAN|BUG: KFENCE|BUG: KMSAN|UBSAN:"),
     ("lockdep", r"WARNING: (possible (circular|recursive|irq lock)|suspicious RCU|inconsistent lock|bad unlock|"
      r".*lock.*dependency)|INFO: (possible|suspicious|trying to register)"),
-    ("lock-up", r"soft lockup|hard LOCKUP|rcu: INFO: .*(stall|detected)|RCU .*stall"),
+    ("lock-up", r"soft lockup|hard LOCKUP|rcu: INFO: .*(stall|detected)"),
     ("hung task", r"INFO: task .* blocked"),
     ("leak", r"kmemleak: [1-9]\d* new suspected|unreferenced object 0x|unregister_netdevice: waiting for"),
     ("bug", r"\bBUG:|kernel BUG at|Oops|general protection fault|refcount_t:|list_(add|del) corruption"),

@@ -82,6 +82,8 @@ def _command(kernel, shape, number, share, init):
         "no_timer_check", "mitigations=off",
         # The same starvation is no lock-up.
         "watchdog_thresh=60", "rcupdate.rcu_cpu_stall_timeout=120",
+        # Emulated, an ordinary grace period takes a second of CPU, and each namespace and device several of them.
+        "rcupdate.rcu_expedited=1",
         "log_buf_len=4M", "net.ifnames=0", *shape.kernel_options]
     for option in options:
         command += ["--kopt", option]

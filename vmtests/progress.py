@@ -43,7 +43,8 @@ class progress:
         self.shown[where] += len(text)
         if text:
             lines = text.decode(errors="replace").splitlines()
-            sys.stdout.write("".join(f"   {f'{guest.folder.name[-1]}| ' if named else ''}{line}\n" for line in lines))
+            head = f"   {time.monotonic() - self.begin:4.0f} s  " + (f"{guest.folder.name[-1]}| " if named else "")
+            sys.stdout.write("".join(f"{head}{line}\n" for line in lines))
             sys.stdout.flush()
 
     def end(self):

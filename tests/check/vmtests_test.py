@@ -44,7 +44,8 @@ LOGS = {  # what the kernel prints: the kind of finding
 }
 HEALTHY = ["veth: link becomes ready", "kmemleak: Kernel memory leak detector initialized", "debug: mounted",
            "kasan: KernelAddressSanitizer initialized", "NET: Registered PF_INET6 protocol family",
-           "rcu: Preemptible hierarchical RCU implementation.", "Spectre V2 : Vulnerable"]
+           "rcu: Preemptible hierarchical RCU implementation.", "Spectre V2 : Vulnerable",
+           "RCU CPU stall warnings timeout set to 120 (rcu_cpu_stall_timeout)."]
 
 
 def said(status=0, findings=(), left=()):

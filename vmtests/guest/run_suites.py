@@ -48,7 +48,7 @@ def scan_for_leaks(log):
 def ask_for_blocked_tasks(output):
     """A suite that hangs: what waits in the kernel goes to the kernel log, what runs to the suite's output."""
     pathlib.Path("/proc/sysrq-trigger").write_text("w", encoding="ascii")
-    shown = subprocess.run(["ps", "-e", "-o", "pid,ppid,stat,wchan:24,time,args", "--forest"], capture_output=True,
+    shown = subprocess.run(["ps", "--ppid", "2", "-p", "2", "--deselect", "-o", "pid,ppid,stat,wchan:24,time,args", "--forest"], capture_output=True,
                            check=False).stdout.decode(errors="replace")
     output.write("processes at the deadline:\n" + shown)
     output.flush()
