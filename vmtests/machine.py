@@ -130,13 +130,14 @@ def new_share(machines, keep):
 class guest:
     """One machine that runs, and its folder."""
 
-    def __init__(self, kernel, shape, number, share, suites, seconds):
+    def __init__(self, kernel, shape, number, share, suites, seconds, patience):
         self.folder = share / f"machine{number}"
         ports = {mac(index, which): end.device for index, link in enumerate(shape.links)
                  for which, end in enumerate(link.ends) if end.machine == number}
-        plan = {"suites": [{"name": one.name, "seconds": one.seconds, "modules": one.modules} for one in suites],
+        plan = {"suites": [{"name": one.name, "seconds": one.seconds * patience, "modules": one.modules}
+                           for one in suites],
                 "bin": os.environ.get("MRC_BIN") or str(SOURCE / "build/bin"), "ports": ports, "machines": shape.count,
-                "time_scale": KVM_TIME_SCALE if kvm_works() else EMULATED_TIME_SCALE}
+                "time_scale": patience * (KVM_TIME_SCALE if kvm_works() else EMULATED_TIME_SCALE)}
         (self.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
         with open(self.folder / "console", "wb") as console:
             # cwd: virtme-run takes guest paths relative to it. A session of its own: one kill ends QEMU too.
@@ -169,20 +170,20 @@ class guest:
         return kernel_log.findings(self.text("console"), kernel_log.allowed())
 
 
-def run(kernel, shape, suites, share, on_tick):
+def run(kernel, shape, suites, share, on_tick, patience=1):
     """Boots the machines for these suites, and returns them when all have ended or their time was over. on_tick(guests)
-    is called twice a second."""
-    seconds = BOOT_SECONDS + sum(one.seconds + BETWEEN_SECONDS for one in suites)
-    deadline = time.monotonic() + seconds
-    guests = [guest(kernel, shape, number, share, suites, seconds) for number in range(shape.count)]
+    is called twice a second; `patience` makes the time longer."""
+    to_boot = BOOT_SECONDS * patience
+    in_all = to_boot + sum(one.seconds + BETWEEN_SECONDS for one in suites) * patience
+    begin = time.monotonic()
+    guests = [guest(kernel, shape, number, share, suites, in_all, patience) for number in range(shape.count)]
     try:
         while any(one.process.poll() is None for one in guests):
             on_tick(guests)
-            if time.monotonic() > deadline or (time.monotonic() > deadline - seconds + BOOT_SECONDS
-                                               and any(one.said("booted.json") is None for one in guests)):
-                print(f"vmtests: kernel {kernel.asked} did not "
-                      + ("finish" if all(one.said("booted.json") for one in guests) else "boot")
-                      + f" within {time.monotonic() - deadline + seconds:.0f} s", file=sys.stderr)
+            is_up = all(one.said("booted.json") for one in guests)
+            if time.monotonic() - begin > (in_all if is_up else to_boot):
+                print(f"vmtests: kernel {kernel.asked} did not {'finish' if is_up else 'boot'} within "
+                      f"{in_all if is_up else to_boot} s", file=sys.stderr)
                 break
             try:
                 next(one for one in guests if one.process.poll() is None).process.wait(TICK_SECONDS)

@@ -16,12 +16,12 @@ class result:
     note: str = ""  # of a skip or a failure, one line
 
 
-def of_guest(kernel, suite, said, output):
-    """From what one guest wrote about a suite, result.json, and the suite's output."""
+def of_guest(kernel, name, said, output):
+    """From what one guest wrote about the suite of this name, result.json, and the suite's output."""
     reasons = []
     status = said["status"]
     if status is None:
-        reasons.append(f"did not end within {suite.seconds} s")
+        reasons.append(f"did not end within {said['deadline']} s")
     elif status not in (0, SKIP_STATUS):
         reasons.append(f"ended with status {status}")
     if said["findings"]:
@@ -30,11 +30,11 @@ def of_guest(kernel, suite, said, output):
         reasons.append(f"left behind: {', '.join(said['left'][:3])}"
                        + (f" and {len(said['left']) - 3} more" if len(said["left"]) > 3 else ""))
     if reasons:
-        return result(kernel, suite.name, FAILED, said["seconds"], ", ".join(reasons))
+        return result(kernel, name, FAILED, said["seconds"], ", ".join(reasons))
     if status == SKIP_STATUS:
         given = [line.removeprefix("SKIP: ") for line in output.splitlines() if line.startswith("SKIP: ")]
-        return result(kernel, suite.name, SKIPPED, said["seconds"], (given or ["no reason given"])[0])
-    return result(kernel, suite.name, PASSED, said["seconds"])
+        return result(kernel, name, SKIPPED, said["seconds"], (given or ["no reason given"])[0])
+    return result(kernel, name, PASSED, said["seconds"])
 
 
 def joined(results):

@@ -5,7 +5,6 @@
 import pathlib
 import sys
 import tempfile
-import types
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -49,7 +48,7 @@ HEALTHY = ["veth: link becomes ready", "kmemleak: Kernel memory leak detector in
 
 
 def said(status=0, findings=(), left=()):
-    return {"status": status, "seconds": 3.0, "findings": list(findings), "left": list(left)}
+    return {"status": status, "seconds": 3.0, "deadline": 60, "findings": list(findings), "left": list(left)}
 
 
 class kernel_logs(unittest.TestCase):
@@ -134,10 +133,8 @@ class kernel_arguments(unittest.TestCase):
 
 
 class verdicts(unittest.TestCase):
-    suite = types.SimpleNamespace(name="lab", seconds=60)
-
     def verdict(self, what, output=""):
-        one = results.of_guest("6.1", self.suite, what, output)
+        one = results.of_guest("6.1", "lab", what, output)
         return one.verdict, one.note
 
     def test_each_way_to_end(self):

@@ -48,8 +48,8 @@ def scan_for_leaks(log):
 def ask_for_blocked_tasks(output):
     """A suite that hangs: what waits in the kernel goes to the kernel log, what runs to the suite's output."""
     pathlib.Path("/proc/sysrq-trigger").write_text("w", encoding="ascii")
-    shown = subprocess.run(["ps", "--ppid", "2", "-p", "2", "--deselect", "-o", "pid,ppid,stat,wchan:24,time,args", "--forest"], capture_output=True,
-                           check=False).stdout.decode(errors="replace")
+    command = ["ps", "--ppid", "2", "-p", "2", "--deselect", "-o", "pid,ppid,stat,wchan:24,time,args", "--forest"]
+    shown = subprocess.run(command, capture_output=True, check=False).stdout.decode(errors="replace")
     output.write("processes at the deadline:\n" + shown)
     output.flush()
 
@@ -95,8 +95,8 @@ def run_suite(one, plan, folder, exceptions):
     log = scan_for_leaks(kernel_messages(marker))
     (folder / "dmesg").write_text(log, encoding="utf-8")
     found = [vars(each) for each in kernel_log.findings(log, exceptions)]
-    write(folder / "result.json", {"status": status, "seconds": time.monotonic() - begin, "left": left,
-                                   "findings": found})
+    write(folder / "result.json", {"status": status, "seconds": time.monotonic() - begin,
+                                   "deadline": one["seconds"], "left": left, "findings": found})
     return status is not None and not left and not found
 
 
