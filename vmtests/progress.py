@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows what guests do while they do it: their boot, and the lines of each suite as they come."""
 
+import resource
 import sys
 import time
 
 BOOT_NOTICE_SECONDS = 10
 
 
+def cpu_seconds():
+    """Of processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class progress:
     def __init__(self, kernel, suites):
         self.kernel, self.suites = kernel, suites
         self.begin = self.noticed = time.monotonic()
+        self.cpu_before = cpu_seconds()
         self.is_up = False
         self.shown = {}  # (guest's folder, suite) -> bytes of its output that were shown
         print(f"-- {kernel}: boots for {', '.join(suites)}", flush=True)
@@ -48,4 +56,5 @@ class progress:
             sys.stdout.flush()
 
     def end(self):
-        print(f"-- {self.kernel}: the machine ended after {time.monotonic() - self.begin:.0f} s", flush=True)
+        print(f"-- {self.kernel}: the machine ended after {time.monotonic() - self.begin:.0f} s and used "
+              f"{cpu_seconds() - self.cpu_before:.0f} s of CPU", flush=True)
