@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads every BPF object, configured as the daemon would, and attaches its programs to a device in every mode that
 // their hook has. Configured: the verifier skips what constant zeros make unreachable, half of host_rx.
-// One line per program and mode; what the verifier says about a refused program follows its line.
+// One line per map, and per program and mode; what the verifier says about a refused program follows its line.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/core.h>
@@ -44,7 +44,7 @@ struct report {
               std::string_view detail = {})
     {
         ++(error == 0 ? passed : failed);
-        fmt::print("{} {:<13} {:<12} {:<11} {}\n", error == 0 ? "PASS" : "FAIL", object, program, mode,
+        fmt::print("{} {:<13} {:<20} {:<11} {}\n", error == 0 ? "PASS" : "FAIL", object, program, mode,
                    error == 0 ? std::string(detail) : reason(error));
     }
 };
@@ -123,6 +123,18 @@ std::vector<verifier_log> ask_for_statistics(bpf_object *object)
     return logs;
 }
 
+void report_maps(std::string_view object, const bpf_object *loaded, report &out)
+{
+    const bpf_map *map = nullptr;
+    bpf_object__for_each_map(map, loaded)
+    {
+        const int fd = bpf_map__fd(map);
+        out.line(
+            object, bpf_map__name(map), "map", fd < 0 ? fd : 0,
+            fmt::format("{} of {} entries", libbpf_bpf_map_type_str(bpf_map__type(map)), bpf_map__max_entries(map)));
+    }
+}
+
 template <typename Skeleton, typename Configure>
 void try_skeleton(std::string_view name, Configure configure, unsigned device, report &out)
 {
@@ -140,10 +152,12 @@ void try_skeleton(std::string_view name, Configure configure, unsigned device, r
             fmt::print("{}\n", log.text.data());
         }
     }
+    if (error != 0) {
+        return;
+    }
+    report_maps(name, skeleton->obj, out);
     for (const auto &log : logs) {
-        if (error == 0) {
-            attach_program(log.program, name, device, out);
-        }
+        attach_program(log.program, name, device, out);
     }
 }
 

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots one kernel with virtme-ng, waits for it with a deadline, and brings back what the guest left."""
+"""Boots one kernel with virtme-ng, in as many machines as its suites want, waits with a deadline, and brings back what
+the guests left."""
 
-import dataclasses
+import contextlib
 import functools
+import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+import kernel_log
 import packages
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-MEMORY = "1G"
-CPUS = "2"
+BOOT_SECONDS = 120
+# After a suite: its end, its clean-up, the leak scans.
+BETWEEN_SECONDS = 45
 KVM_PROBE_SECONDS = 2
 CONSOLE_LINES = 60
+TICK_SECONDS = 0.5
+# By how much tests make their time limits longer, which are several times what is needed on an ordinary machine.
+EMULATED_TIME_SCALE, KVM_TIME_SCALE = 5, 2
 # Boot sector: mov al, 0; out 0xf4, al; hlt. Its write to isa-debug-exit ends QEMU with status 1.
 EXIT_AT_ONCE = b"\xb0\x00\xe6\xf4\xf4".ljust(510, b"\0") + b"\x55\xaa"
-
-
-@dataclasses.dataclass
-class outcome:
-    status: int | None  # of the suite; None: it did not come to its end
-    output: str
-    boot_seconds: str
-    console: str
 
 
 @functools.cache
@@ -48,68 +48,149 @@ def kvm_works():
     return probe.returncode == 1
 
 
-def _command(kernel, suite, share):
-    image, modules = packages.kernel_image(kernel)
-    release = image.name.removeprefix("vmlinuz-")
-    command = ["/usr/bin/python3", "-m", "virtme.commands.run", "--kimg", str(image), "--mods=auto", "--force-9p",
-               "--memory", MEMORY, "--cpus", CPUS, "--root", "/",
-               # virtme-run checks the shared folder against a list that is empty without this; our init ignores it.
-               "--overlay-rwdir", "/var", "--rwdir", f"{share}={share}",
-               # The first init= counts; virtme-run appends its own.
-               "--kopt", f"init={SOURCE}/vmtests/guest-init", "--kopt", f"mrc_source={SOURCE}",
-               "--kopt", f"mrc_bin={os.environ.get('MRC_BIN') or SOURCE / 'build/bin'}", "--kopt", f"mrc_suite={suite}",
-               # An emulated guest that is starved of CPU for a moment finds its timer interrupts missing, and panics.
-               "--kopt", "no_timer_check", "--kopt", "mitigations=off"]
+def mac(link, end):
+    return f"52:54:00:6d:{link:02x}:{end:02x}"
+
+
+def _cables(shape, number, share):
+    """QEMU's arguments for the ends of links that machine `number` has. Both ends in one machine: a hub of its own;
+    ends in two: a pair of datagram sockets, which work whichever machine starts first."""
+    arguments = []
+    for index, link in enumerate(shape.links):
+        inside = link.ends[0].machine == link.ends[1].machine
+        for which, end in enumerate(link.ends):
+            if end.machine != number:
+                continue
+            name = f"link{index}{'ab'[which]}"
+            socket, far = (share / f"link{index}{letter}" for letter in ("ab", "ba")[which])
+            backend = f"hubport,id={name},hubid={index}" if inside else (
+                f"dgram,id={name},local.type=unix,local.path={socket},remote.type=unix,remote.path={far}")
+            arguments += ["-netdev", backend, "-device", f"{link.model},netdev={name},mac={mac(index, which)}"]
+    return arguments
+
+
+def _command(kernel, shape, number, share, init):
+    command = ["/usr/bin/python3", "-m", "virtme.commands.run", *kernel.options, "--force-9p",
+               "--memory", f"{shape.memory_mb}M", "--cpus", str(shape.cpus), "--root", "/",
+               # virtme-run checks the shared folder against a list that is empty without this, and packs the overlay
+               # module for it; our init makes its own overlays.
+               "--overlay-rwdir", "/var", "--rwdir", f"{share}={share}"]
+    options = [
+        # The first init= counts; virtme-run appends its own.
+        f"init={SOURCE}/vmtests/guest/init", f"mrc_source={SOURCE}", f"mrc_machine={number}", f"mrc_init={init}",
+        # An emulated guest that is starved of CPU for a moment finds its timer interrupts missing, and panics.
+        "no_timer_check", "mitigations=off",
+        # The same starvation is no lock-up.
+        "watchdog_thresh=60", "rcupdate.rcu_cpu_stall_timeout=120",
+        # Emulated, an ordinary grace period takes a second of CPU, and each namespace and device several of them.
+        "rcupdate.rcu_expedited=1",
+        "log_buf_len=4M", "net.ifnames=0", *shape.kernel_options]
+    for option in options:
+        command += ["--kopt", option]
     if not kvm_works():
         command.append("--disable-kvm")
-    if suite != "shell":
+    if init != "shell":
         # Keeps the console on standard output, away from any terminal.
         command += ["--show-boot-console", "--script-sh", "true"]
-    return command, release, modules
+    further = [*_cables(shape, number, share), *shape.qemu]
+    return [*command, "--qemu-opts", *further] if further else command
 
 
 def _environment():
-    # virtme-run looks for depmod and modprobe; a plain user's PATH lacks sbin.
-    return {**os.environ, "PYTHONPATH": str(packages.virtme()), "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
+    # virtme-run looks for depmod, modprobe and scripts of its own; a plain user's PATH lacks sbin.
+    folder = packages.virtme()
+    return {**os.environ, "PYTHONPATH": str(folder / "usr/lib/python3/dist-packages"),
+            "PATH": f"{os.environ.get('PATH', '')}:{folder}/usr/bin:/usr/sbin:/sbin"}
 
 
-def shell(kernel, share):
+def shell(kernel, shape):
     """An interactive shell in the guest, on this terminal."""
-    command, _, _ = _command(kernel, "shell", share)
-    return subprocess.run(command, cwd="/", env=_environment(), check=False).returncode
+    with new_share(shape.count, keep=False) as share:
+        return subprocess.run(_command(kernel, shape, 0, share, "shell"), cwd="/", env=_environment(),
+                              check=False).returncode
 
 
-def boot(kernel, suite, share, seconds):
-    """Runs one suite on one kernel."""
-    command, _, _ = _command(kernel, suite, share)
-    with open(share / "console", "wb") as console:
-        # cwd: virtme-run takes guest paths relative to it. A session of its own: one kill ends QEMU too.
-        # `timeout` is for the case that this process is killed: the machine must not outlive it for long.
-        process = subprocess.Popen(["timeout", "--signal=KILL", str(seconds + 30), *command], cwd="/",
-                                   env=_environment(), stdin=subprocess.DEVNULL, stdout=console,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+@contextlib.contextmanager
+def new_share(machines, keep):
+    """A folder that host and guests write to. It lies in the cache: guests see it at the same place."""
+    packages.CACHE.mkdir(parents=True, exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"run-{int(time.time())}-", dir=packages.CACHE))
+    for number in range(machines):
+        (folder / f"machine{number}").mkdir()
+    (folder / "shared").mkdir()
     try:
-        process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        print(f"vmtests: kernel {kernel} did not finish within {seconds} s", file=sys.stderr)
+        yield folder
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    return _collect(share)
+        if keep:
+            print(f"vmtests: kept {folder}")
+        else:
+            shutil.rmtree(folder)
 
 
-def _collect(share):
-    def text(name):
-        path = share / name
+class guest:
+    """One machine that runs, and its folder."""
+
+    def __init__(self, kernel, shape, number, share, suites, seconds, patience):
+        self.folder = share / f"machine{number}"
+        ports = {mac(index, which): end.device for index, link in enumerate(shape.links)
+                 for which, end in enumerate(link.ends) if end.machine == number}
+        plan = {"suites": [{"name": one.name, "seconds": one.seconds * patience, "modules": one.modules}
+                           for one in suites],
+                "bin": os.environ.get("MRC_BIN") or str(SOURCE / "build/bin"), "ports": ports, "machines": shape.count,
+                "time_scale": patience * (KVM_TIME_SCALE if kvm_works() else EMULATED_TIME_SCALE)}
+        (self.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+        with open(self.folder / "console", "wb") as console:
+            # cwd: virtme-run takes guest paths relative to it. A session of its own: one kill ends QEMU too.
+            # `timeout` is for the case that this process is killed: the machine must not outlive it for long.
+            self.process = subprocess.Popen(
+                ["timeout", "--signal=KILL", str(int(seconds) + 30),
+                 *_command(kernel, shape, number, share, shape.init)],
+                cwd="/", env=_environment(), stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT,
+                start_new_session=True)
+
+    def kill(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def text(self, name):
+        path = self.folder / name
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
-    console = "\n".join(text("console").splitlines()[-CONSOLE_LINES:])
-    status = text("status").strip()
-    return outcome(int(status) if status else None, text("output"), text("boot_seconds").strip() or "-", console)
+    def said(self, name):
+        """What the guest wrote as JSON, or None."""
+        text = self.text(name)
+        return json.loads(text) if text else None
+
+    def console(self):
+        return "\n".join(self.text("console").splitlines()[-CONSOLE_LINES:])
+
+    def last_words(self):
+        """What the kernel reported on the console, for a machine that did not come to its end."""
+        return kernel_log.findings(self.text("console"), kernel_log.allowed())
 
 
-def new_share():
-    """A folder that host and guest both write to. It lies in the cache: the guest sees it at the same place."""
-    packages.CACHE.mkdir(parents=True, exist_ok=True)
-    return pathlib.Path(tempfile.mkdtemp(prefix=f"run-{int(time.time())}-", dir=packages.CACHE))
+def run(kernel, shape, suites, share, on_tick, patience=1):
+    """Boots the machines for these suites, and returns them when all have ended or their time was over. on_tick(guests)
+    is called twice a second; `patience` makes the time longer."""
+    to_boot = BOOT_SECONDS * patience
+    in_all = to_boot + sum(one.seconds + BETWEEN_SECONDS for one in suites) * patience
+    begin = time.monotonic()
+    guests = [guest(kernel, shape, number, share, suites, in_all, patience) for number in range(shape.count)]
+    try:
+        while any(one.process.poll() is None for one in guests):
+            on_tick(guests)
+            is_up = all(one.said("booted.json") for one in guests)
+            if time.monotonic() - begin > (in_all if is_up else to_boot):
+                print(f"vmtests: kernel {kernel.asked} did not {'finish' if is_up else 'boot'} within "
+                      f"{in_all if is_up else to_boot} s", file=sys.stderr)
+                break
+            try:
+                next(one for one in guests if one.process.poll() is None).process.wait(TICK_SECONDS)
+            except (subprocess.TimeoutExpired, StopIteration):
+                pass
+    finally:
+        for one in guests:
+            one.kill()
+    on_tick(guests)
+    return guests

@@ -10,10 +10,10 @@ import time
 
 from . import namespaces
 from .errors import lab_error
-from .wait_until import wait_until
+from .wait_until import TIME_SCALE, wait_until
 
-READY_DEADLINE_S = 30
-TERMINATE_DEADLINE_S = 5
+READY_DEADLINE_S = 30 * TIME_SCALE
+TERMINATE_DEADLINE_S = 5 * TIME_SCALE
 LOG_TAIL_LINES = 12
 BPF_PINS = pathlib.Path("/sys/fs/bpf/mrc")
 RUN_DIRECTORY = pathlib.Path("/run/mrc")

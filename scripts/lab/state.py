@@ -15,11 +15,11 @@ import shutil
 
 from .errors import any_of, lab_error
 from .options import check_prefix, lab_options
-from .wait_until import wait_until
+from .wait_until import TIME_SCALE, wait_until
 
 ROOT = pathlib.Path("/run/mrc-lab")
 FORMAT = 1
-LOCK_DEADLINE_S = 30
+LOCK_DEADLINE_S = 30 * TIME_SCALE
 
 
 @dataclasses.dataclass

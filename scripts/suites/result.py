@@ -34,12 +34,14 @@ def skip_reason(output):
 
 
 def skipped_parts(output):
-    """GoogleTest cases that called GTEST_SKIP inside a test that ran: (case, reason)."""
+    """GoogleTest cases that called GTEST_SKIP inside a test that ran, and what vmtests/run left out: (case, reason)."""
     parts = []
     reason = ""
     for line, following in zip(lines := output.splitlines(), lines[1:] + [""]):
         if re.search(r": Skipped$", line):
             reason = following.strip()
+        if left_out := re.match(r"NOT RUN ([^:]+): (.+)$", line):
+            parts.append(left_out.groups())
         match = re.match(r"\[  SKIPPED \] (\S+) \(\d+ ms\)$", line)
         if match:
             parts.append((match.group(1), reason or "no reason given"))

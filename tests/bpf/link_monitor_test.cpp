@@ -144,8 +144,10 @@ TEST_F(link_monitor_test, renamed_device_is_another_port)
     net().add_link("old", "d0");
     watch({port_with("p0", literal_gateway), port_with("p1", literal_gateway)});
     net().ip("link set old name p0");
+    net().ip("link set p0 up");
     EXPECT_TRUE(until([&] { return port(0).ifindex != 0 && port(1).ifindex == 0; }));
     const auto ifindex = port(0).ifindex;
+    net().ip("link set p0 down"); // kernels before 6.2 refuse to rename one that is up
     net().ip("link set p0 name p1");
     EXPECT_TRUE(until([&] { return port(0).ifindex == 0 && port(1).ifindex == ifindex; }));
     EXPECT_EQ(port(0).reason, MRC_PORT_MISSING);
@@ -188,10 +190,12 @@ TEST_F(link_monitor_test, neighbour_that_was_there_before)
 TEST_F(link_monitor_test, neighbours_of_a_device_that_gets_its_name_later)
 {
     add_port("old", "d0");
+    net().ip("link set old down"); // kernels before 6.2 refuse to rename one that is up
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:07 dev old nud permanent");
     watch({port_with("p0", address("fe80::1"))});
     EXPECT_EQ(port().reason, MRC_PORT_MISSING);
     net().ip("link set old name p0");
+    net().ip("link set p0 up");
     EXPECT_TRUE(until_gateway("02:20:00:00:00:07"));
 }
 

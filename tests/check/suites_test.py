@@ -44,7 +44,8 @@ class ctest_report(unittest.TestCase):
         self.assertIn("gave no reason", self.by_name["x.skips_silently"].reason)
         self.assertEqual(self.by_name["x.hangs"].reason, "Timeout")
         self.assertEqual(self.by_name["x.crashes"].reason, "Exception: SegFault")
-        self.assertEqual(self.by_name["x.passes_in_part"].parts, [("suite.case", "no zero copy here")])
+        self.assertEqual(self.by_name["x.passes_in_part"].parts,
+                         [("suite.case", "no zero copy here"), ("suites a, b", "left out")])
 
     def test_a_suite_without_tests_fails(self):
         self.assertEqual([one.outcome for one in self.empty], [FAILED])

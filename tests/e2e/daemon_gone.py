@@ -11,9 +11,9 @@ import signal
 import subprocess
 import time
 
-from lab_support import DEADLINE_S, binary, check, lab, left_behind, need_binaries, need_root
+from lab_support import DEADLINE_S, TIME_SCALE, binary, check, lab, left_behind, need_binaries, need_root
 
-TOLD_S = 1  # what the service promises
+TOLD_S = 1 * TIME_SCALE  # what the service promises; on a machine that is slow as a whole, the client is slow, too
 
 
 class conversation:

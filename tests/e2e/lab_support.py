@@ -13,8 +13,11 @@ import time
 
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 LAB = os.path.join(ROOT, "scripts/mrc-lab")
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from lab.wait_until import TIME_SCALE  # noqa: E402
+
 SKIPPED = 77
-DEADLINE_S = 20
+DEADLINE_S = 20 * TIME_SCALE
 
 
 def skip(reason):

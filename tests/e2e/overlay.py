@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 
-from lab_support import DEADLINE_S, check, lab, need_binaries, need_root, skip
+from lab_support import DEADLINE_S, TIME_SCALE, check, lab, need_binaries, need_root, skip
 from pinned_maps import ASSUMED_BAD, GOOD, host_maps
 from transfer_support import wait_until
 
 DEAD_PLANE = 2
 CONNECTIONS = 64
-IPERF_SECONDS = 3
+IPERF_SECONDS = 3 * TIME_SCALE
 IPERF_FLOWS = 8
 # Each connection is a flow of its own, so that together they use every path; the server echoes what it reads.
 ECHO_SERVER = """
@@ -102,7 +102,7 @@ def check_plane_loss(fabric, target):
     plane = watched_plane(fabric, DEAD_PLANE)
     server = started(fabric, "h1", "listening", "iperf3", "-s", "-1", "--forceflush", "-B", target.address)
     client = subprocess.Popen(inside(fabric, "h0", "iperf3", "-c", target.address, "-J", "-t",
-                                     str(IPERF_SECONDS), "-i", "0.5", "-P", str(IPERF_FLOWS)),
+                                     str(IPERF_SECONDS), "-i", str(0.5 * TIME_SCALE), "-P", str(IPERF_FLOWS)),
                               stdout=subprocess.PIPE, text=True)
     h0 = plane.hosts[0][0]
     sent = h0.sum("ports", "tx_bytes")

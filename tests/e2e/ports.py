@@ -5,12 +5,12 @@ the sender by a port status update. Nothing is lost, the other planes carry on, 
 
 import signal
 
-from lab_support import check, lab, need_binaries, need_root
+from lab_support import TIME_SCALE, check, lab, need_binaries, need_root
 from pinned_maps import host_maps
 from transfer_support import transfer
 
 PLANES = 4
-LONGEST_STALL_S = 2
+LONGEST_STALL_S = 2 * TIME_SCALE
 # Packets on each of the other planes that show: this plane is out of use, or in use again.
 ENOUGH = 300
 
@@ -77,7 +77,7 @@ def main():
                       (all_carry, link("h1", "p2", "down")),
                       (all_but(2), link("h1", "p2", "up", "after the receiver's")),
                       (all_carry, stop)])
-        client, server, _ = transfer(fabric, "-D", "50", "--verify", on_sample=walk)
+        client, server, _ = transfer(fabric, "-D", str(50 * TIME_SCALE), "--verify", on_sample=walk)
         report = client.report
         print(f"   {report['bytes']} bytes, longest stall {report['max_stall_us']:.0f} us, "
               f"{report['retransmits']} sent again, planes {report['plane_rx_packets']}")
