@@ -125,10 +125,10 @@ TEST(choose_engine, takes_the_fastest_that_was_not_refused)
 {
     using service::transmit_engine;
     struct row {
-        transmit_engine configured;
-        bool zero_copy;
         probes::attempt live_frames;
         probes::attempt redirect;
+        transmit_engine configured;
+        bool zero_copy;
         transmit_engine expected;
         bool has_reason;
     };
@@ -136,14 +136,14 @@ TEST(choose_engine, takes_the_fastest_that_was_not_refused)
     const auto no = probes::refused(EOPNOTSUPP);
     const auto unknown = probes::untried("the link is down");
     const row table[] = {
-        {transmit_engine::automatic, false, yes, yes, transmit_engine::xdp, false},
-        {transmit_engine::automatic, false, yes, unknown, transmit_engine::xdp, false},
-        {transmit_engine::automatic, false, yes, no, transmit_engine::af_xdp, true},
-        {transmit_engine::automatic, false, no, unknown, transmit_engine::af_xdp, true},
-        {transmit_engine::automatic, true, yes, yes, transmit_engine::af_xdp, false},
-        {transmit_engine::automatic, true, no, no, transmit_engine::af_xdp, false},
-        {transmit_engine::xdp, true, no, no, transmit_engine::xdp, false},
-        {transmit_engine::af_xdp, false, yes, yes, transmit_engine::af_xdp, false},
+        {yes, yes, transmit_engine::automatic, false, transmit_engine::xdp, false},
+        {yes, unknown, transmit_engine::automatic, false, transmit_engine::xdp, false},
+        {yes, no, transmit_engine::automatic, false, transmit_engine::af_xdp, true},
+        {no, unknown, transmit_engine::automatic, false, transmit_engine::af_xdp, true},
+        {yes, yes, transmit_engine::automatic, true, transmit_engine::af_xdp, false},
+        {no, no, transmit_engine::automatic, true, transmit_engine::af_xdp, false},
+        {no, no, transmit_engine::xdp, true, transmit_engine::xdp, false},
+        {yes, yes, transmit_engine::af_xdp, false, transmit_engine::af_xdp, false},
     };
     for (const row &entry : table) {
         probes::port_abilities port;
