@@ -345,6 +345,30 @@ TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
     EXPECT_EQ(requester_.inflight_packets(), 0u);
 }
 
+// The copy of the packet that made the silence: which path swallowed the original, if one did?
+TEST_F(shared_window_test, path_of_a_silence_is_blamed_when_the_copy_is_answered_at_once)
+{
+    for (const duration answer :
+         {duration{3ms}, duration{50us}}) { // of a time-out of 4 ms: there is no sample of a round trip
+        counters_ = {};
+        requester other{make_config(), {paths_, peer_ports_, peer_}, selector_, control_, counters_};
+        ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+        const outgoing swallowed = other.next_packet(now_).value();
+        while (counters_.silences == 0)
+            other.on_timer(now_ = other.next_deadline());
+        std::optional<outgoing> copy = other.next_packet(now_);
+        while (copy && !std::holds_alternative<data_packet>(copy->content))
+            copy = other.next_packet(now_);
+        ASSERT_TRUE(copy);
+        now_ += answer;
+        arrival how;
+        how.at = now_;
+        other.on_sack(sack(0, 0, *copy), how, now_);
+        const unsigned slot = paths_.slot_of(swallowed.entropy).value();
+        EXPECT_EQ(paths_.counters(slot).losses, answer < 1ms ? 1u : 0u);
+    }
+}
+
 // Window and pace of the time before: what the silence swallowed counts for its own QP until that is known.
 TEST_F(shared_window_test, what_flew_into_silence_is_made_up_for_as_answers_come)
 {
