@@ -15,6 +15,7 @@
 // no later one of this QP arrived, whatever others hear     waits       not to blame: the peer is silent
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -100,6 +101,7 @@ private:
     [[nodiscard]] std::optional<path_choice> draw(const path_avoidance &avoid = {});
     [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
     [[nodiscard]] duration rto() const { return rtt_.timeout(retry_.shortest()); }
+    [[nodiscard]] duration clearly() const { return std::max(duration{0}, rto() - rtt_.smoothed()) / 4; }
     [[nodiscard]] bool waiting() const;
     [[nodiscard]] bool window_open() const;
     [[nodiscard]] bool may_start(const send_request &request) const;

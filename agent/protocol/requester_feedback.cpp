@@ -107,11 +107,12 @@ void requester::on_sack(const sack_packet &sack, const arrival &how, instant now
                      now);
 }
 
-// The packet that broke the silence came through on another path at the first attempt: so the peer had been there, and
-// it is the path that swallowed the packet.
+// The packet that broke the silence came through on another path at the first attempt, and at once: so the peer had
+// been there, and it is the path that swallowed the packet. A copy that waited says that the peer had been away.
 void requester::on_suspect_cleared(std::uint16_t slot, instant now)
 {
-    if (silence_.attempts() == 1 && slot != suspect_.slot)
+    const bool at_once = now - flight_[suspect_.number].sent_at <= rtt_.smoothed() + clearly();
+    if (at_once && silence_.attempts() == 1 && slot != suspect_.slot)
         blame_missing(suspect_.slot, suspect_.sent_at, now);
     suspect_.number = -1;
 }

@@ -96,8 +96,7 @@ void requester::on_timeout(packet_number number, instant now)
     }
     ++counters_.timeouts;
     // "Later" must be clearly later: packets of the instant in which everything stopped convict nobody.
-    const duration margin = std::max(duration{0}, rto() - rtt_.smoothed()) / 4;
-    if (reached_ < sent.sent_at + margin) {
+    if (reached_ < sent.sent_at + clearly()) {
         fall_silent(number, now);
         return; // the peer's silence has its own back-off
     }

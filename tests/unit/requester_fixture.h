@@ -80,6 +80,15 @@ protected:
         how.at = now_;
         requester_.on_sack(said, how, now_);
     }
+    static nack_packet nack_of(const outgoing &sent, std::uint8_t reason)
+    {
+        nack_packet nack;
+        nack.sequence = data(sent).sequence;
+        nack.reason = reason;
+        nack.entropy = sent.entropy;
+        nack.tx_timestamp = *data(sent).tx_timestamp;
+        return nack;
+    }
     void acknowledge(packet_number number, std::uint8_t syndrome = MRC_AETH_ACK)
     {
         transport_ack_packet ack;

@@ -67,9 +67,9 @@ REQUIRED = (
     "fast_increase_step", "fast_increase_left", "md_cut", "md_jump_limit", "md_too_soon", "md_average_low",
     "qa_by_trigger", "qa_by_loss", "qa_by_delay", "qa_gated", "qa_not_needed", "qa_ignored", "qa_raised_cwnd",
     "qa_disabled", "nack_trimmed", "nack_trimmed_lasthop", "nack_no_resource", "nack_cut", "inferred_loss",
-    "penalty_saved", "penalty_again", "penalty_mixed", "penalty_step", "limited_proportional", "limited_fair", "limited_decrease", "restored",
-    "restore_without_saved", "base_rtt_lowered", "base_rtt_lowered_by_nack", "base_rtt_at_floor",
-    "max_wnd_at_floor", "clamp_max", "clamp_mtu", "fulfill_by_period", "fulfill_by_bytes", "no_sample",
+    "penalty_saved", "penalty_again", "penalty_mixed", "penalty_step", "limited_proportional", "limited_fair",
+    "limited_decrease", "restored", "restore_without_saved", "base_rtt_lowered", "base_rtt_lowered_by_nack",
+    "base_rtt_at_floor", "max_wnd_at_floor", "clamp_max", "clamp_mtu", "fulfill_by_period", "fulfill_by_bytes", "no_sample",
     "sack_ignored", "inflight_negative",
 )
 
