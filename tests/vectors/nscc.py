@@ -69,8 +69,8 @@ REQUIRED = (
     "qa_disabled", "nack_trimmed", "nack_trimmed_lasthop", "nack_no_resource", "nack_cut", "inferred_loss",
     "penalty_saved", "penalty_again", "penalty_mixed", "penalty_step", "limited_proportional", "limited_fair",
     "limited_decrease", "restored", "restore_without_saved", "base_rtt_lowered", "base_rtt_lowered_by_nack",
-    "base_rtt_at_floor", "max_wnd_at_floor", "clamp_max", "clamp_mtu", "fulfill_by_period", "fulfill_by_bytes", "no_sample",
-    "sack_ignored", "inflight_negative",
+    "base_rtt_at_floor", "max_wnd_at_floor", "clamp_max", "clamp_mtu", "fulfill_by_period", "fulfill_by_bytes",
+    "no_sample", "sack_ignored", "inflight_negative",
 )
 
 
