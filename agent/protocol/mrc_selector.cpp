@@ -113,7 +113,7 @@ std::optional<std::uint16_t> mrc_selector::least_bad(const path_group &paths, pl
         best = slot;
         best_losses = losses;
     }
-    next = static_cast<std::uint16_t>((next + 1u) % count_);
+    next = next + 1u < count_ ? static_cast<std::uint16_t>(next + 1) : std::uint16_t{0};
     return best;
 }
 

@@ -174,6 +174,7 @@ session_resources daemon::shared()
 void daemon::attach_ports()
 {
     std::vector<datapath::probes::xdp_attachment> held;
+    held.reserve(modes_.ports.size());
     for (port_modes &port : modes_.ports)
         held.push_back(std::move(port.attachment));
     const std::vector<std::string> modes = programs_.attach_ports(std::move(held));
