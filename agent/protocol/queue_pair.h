@@ -83,6 +83,7 @@ public:
     [[nodiscard]] std::size_t outstanding_receives() const { return responder_.outstanding_receives(); }
     [[nodiscard]] bool has_answer() const { return responder_.has_answer(); }
     [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.inflight_packets(); }
+    [[nodiscard]] std::uint64_t charged_bytes() const { return requester_.charged_bytes(); }
     [[nodiscard]] unsigned skipped_paths() const { return own_selector_.skipped_paths(); } // that lose their next turn
     [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt().smoothed(); } // zero before the first sample
 

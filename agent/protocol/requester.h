@@ -81,6 +81,8 @@ public:
     // Planes that both ends can use now.
     [[nodiscard]] plane_mask usable() const { return paths_.usable() & peer_reach(); }
     [[nodiscard]] std::uint32_t inflight_packets() const { return inflight_; }
+    // Of these, what the congestion controller counts: all but what flew into silence.
+    [[nodiscard]] std::uint64_t charged_bytes() const { return charged_bytes_; }
     [[nodiscard]] const rtt_estimator &rtt() const { return rtt_; }
 
 private:

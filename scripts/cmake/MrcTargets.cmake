@@ -7,6 +7,8 @@ target_compile_options(mrc_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -
                                            $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
 # g++ 12 sees overlapping copies in every std::string concatenation at -O3 (its bug 105651, repaired in 13).
 target_compile_options(mrc_flags INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+# LIBBPF_OPTS names some fields of a structure.
+target_compile_options(mrc_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-designated-field-initializers>)
 target_include_directories(mrc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/agent)
 if(MRC_SANITIZE)
   # The GCC manual warns of false positives of this warning in instrumented code; g++ 12 has them for std::optional.

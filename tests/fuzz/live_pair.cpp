@@ -400,7 +400,7 @@ void live_pair::look(side &at)
     require(at.qp.outstanding() <= at.config.send_queue_depth, "more requests than the queue holds");
     require(at.qp.inflight_packets() <= at.config.window_psns, "more in flight than the window");
     require(at.control->inflight() >= 0, "negative flight");
-    require((at.qp.inflight_packets() == 0) == (at.control->inflight() == 0), "QP and controller disagree");
+    require(at.qp.charged_bytes() == static_cast<std::uint64_t>(at.control->inflight()), "QP and controller disagree");
     if (at.qp.state() == qp_state::error)
         require(at.qp.inflight_packets() == 0 && at.qp.next_deadline() == never, "a failed QP still waits");
     if (const auto *window = dynamic_cast<const nscc *>(at.control.get())) {

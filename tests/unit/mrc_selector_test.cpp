@@ -66,9 +66,9 @@ TEST_F(mrc_selector_test, all_active_paths_take_equal_turns_in_changing_order)
             round.push_back(selector.draw(group, group.usable(), {})->slot);
     EXPECT_NE(rounds[0], rounds[1]) << "the order is drawn anew every round";
     mrc_selector twin{group, 2};
-    std::vector<unsigned> other;
-    for (int i = 0; i < 20; ++i)
-        other.push_back(twin.draw(group, group.usable(), {})->slot);
+    std::vector<unsigned> other(20);
+    for (unsigned &slot : other)
+        slot = twin.draw(group, group.usable(), {})->slot;
     EXPECT_NE(other, rounds[0]) << "QPs are not in step";
 }
 
