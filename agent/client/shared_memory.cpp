@@ -75,7 +75,7 @@ bool is_accessible(const void *address, std::uint64_t bytes, bool writable)
 
 int bring_in(const void *address, std::uint64_t bytes, bool writable)
 {
-    const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t from = number_of(address) / page * page;
     const std::uintptr_t to = (number_of(address) + bytes + page - 1) / page * page;
     // madvise takes where a range begins as a pointer that may write.
