@@ -131,7 +131,7 @@ private:
     answer deallocate_pd(std::uint32_t number);
 
     // session_memory.cpp
-    answer register_memory(const memory_request &request, const datapath::unique_fd &file);
+    answer register_memory(const memory_request &request, datapath::unique_fd &file);
     answer deregister_memory(std::uint32_t key);
     std::expected<datapath::client_memory, datapath::memory_error> reach(const memory_request &request,
                                                                          const datapath::unique_fd &file);

@@ -18,7 +18,7 @@ std::expected<datapath::client_memory, datapath::memory_error> client_session::r
     return datapath::client_memory{process_, request.address, request.length};
 }
 
-client_session::answer client_session::register_memory(const memory_request &request, const datapath::unique_fd &file)
+client_session::answer client_session::register_memory(const memory_request &request, datapath::unique_fd &file)
 {
     const limit_options &limits = shared_.config.limits;
     const auto domain = domains_.find(request.pd);
@@ -37,6 +37,7 @@ client_session::answer client_session::register_memory(const memory_request &req
     auto memory = reach(request, file);
     if (!memory)
         return {refuse(memory.error().code, memory.error().text), {}};
+    file.reset(); // it is mapped, so it is a memfd, whose close() waits for nobody
 
     datapath::memory_region region{.access = request.access,
                                    .domain = {.owner = number_, .number = request.pd},

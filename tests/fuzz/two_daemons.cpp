@@ -2,6 +2,7 @@
 #include "two_daemons.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +94,13 @@ std::size_t open_descriptors()
 {
     const std::filesystem::directory_iterator all{"/proc/self/fd"};
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+void await_descriptors(std::size_t count)
+{
+    constexpr std::chrono::seconds patience{5};
+    for (const auto end = std::chrono::steady_clock::now() + patience; open_descriptors() != count;)
+        demand(std::chrono::steady_clock::now() < end, "descriptors of ended sessions are left");
 }
 
 void fake_daemon::wire::commit(const datapath::departure &packet)

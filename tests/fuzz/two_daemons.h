@@ -164,5 +164,7 @@ private:
 
 // Descriptors that this process has open.
 [[nodiscard]] std::size_t open_descriptors();
+// Waits until so many are open again: threads of the daemon close what clients sent.
+void await_descriptors(std::size_t count);
 
 } // namespace mrc::fuzz
