@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "datapath/frame_codec.h"
 #include "datapath/startup_error.h"
@@ -28,35 +27,11 @@ namespace
 constexpr std::size_t ethernet_bytes = 14;
 constexpr auto report_interval = 10ms;
 constexpr std::uint32_t receive_batch = 64;
-constexpr auto turn = 100us; // of the worker on a core that it shares
 
 void signal_event(int fd)
 {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(fd, &one, sizeof(one)); // EAGAIN: already signalled
-}
-
-// struct sched_attr of sched_setattr(2); glibc's <sched.h> and <linux/sched/types.h> exclude each other.
-struct scheduling {
-    std::uint32_t size = sizeof(scheduling);
-    std::uint32_t policy = 0;
-    std::uint64_t flags = 0;
-    std::int32_t nice = 0;
-    std::uint32_t priority = 0;
-    std::uint64_t runtime_ns = 0;
-    std::uint64_t deadline_ns = 0;
-    std::uint64_t period_ns = 0;
-};
-
-// The scheduler takes an ordinary thread's runtime as the length of its turns (EEVDF, Linux 6.12 on): with short ones
-// it is due again sooner after it has slept, beside threads that compute. Older kernels have no such choice: no harm.
-void ask_for_short_turns()
-{
-    scheduling mine;
-    if (::syscall(SYS_sched_getattr, 0, &mine, sizeof(mine), 0) != 0)
-        return;
-    mine.runtime_ns = std::chrono::nanoseconds{turn}.count();
-    ::syscall(SYS_sched_setattr, 0, &mine, 0);
 }
 
 // Of packets that belong to a QP.
@@ -177,7 +152,6 @@ void worker::run()
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr); // a signal would end a transmit call early
     ::pthread_setname_np(::pthread_self(), "mrc-worker");
     ::prctl(PR_SET_TIMERSLACK, 1);
-    ask_for_short_turns();
 
     instant idle_since = monotonic_now();
     while (!stopping_.load(std::memory_order_relaxed)) {
