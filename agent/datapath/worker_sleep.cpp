@@ -19,6 +19,7 @@ namespace
 {
 
 constexpr auto retry_interval = 200us;
+constexpr auto longest_sleep = 100ms;
 
 } // namespace
 
@@ -66,9 +67,10 @@ void worker::sleep_until(instant deadline)
         // What an engine could not send yet goes with the next flush; nothing tells when it can.
         const bool unsent =
             std::ranges::any_of(distinct_engines_, [](const auto *engine) { return engine->queued() != 0; });
+        const instant now = monotonic_now();
         if (unsent)
-            deadline = std::min(deadline, monotonic_now() + retry_interval);
-        const auto wait = std::clamp<std::chrono::nanoseconds>(deadline - monotonic_now(), 0ns, 100ms);
+            deadline = std::min(deadline, now + retry_interval);
+        const std::chrono::nanoseconds wait = std::clamp(deadline, now, now + longest_sleep) - now;
         const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
         ++counters_.sleeps;
         ::ppoll(fds.data(), fds.size(), &limit, nullptr);

@@ -109,7 +109,7 @@ def suppressed_checks():
     with tempfile.NamedTemporaryFile("w", suffix=".suppressions") as file:
         file.write("vptr:*\n")
         file.flush()
-        os.environ["UBSAN_OPTIONS"] = f"suppressions={file.name}"
+        os.environ["UBSAN_OPTIONS"] = f"suppressions={file.name}:print_stacktrace=1"
         yield
 
 

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "attacks.h"
@@ -118,6 +119,31 @@ lingering_socket make_lingering()
     return made;
 }
 
+// Sends such a socket, and returns its other end when the daemon's reference is the last one. A daemon that has closed
+// its own before we close ours leaves the wait to us: it is cut short, and a new socket sent. So is one that was not
+// taken.
+template <typename F>
+datapath::unique_fd leave_with_daemon(F &&send)
+{
+    static volatile std::sig_atomic_t cut_short = 0;
+    struct sigaction told = {};
+    told.sa_handler = [](int) { cut_short = 1; };
+    REQUIRE(::sigaction(SIGALRM, &told, nullptr) == 0); // without SA_RESTART: it ends a lingering close()
+    constexpr itimerval soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 200'000}};
+    constexpr itimerval never{};
+    for (int n = 0;; ++n) {
+        REQUIRE(n < 50); // it is not first every time
+        lingering_socket socket = make_lingering();
+        const bool taken = send(socket.sent.get());
+        cut_short = 0;
+        REQUIRE(::setitimer(ITIMER_REAL, &soon, nullptr) == 0);
+        socket.sent.reset();
+        REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
+        if (taken && cut_short == 0)
+            return std::move(socket.other);
+    }
+}
+
 } // namespace
 
 // The test has lowered the daemon's limit: it runs out first. What it has accepted it keeps, and the rest waits.
@@ -178,22 +204,20 @@ void leave_lingering(const attack_terms &terms)
     session_request hello;
     hello.kind = request_kind::hello;
     for (const auto &request : {hello, describe}) { // as memory, and with what takes no descriptor
-        lingering_socket socket = make_lingering();
-        sessions.emplace_back(terms.where.attacked);
-        REQUIRE(sessions.back().send(request, socket.sent.get()));
-        socket.sent.reset();
+        others.push_back(leave_with_daemon([&](int descriptor) {
+            sessions.emplace_back(terms.where.attacked);
+            return sessions.back().send(request, descriptor);
+        }));
         REQUIRE(answers_within(sessions.back(), patience_ms));
-        others.push_back(std::move(socket.other));
     }
-    { // with what the daemon never reads
-        lingering_socket socket = make_lingering();
+    others.push_back(leave_with_daemon([&](int descriptor) { // with what the daemon never reads
         const raw_session session{terms.where.attacked};
         REQUIRE(::shutdown(session.fd(), SHUT_RD) == 0); // its reply fails
+        bool taken = true;
         for (int n = 0; n < 3; ++n)
-            REQUIRE(session.send(describe, socket.sent.get()));
-        socket.sent.reset();
-        others.push_back(std::move(socket.other));
-    }
+            taken = taken && session.send(describe, descriptor); // or it has closed at the first already
+        return taken;
+    }));
     const raw_session later{terms.where.attacked};
     REQUIRE(later.send(hello) && answers_within(later, patience_ms));
     REQUIRE(answers_within(sessions.front(), patience_ms) && sessions.front().receive().body.error == EINVAL);
