@@ -245,6 +245,7 @@ mrc_host_report page_of(const service::status_report &from)
     page.transmit_refused = from.transmit_refused;
     page.worker_loops = from.worker_loops;
     page.worker_sleeps = from.worker_sleeps;
+    page.backlogged = from.backlogged;
     return page;
 }
 

@@ -216,10 +216,13 @@ void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
         ++counters_.drops[verdict(parsed.error())];
         return;
     }
+    const instant arrival{std::chrono::nanoseconds{meta.arrival_ns}};
+    const bool backlogged = options_.backlog_mark.count() != 0 && now - arrival > options_.backlog_mark;
+    counters_.backlogged += backlogged ? 1 : 0;
     const protocol::arrival arrived{.entropy = protocol::ev{meta.ev},
                                     .path = protocol::path_index{meta.path},
-                                    .at = instant{std::chrono::nanoseconds{meta.arrival_ns}},
-                                    .congestion_experienced = (meta.flags & MRC_RX_CE) != 0,
+                                    .at = arrival,
+                                    .congestion_experienced = (meta.flags & MRC_RX_CE) != 0 || backlogged,
                                     .trimmed = trimmed,
                                     .trimmed_last_hop = (meta.flags & MRC_RX_LAST_HOP) != 0,
                                     .wire_bytes = parsed->ip_bytes};

@@ -118,9 +118,27 @@ bool path_group::plane_silent(plane lane, instant since) const
     return unanswered >= plane_suspicion;
 }
 
-void path_group::on_silence(unsigned slot, instant sent_at, instant now)
+void path_group::on_silence(unsigned slot, instant sent_at, instant now, duration tolerance)
 {
-    silence(slot, plane_silent(plane_at(slot), sent_at), sent_at, now);
+    const instant since = suspect(slot, sent_at);
+    if (left_behind(slot, since, tolerance))
+        silence(slot, plane_silent(plane_at(slot), since), since, now);
+    else
+        ++paths_[slot].counters.losses;
+}
+
+// Since when nothing sent on the path has got through, as far as anybody has complained.
+instant path_group::suspect(unsigned slot, instant sent_at)
+{
+    instant &since = paths_[slot].suspected_since;
+    if (evidence_.delivered(slot) >= since || sent_at < since)
+        since = sent_at;
+    return since;
+}
+
+bool path_group::left_behind(unsigned slot, instant since, duration tolerance) const
+{
+    return tolerance == duration{0} || evidence_.delivered_elsewhere(slot, since + tolerance);
 }
 
 void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, instant now)
@@ -139,9 +157,10 @@ void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, insta
             retire(other, sent_at, now);
 }
 
-void path_group::on_unanswered(unsigned slot, instant sent_at, instant now)
+void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
 {
     evidence_.on_loss(slot);
+    const instant since = suspect(slot, sent_at);
     const plane lane = plane_at(slot);
     std::uint8_t &missing = missing_[lane.value];
     missing = static_cast<std::uint8_t>(std::min<unsigned>(missing + 1u, plane_suspicion));
@@ -150,8 +169,8 @@ void path_group::on_unanswered(unsigned slot, instant sent_at, instant now)
     const bool plane_quiet = missing == plane_suspicion && plane_silent(lane, sent_at);
     const bool path_quiet =
         evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at;
-    if (plane_quiet || path_quiet)
-        silence(slot, plane_quiet, sent_at, now);
+    if ((plane_quiet || path_quiet) && left_behind(slot, since, tolerance))
+        silence(slot, plane_quiet, since, now);
     else
         ++paths_[slot].counters.losses;
 }
@@ -282,7 +301,7 @@ std::optional<outgoing> path_group::next_heartbeat(instant now)
 {
     while (const auto silent = heartbeat_.next_silence(now))
         if (evidence_.delivered_elsewhere(silent->slot, silent->since))
-            on_silence(silent->slot, silent->since, now);
+            silence(silent->slot, plane_silent(plane_at(silent->slot), silent->since), silent->since, now);
     while (const auto slot = heartbeat_.next_slot(now)) {
         if (paths_[*slot].state != path_state::good || !usable().has(plane_at(*slot)) ||
             evidence_.delivered(*slot) > now - heartbeat_.period()) {

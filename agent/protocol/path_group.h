@@ -150,12 +150,13 @@ public:
     void on_loss(unsigned slot, instant now);          // FIFO evidence: a later packet of this path arrived
     void on_always_skip(unsigned slot, instant now);
     // A packet sent at `sent_at` timed out, others delivered since, this path did not: retires it, and its whole plane
-    // when nothing of the plane got through either.
-    void on_silence(unsigned slot, instant sent_at, instant now);
+    // when nothing of the plane got through either. Not yet while none that was delivered elsewhere was sent later than
+    // the silence began by more than `tolerance`: paths are known to lag by so much, and to deliver.
+    void on_silence(unsigned slot, instant sent_at, instant now, duration tolerance = duration{0});
     // It is missing although later ones of other paths arrived. One such loss is weak evidence about the path:
     // `loss_limit` of them make it silence. But when several of a plane are missing, and nothing of it got through
-    // since, the plane is suspected at once.
-    void on_unanswered(unsigned slot, instant sent_at, instant now);
+    // since, the plane is suspected at once; with the same tolerance.
+    void on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance = duration{0});
     void on_arrival(path_index index) // anything from the peer: keeps the reverse planes fresh
     {
         ++arrivals_;
@@ -208,6 +209,7 @@ private:
         bool changed = false;               // is in changed_
         path_state told = path_state::good; // by next_transition()
         instant silent_since;               // when silenced: nothing sent from then on had got through
+        instant suspected_since = never;    // nothing sent from then on has got through, or it is out of date
         std::uint16_t position = 0;         // in the plane's active set, when active
         std::uint64_t last_arrival = 0;     // of the group's arrivals_
         path_counters counters;
@@ -222,6 +224,8 @@ private:
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
     [[nodiscard]] bool plane_silent(plane lane, instant since) const;
+    instant suspect(unsigned slot, instant sent_at);
+    [[nodiscard]] bool left_behind(unsigned slot, instant since, duration tolerance) const;
     void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
     [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
     void count_good(plane lane, int by);

@@ -4,9 +4,12 @@
 // finds what the same-EV rule cannot: losses on a path that delivers nothing any more.
 //
 // The skew is measured: every first transmission that is confirmed after one sent later had been is late by the
-// difference. The largest lateness of the last two periods counts; a period is 64 smoothed RTTs, at least 10 ms of a
-// busy host's life. Twice that, and half an RTT for what has not been seen yet, is the margin. A packet that arrives
-// after the rule had given it up widens the margin at once.
+// difference. The largest lateness of the last two periods counts. Twice that, and half an RTT for what has not been
+// seen yet, is the margin. A packet that arrives after the rule had given it up widens the margin at once.
+//
+// What is lost is sent again, so that rule forgets soon: a period is 64 smoothed RTTs, at least 10 ms of a busy host's
+// life. A path that is blamed falsely is gone for longer, and hosts whose planes share cores stall several times a
+// second: tolerance(), which has to be exceeded before a path is blamed, remembers for a second.
 #pragma once
 
 #include <algorithm>
@@ -28,33 +31,47 @@ public:
         newest_ = std::max(newest_, sent_at);
         if (sent_at >= latest_)
             return;
-        turn(now, smoothed_rtt);
-        recent_[0] = std::max(recent_[0], latest_ - sent_at);
+        loss_.note(latest_ - sent_at, now, std::max(period_rtts * smoothed_rtt, loss_memory));
+        blame_.note(latest_ - sent_at, now, blame_memory);
     }
     // All of one SACK has been told.
     void end_sack() { latest_ = newest_; }
 
-    [[nodiscard]] duration skew() const { return std::max(recent_[0], recent_[1]); }
+    [[nodiscard]] duration skew() const { return loss_.most(); }
     [[nodiscard]] duration margin(duration smoothed_rtt) const { return 2 * skew() + smoothed_rtt / 2; }
+    [[nodiscard]] duration tolerance() const { return std::min(2 * blame_.most(), most_tolerance); }
 
 private:
     static constexpr int period_rtts = 64;
-    static constexpr duration shortest_period = std::chrono::milliseconds{10};
+    static constexpr duration loss_memory = std::chrono::milliseconds{10};
+    static constexpr duration blame_memory = std::chrono::seconds{1};
+    static constexpr duration most_tolerance = std::chrono::milliseconds{10};
 
-    void turn(instant now, duration smoothed_rtt)
+    // The largest of the last two periods.
+    class recent_maximum
     {
-        const duration period = std::max(period_rtts * smoothed_rtt, shortest_period);
-        if (now - turned_at_ < period)
-            return;
-        recent_[1] = now - turned_at_ < 2 * period ? recent_[0] : duration{0};
-        recent_[0] = duration{0};
-        turned_at_ = now;
-    }
+    public:
+        void note(duration value, instant now, duration period)
+        {
+            if (now - turned_at_ >= period) {
+                earlier_ = now - turned_at_ < 2 * period ? current_ : duration{0};
+                current_ = duration{0};
+                turned_at_ = now;
+            }
+            current_ = std::max(current_, value);
+        }
+        [[nodiscard]] duration most() const { return std::max(current_, earlier_); }
+
+    private:
+        instant turned_at_;
+        duration current_{0};
+        duration earlier_{0};
+    };
 
     instant newest_;
     instant latest_;
-    instant turned_at_;
-    std::array<duration, 2> recent_{};
+    recent_maximum loss_;
+    recent_maximum blame_;
 };
 
 // What one SACK proves about the latest packet that arrived, by DSCP class: retransmissions ride ahead of data, so they

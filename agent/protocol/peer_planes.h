@@ -13,6 +13,7 @@
 // The last plane that is left is never suspected. Probes are timed as those of bad paths (path_prober.h, decision D12).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -49,11 +50,14 @@ public:
     }
 
     // A packet that was sent on the plane then is missing: because nothing of the plane reaches the host any more?
-    [[nodiscard]] bool on_missing(plane lane, instant since)
+    // Planes that lag by no more than `tolerance` are not dead.
+    [[nodiscard]] bool on_missing(plane lane, instant since, duration tolerance = duration{0})
     {
         record &at = planes_[lane.value];
+        at.missing_since = at.missing == 0 ? since : std::min(at.missing_since, since);
         ++at.missing;
-        return at.delivered < since && at.missing >= suspicion && at.unanswered >= suspicion && heard_since(since);
+        return at.delivered < since && at.missing >= suspicion && at.unanswered >= suspicion &&
+               heard_since(std::max(since, at.missing_since + tolerance));
     }
     // False when it is the last plane of those `usable`.
     bool suspect(plane lane, plane_mask usable, instant now);
@@ -85,6 +89,7 @@ private:
         instant suspected_at = long_ago;
         std::uint32_t unanswered = 0; // packets sent since the last known delivery
         std::uint32_t missing = 0;    // of them given up
+        instant missing_since;        // when the first of these was sent
         unsigned turn = 0;            // path to probe next
     };
 

@@ -65,14 +65,14 @@ void requester::blame_age(const transmission &sent, instant now)
 void requester::blame_silence(const transmission &sent, instant now)
 {
     if (sent.order > blame_floor_ && !blame_plane(sent.slot, sent.sent_at, now))
-        paths_.on_silence(sent.slot, sent.sent_at, now);
+        paths_.on_silence(sent.slot, sent.sent_at, now, skew_.tolerance());
 }
 
 // The path may deliver still, or nothing any more; a single loss cannot tell. The group judges.
 void requester::blame_missing(std::uint16_t slot, instant sent_at, instant now)
 {
     if (!blame_plane(slot, sent_at, now))
-        paths_.on_unanswered(slot, sent_at, now);
+        paths_.on_unanswered(slot, sent_at, now, skew_.tolerance());
     selector_.on_feedback(slot, path_feedback::lost);
 }
 
@@ -83,7 +83,7 @@ bool requester::blame_plane(std::uint16_t slot, instant sent_at, instant now)
     const plane lane = paths_.path(slot).lane;
     if (peer_.suspected().has(lane))
         return true;
-    return suspects_planes_ && peer_.on_missing(lane, sent_at) && paths_.plane_delivers(lane, sent_at) &&
+    return suspects_planes_ && peer_.on_missing(lane, sent_at, skew_.tolerance()) && paths_.plane_delivers(lane, sent_at) &&
            peer_.suspect(lane, usable(), now);
 }
 

@@ -193,6 +193,8 @@ void add_transport(std::vector<option> &all)
                        [](auto &c, std::size_t) -> auto & { return c.transport.active_paths_per_plane; }));
     all.push_back(make("transport", "min_active", whole{1, max_uplinks},
                        [](auto &c, std::size_t) -> auto & { return c.transport.min_active; }));
+    all.push_back(make("transport", "backlog_mark_us", whole{0, 10'000},
+                       [](auto &c, std::size_t) -> auto & { return c.transport.backlog_mark_us; }));
     all.push_back(
         make("transport", "trim_nack", flag{}, [](auto &c, std::size_t) -> auto & { return c.transport.trim_nack; }));
 }

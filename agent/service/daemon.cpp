@@ -62,7 +62,8 @@ datapath::worker_options worker_options_for(const daemon_config &config, const f
             .udp_port = config.wire.udp_port,
             .burst = config.transmit.burst,
             .code_points = code_points_for(config.wire.dscp),
-            .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(few_cores ? 0 : 20)}};
+            .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(few_cores ? 0 : 20)},
+            .backlog_mark = std::chrono::microseconds{config.transport.backlog_mark_us}};
 }
 
 // 0 where the kernel has no such device: IPv4 is not built in.

@@ -11,7 +11,7 @@
 namespace mrc::service
 {
 
-inline constexpr std::uint32_t session_version = 2;
+inline constexpr std::uint32_t session_version = 3;
 inline constexpr std::uint32_t first_control_kind = 0x100;    // from here on: control_protocol.h
 inline constexpr std::uint32_t ev_event_queue_bit = 1U << 31; // in a channel's records: a subscription to EV events
 inline constexpr unsigned int max_planes =
@@ -199,6 +199,7 @@ struct status_report {
     std::uint64_t socket_dropped; // by AF_XDP sockets for lack of room
     std::uint64_t worker_loops;
     std::uint64_t worker_sleeps;
+    std::uint64_t backlogged; // of the received, counted as congestion experienced: they waited for the worker
     std::uint32_t plane_mask;
     std::uint32_t qps;
 };

@@ -83,6 +83,7 @@ client_session::answer client_session::query_status()
             status.dropped += counters.drops[verdict];
         status.worker_loops = counters.loops;
         status.worker_sleeps = counters.sleeps;
+        status.backlogged = counters.backlogged;
         const auto sent = shared_.ports.transmitted();
         status.transmit_sent = sent.sent;
         status.transmit_refused = sent.refused;

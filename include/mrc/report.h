@@ -75,7 +75,8 @@ struct mrc_host_report {
     uint64_t transmit_refused; /* packets that the kernel did not take */
     uint64_t worker_loops;
     uint64_t worker_sleeps;
-    uint64_t reserved[7];
+    uint64_t backlogged; /* of the received, counted as congestion experienced: they waited too long for the daemon */
+    uint64_t reserved[6];
 };
 
 #ifdef __cplusplus

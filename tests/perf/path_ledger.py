@@ -17,10 +17,10 @@ from pinned_maps import dump_all, sum_verdicts  # noqa: E402
 from veth_counters import veth_counters  # noqa: E402
 
 HELLO, QUERY_STATUS = 1, 19  # request_kind of agent/service/session_protocol.h
-SESSION_VERSION = 2
+SESSION_VERSION = 3
 STATUS_AT = 128
 STATUS_FIELDS = ("received", "dropped", "bad_icrc", "transmit_sent", "transmit_refused", "socket_dropped",
-                 "worker_loops", "worker_sleeps")
+                 "worker_loops", "worker_sleeps", "backlogged")
 
 
 class ledger_row:

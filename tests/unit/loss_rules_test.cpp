@@ -42,6 +42,26 @@ TEST(path_skew, is_forgotten_after_two_periods)
     EXPECT_EQ(skew.skew(), 1us);
 }
 
+TEST(path_skew, is_remembered_longer_before_a_path_is_blamed)
+{
+    path_skew skew;
+    EXPECT_EQ(skew.tolerance(), 0us);
+    skew.on_delivered(start + 50us, start, 1us);
+    skew.end_sack();
+    skew.on_delivered(start + 20us, start, 1us);
+    skew.on_delivered(start + 49us, start + 900ms, 1us);
+    EXPECT_EQ(skew.skew(), 1us);
+    EXPECT_EQ(skew.tolerance(), 60us);
+    skew.on_delivered(start + 49us, start + 1100ms, 1us);
+    EXPECT_EQ(skew.tolerance(), 60us) << "the second before counts";
+    skew.on_delivered(start + 49us, start + 2200ms, 1us);
+    EXPECT_EQ(skew.tolerance(), 2us);
+    skew.on_delivered(start + 1s, start + 2300ms, 1us);
+    skew.end_sack();
+    skew.on_delivered(start, start + 2300ms, 1us);
+    EXPECT_EQ(skew.tolerance(), 10ms) << "a path that is dead is left at last";
+}
+
 TEST(age_evidence, convicts_what_was_sent_clearly_earlier)
 {
     age_evidence age;

@@ -313,6 +313,40 @@ TEST_F(path_group_test, one_unanswered_packet_of_a_living_plane_is_weak_evidence
     EXPECT_EQ(group.state(16), path_state::good);
 }
 
+TEST_F(path_group_test, paths_that_lag_and_deliver_are_not_blamed)
+{
+    path_group group{four_by(2), local};
+    const duration tolerance = 100us;
+    group.on_sent(3, false);
+    group.on_delivered(0, start + 60us);
+    group.on_silence(3, start, start + 300us, tolerance);
+    EXPECT_EQ(group.state(3), path_state::good) << "others were known to be so much ahead";
+    EXPECT_EQ(group.counters(3).losses, 1u);
+    group.on_delivered(3, start + 1us);
+    group.on_delivered(0, start + 120us);
+    group.on_silence(3, start + 50us, start + 350us, tolerance);
+    EXPECT_EQ(group.state(3), path_state::good) << "it has delivered: the silence began later";
+    group.on_delivered(0, start + 150us);
+    group.on_silence(3, start + 140us, start + 450us, tolerance);
+    EXPECT_EQ(group.state(3), path_state::assumed_bad) << "silent since the first complaint, not the last";
+}
+
+TEST_F(path_group_test, lagging_plane_is_not_blamed_for_what_is_unanswered)
+{
+    path_group group{four_by(2), local};
+    const duration tolerance = 100us;
+    for (unsigned slot = 0; slot < 8; ++slot)
+        group.on_sent(slot, false);
+    group.on_sent(4, false);
+    group.on_delivered(0, start + 60us);
+    for (int n = 0; n < 3; ++n)
+        group.on_unanswered(4, start + n * 1us, start + 300us, tolerance);
+    EXPECT_EQ(group.state(4), path_state::good);
+    group.on_delivered(0, start + 100us);
+    group.on_unanswered(4, start + 90us, start + 300us, tolerance);
+    EXPECT_EQ(group.state(4), path_state::assumed_bad);
+}
+
 // IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).
 TEST_F(path_group_test, evs_for_ipv4_have_sixteen_bits)
 {

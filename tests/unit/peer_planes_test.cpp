@@ -164,6 +164,20 @@ TEST_F(peer_planes_test, dead_link_to_one_host_is_left_by_its_qps_alone)
     EXPECT_TRUE(b_.planes.suspected().empty()) << "three answers, and it is used again";
 }
 
+TEST_F(peer_planes_test, plane_that_lags_is_not_suspected)
+{
+    peer_planes planes{probe_config{}, paths_};
+    const duration tolerance = 100us;
+    for (int n = 0; n < 5; ++n)
+        planes.on_sent(plane{1});
+    planes.on_delivered(plane{0}, now_ + 99us);
+    for (int n = 0; n < 3; ++n)
+        EXPECT_FALSE(planes.on_missing(plane{1}, now_ + n * 1us, tolerance));
+    planes.on_delivered(plane{0}, now_ + 100us);
+    EXPECT_TRUE(planes.on_missing(plane{1}, now_ + 5us, tolerance)) << "from the first that is missing on";
+    EXPECT_FALSE(planes.on_missing(plane{1}, now_ + 101us, tolerance)) << "nothing sent so late has been heard of";
+}
+
 TEST_F(peer_planes_test, dead_plane_of_the_whole_leaf_is_the_groups)
 {
     run(5ms);
