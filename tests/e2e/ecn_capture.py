@@ -41,7 +41,7 @@ table netdev congested {
 }
 """
 # So little in flight that no ring on the way overflows, and a virtual queue of 10 Gbit/s marks, but does not drop.
-WINDOW = "[transport]\nwindow_bytes = 98304\n"
+WINDOW = "[transport]\nwindow_bytes = 98304\nbacklog_mark_us = 0\n"  # only switches mark
 
 
 class capture:
