@@ -54,8 +54,8 @@ struct worker_options {
     std::uint32_t burst = 64;
     std::array<std::uint8_t, 64> code_points = default_code_points(); // sent for each of the protocol's (enum mrc_dscp)
     std::chrono::microseconds spin{0};
-    // A packet that waited longer for the worker counts as congestion experienced (CE): the host's own queue is the last
-    // of the path, and no switch marks it. 0: never.
+    // A packet that waited longer for the worker counts as congestion experienced (CE): the host's own queue is the
+    // last of the path, and no switch marks it. 0: never.
     std::chrono::microseconds backlog_mark{50};
 };
 
@@ -64,7 +64,7 @@ struct worker_counters {
     std::uint64_t loops = 0;
     std::uint64_t sleeps = 0;
     std::uint64_t received = 0;
-    std::uint64_t backlogged = 0; // of these, counted as congestion experienced because they waited
+    std::uint64_t backlogged = 0;                // of these, counted as congestion experienced because they waited
     std::uint64_t drops[MRC_VERDICT_COUNT] = {}; // MRC_AGENT_*
 };
 

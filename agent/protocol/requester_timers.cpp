@@ -83,8 +83,8 @@ bool requester::blame_plane(std::uint16_t slot, instant sent_at, instant now)
     const plane lane = paths_.path(slot).lane;
     if (peer_.suspected().has(lane))
         return true;
-    return suspects_planes_ && peer_.on_missing(lane, sent_at, skew_.tolerance()) && paths_.plane_delivers(lane, sent_at) &&
-           peer_.suspect(lane, usable(), now);
+    return suspects_planes_ && peer_.on_missing(lane, sent_at, skew_.tolerance()) &&
+           paths_.plane_delivers(lane, sent_at) && peer_.suspect(lane, usable(), now);
 }
 
 void requester::on_timeout(packet_number number, instant now)
