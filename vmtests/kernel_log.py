@@ -12,7 +12,7 @@ CONTEXT_LINES = 40
 # Each is what the kernel prints at the head of such a report; the first that matches a line names it.
 REPORTS = [
     ("panic", r"Kernel panic"),
-    ("sanitizer", r"BUG: K[AC]SAN|BUG: KFENCE|BUG: KMSAN|UBSAN:"),
+    ("sanitizer", r"BUG: K[AC]SAN|BUG: KFENCE|BUG: KMSAN|UBSAN:|BUG \S+ \(.*ainted|pagealloc: .*corruption"),
     ("lockdep", r"WARNING: (possible (circular|recursive|irq lock)|suspicious RCU|inconsistent lock|bad unlock|"
      r".*lock.*dependency)|INFO: (possible|suspicious|trying to register)"),
     ("lock-up", r"soft lockup|hard LOCKUP|rcu: INFO: .*(stall|detected)"),

@@ -47,8 +47,9 @@ def set_link(prefix, a, b, is_up, carrier):
 
 
 def _set_carrier(directory, state, shape, link, is_up):
-    """Takes down the upper end, so that the lower one, a host's or leaf's port, sees its carrier go."""
-    port = link.upper
+    """Takes down the upper end, so that the lower one, a host's or leaf's port, sees its carrier go; the lower one
+    when the other is on another machine."""
+    port = link.upper if link.upper.node in shape.nodes else link.lower
     commands = [f"link set dev {port.device} down"]
     if is_up:
         commands = namespaces.port_commands(port)

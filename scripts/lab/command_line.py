@@ -50,8 +50,13 @@ def _add_up(commands):
     up.add_argument("--ipv4", action="store_true", default=None,
                     help=f"give hosts IPv4 MRC addresses, too, from {addresses.IPV4_PREFIX}")
     up.add_argument("--topology", metavar="FILE",
-                    help="TOML with the same keys as these options, [[host]] name, leaf, downlink, and "
-                    "[[impair]] a, b and impairments; options given here win over it")
+                    help="TOML with the same keys as these options, here as a list, [devices], [[host]] name, leaf, "
+                    "downlink, and [[impair]] a, b and impairments; options given here win over it")
+    up.add_argument("--here", metavar="NODE,…",
+                    help="build only these nodes: the others are on other machines, in labs with the same options")
+    up.add_argument("--device", metavar="NODE:PORT=DEVICE", action="append", default=[],
+                    help="use this network device, with a cable in it, as a node's port instead of a veth pair's end; "
+                    "it is given back by down")
     up.add_argument("--mrcd-config", metavar="FILE", help="TOML text that ends every mrcd configuration")
     up.add_argument("--no-daemons", action="store_true",
                     help="do not start mrcd; kernel switches then also do without mrc-switch when it is not built")
@@ -128,6 +133,9 @@ def _up(arguments):
         value = getattr(arguments, key)
         if value is not None:
             setattr(chosen, key, options.check_value("--" + key.replace("_", "-"), key, value))
+    if arguments.here:
+        chosen.here = arguments.here.split(",")
+    chosen.devices.update(options.parse_device("--device", text) for text in arguments.device)
     if arguments.mrcd_config:
         chosen.extra_config = options.load_extra_config(arguments.mrcd_config)
     prefix = arguments.prefix or prefix or os.environ.get("MRC_LAB")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`up` and `down`: a lab's whole life. A lab whose `up` fails or is interrupted removes itself."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -34,10 +35,12 @@ def up(options, prefix, with_hosts):
         shape.link(a, b)
         impairments.check_possible(shape, values)
     nodes = _daemon_nodes(shape, with_hosts)
+    borrowed = {port.cabled: {"node": port.node, "port": port.device, **namespaces.describe_device(port.cabled)}
+                for port in shape.cabled_ports}
     # Held back while the prefix is taken: from then on, whatever ends `up` also ends the lab.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     with _take_prefix(prefix) as directory:
-        state = lab_state(directory.prefix, options)
+        state = lab_state(directory.prefix, options, borrowed=borrowed)
         try:
             _on_signals(_interrupt)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
@@ -98,6 +101,7 @@ def _build(directory, state, shape, nodes):
     config_files.write_configs(directory, shape)
     namespaces.create_namespaces(runner, shape)
     namespaces.create_links(runner, shape)
+    namespaces.borrow_devices(runner, shape)
     kernel = state.options.switch == "kernel"
     namespaces.configure_nodes(runner, shape, kernel_switch.commands if kernel else lambda node: [])
     if nodes:
@@ -144,6 +148,8 @@ def down(prefix):
 def _tear_down(directory):
     prefix = directory.prefix
     processes.end_processes(prefix, directory.path)
+    with contextlib.suppress(lab_error):  # a lab without a state has borrowed nothing
+        namespaces.return_devices(prefix, directory.load().borrowed)
     namespaces.remove_namespaces(namespaces.namespace_runner(directory))
     shutil.rmtree(processes.BPF_PINS / prefix, ignore_errors=True)
     instance = re.compile(re.escape(prefix) + r"-h\d+")

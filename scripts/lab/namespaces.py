@@ -5,10 +5,11 @@
 """
 
 import concurrent.futures
+import os
 import pathlib
 import subprocess
 
-from .errors import lab_error
+from .errors import any_of, lab_error
 from .topology import owns_namespace
 
 NETNS = pathlib.Path("/run/netns")
@@ -114,7 +115,38 @@ def create_links(runner, fabric):
         return (f"name {port.device} netns {name_of(runner.prefix, port.node)} address {port.mac} "
                 f"mtu {fabric.options.mtu} numtxqueues {queues} numrxqueues {queues}")
 
-    runner.batch([f"link add {end(link.lower)} type veth peer {end(link.upper)}" for link in fabric.links])
+    runner.batch([f"link add {end(link.lower)} type veth peer {end(link.upper)}" for link in fabric.links
+                  if link.lower.node in fabric.nodes and not link.lower.cabled and link.upper.node in fabric.nodes])
+
+
+def borrow_devices(runner, fabric):
+    """Cabled devices go into their nodes' namespaces."""
+    lines = []
+    for port in fabric.cabled_ports:
+        lines += [f"link set dev {port.cabled} down",
+                  f"link set dev {port.cabled} address {port.mac} mtu {fabric.options.mtu}",
+                  f"link set dev {port.cabled} netns {name_of(runner.prefix, port.node)} name {port.device}"]
+    runner.batch(lines)
+
+
+def describe_device(name):
+    """What a device is like before the lab takes it."""
+    folder = pathlib.Path("/sys/class/net") / name
+    if not folder.is_dir():
+        known = any_of(sorted(os.listdir(folder.parent)))
+        raise lab_error(f"no network device '{name}' on this machine; there are: {known}")
+    return {key: (folder / key).read_text(encoding="ascii").strip() for key in ("address", "mtu")}
+
+
+def return_devices(prefix, borrowed):
+    """Gives back what the lab has of them, as it was: {device: {node, port, address, mtu}}."""
+    for name, was in borrowed.items():
+        if path_of(prefix, was["node"]).exists():
+            text = (f"link set dev {was['port']} down\n"
+                    f"link set dev {was['port']} address {was['address']} mtu {was['mtu']}\n"
+                    f"link set dev {was['port']} netns 1 name {name}\n")
+            subprocess.run(enter(prefix, was["node"], ["ip", "-force", "-batch", "-"]), input=text, text=True,
+                           capture_output=True, check=False)
 
 
 def port_commands(port):

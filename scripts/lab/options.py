@@ -47,6 +47,8 @@ class lab_options:
     ipv4: bool = False  # hosts have IPv4 MRC addresses, too
     places: dict = dataclasses.field(default_factory=dict)  # host number as text -> [leaf, downlink]
     impairments: list = dataclasses.field(default_factory=list)  # [a, b, {name: value}]
+    here: list = dataclasses.field(default_factory=list)  # nodes on this machine; none named: all
+    devices: dict = dataclasses.field(default_factory=dict)  # "NODE:PORT" -> network device instead of a veth's end
     extra_config: str = ""  # TOML text that ends every mrcd configuration
 
 
@@ -96,6 +98,20 @@ def _impairment_entry(where, entry):
     return [*ends, parse_impairment(f"{where}: [[impair]] {ends[0]} {ends[1]}", values)]
 
 
+def parse_device(where, text):
+    """NODE:PORT=DEVICE as (NODE:PORT, DEVICE)."""
+    end, _, device = str(text).partition("=")
+    if not re.fullmatch(r"[^:\s]+:[^:\s]+", end) or not re.fullmatch(r"[^/:\s]{1,15}", device):
+        raise lab_error(f"{where} is {text!r}; allowed: NODE:PORT=DEVICE, such as h0:p0=eth1")
+    return end, device
+
+
+def _names(where, value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise lab_error(f"{where} is {value!r}; allowed: a list of nodes, such as [\"h0\", \"p0t0-0\"]")
+    return value
+
+
 def load_topology_file(path):
     """The options and the prefix (or None) of a topology file."""
     try:
@@ -114,10 +130,14 @@ def load_topology_file(path):
         elif key == "host" and isinstance(value, list):
             for entry in value:
                 _host_place(path, entry, options.places)
+        elif key == "here":
+            options.here = _names(f"{path}: here", value)
+        elif key == "devices" and isinstance(value, dict):
+            options.devices = dict(parse_device(f"{path}: devices", f"{end}={name}") for end, name in value.items())
         elif key == "impair" and isinstance(value, list):
             options.impairments += [_impairment_entry(path, entry) for entry in value]
         else:
-            allowed = any_of([*RANGES, *CHOICES, *FLAGS, "prefix", "[[host]]", "[[impair]]"])
+            allowed = any_of([*RANGES, *CHOICES, *FLAGS, "prefix", "here", "[devices]", "[[host]]", "[[impair]]"])
             raise lab_error(f"{path}: unknown key '{key}'; allowed: {allowed}")
     return options, prefix
 

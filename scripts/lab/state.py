@@ -34,6 +34,7 @@ class lab_state:
     carrier_down: list = dataclasses.field(default_factory=list)
     cut_switches: list = dataclasses.field(default_factory=list)
     impairments: dict = dataclasses.field(default_factory=dict)
+    borrowed: dict = dataclasses.field(default_factory=dict)  # device -> {node, port, address, mtu}
 
     def is_cut(self, a, b):
         """A link carries nothing when it is cut, or the switch at one of its ends."""

@@ -10,13 +10,14 @@ from .errors import any_of, lab_error
 
 @dataclasses.dataclass
 class port:
-    """One end of a veth pair."""
+    """One end of a link: of a veth pair, or a network device of this machine that a cable leads from."""
 
     device: str
     mac: str
     address: str
     node: str
     peer: "port" = None
+    cabled: str = None  # what the device is called outside of the lab, when it is no veth
 
 
 @dataclasses.dataclass
@@ -81,6 +82,33 @@ class fabric:
             self._add_plane_switches(plane)
         for number, (leaf, downlink) in enumerate(_places(options)):
             self._add_host(number, leaf, downlink)
+        self._keep_what_is_here(options.here)
+        self._attach_devices(options.devices)
+
+    def _keep_what_is_here(self, here):
+        """Other nodes of the fabric are on other machines, whose labs have the same options."""
+        for name in here:
+            self._named(name, self.nodes, "node")
+        if here:
+            self.hosts = {name: node for name, node in self.hosts.items() if name in here}
+            self.switches = {name: node for name, node in self.switches.items() if name in here}
+            self.links = [link for link in self.links if set(link.names) & set(here)]
+
+    def _attach_devices(self, devices):
+        ends = {f"{end.node}:{end.device}": end for link in self.links for end in (link.lower, link.upper)
+                if end.node in self.nodes}
+        for name, device in devices.items():
+            self._named(name, ends, "port").cabled = device
+        for link in self.links:
+            here = [end for end in (link.lower, link.upper) if end.node in self.nodes]
+            bare = [f"{end.node}:{end.device}" for end in here if not end.cabled]
+            if bare and len(bare) != 2:
+                why = "leads to another machine" if len(here) == 1 else "is the other end of a cable"
+                raise lab_error(f"{bare[0]} {why}; give its network device by --device {bare[0]}=DEVICE")
+
+    @property
+    def cabled_ports(self):
+        return [port for node in self.nodes.values() for port in node.ports if port.cabled]
 
     @property
     def nodes(self):
@@ -143,8 +171,9 @@ class fabric:
 
     def link(self, a, b):
         """The link between two nodes, in either order; lab_error names the neighbours that there are."""
-        self.node(a)
-        self.node(b)
+        ends = {name: link for link in self.links for name in link.names}
+        for name in (a, b):
+            self._named(name, ends, "node")
         neighbours = []
         for link in self.links:
             if set(link.names) == {a, b}:
@@ -154,7 +183,7 @@ class fabric:
         raise lab_error(f"{a} and {b} are not linked; {a} is linked to: {any_of(neighbours)}")
 
     def is_host_facing(self, end):
-        return end.peer.node in self.hosts
+        return end.peer.node.startswith("h")
 
 
 def _places(options):

@@ -28,6 +28,7 @@ SPLAT = """\
 """
 LOGS = {  # what the kernel prints: the kind of finding
     "BUG: KASAN: slab-out-of-bounds in f+0x1": "sanitizer",
+    "BUG kmalloc-128 (Not tainted): Right Redzone overwritten": "sanitizer",
     "WARNING: possible circular locking dependency detected": "lockdep",
     "WARNING: suspicious RCU usage": "lockdep",
     "INFO: task mrcd:12 blocked for more than 120 seconds.": "hung task",

@@ -109,8 +109,6 @@ def check_plane_loss(fabric, target):
     wait_for(lambda: h0.sum("ports", "tx_bytes") > sent + (1 << 20), "iperf3 sends")
     fabric.run("plane", str(DEAD_PLANE), "down")
     wait_for(lambda: plane.all_are(ASSUMED_BAD), f"both hosts have left plane {DEAD_PLANE}")
-    check_connections(fabric, target, "with a plane down")
-    check_pings(fabric, target)
     report = json.loads(client.communicate(timeout=DEADLINE_S + IPERF_SECONDS)[0])
     server.wait(DEADLINE_S)
     check("error" not in report and client.returncode == 0, f"iperf3 ends well {report.get('error', '')}")
@@ -118,6 +116,9 @@ def check_plane_loss(fabric, target):
     check(all(stream["bytes"] for stream in last), f"all {len(last)} flows of iperf3 go on after the cut")
     print(f"    iperf3: {report['end']['sum_received']['bits_per_second'] / 1e9:.2f} Gbit/s, "
           f"{report['end']['sum_sent']['retransmits']} retransmits")
+    # iperf3 makes queues overflow: only without it do all SYNs and pings arrive.
+    check_connections(fabric, target, "with a plane down")
+    check_pings(fabric, target)
     fabric.run("plane", str(DEAD_PLANE), "up")
     wait_for(lambda: plane.all_are(GOOD), f"both hosts are back on plane {DEAD_PLANE}")
     check_connections(fabric, target, "with all planes again")

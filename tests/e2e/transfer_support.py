@@ -80,11 +80,16 @@ def follow(process, on_sample, deadline):
     return complaints
 
 
-def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address"):
-    """A client on h0 to its end, to this address of h1. on_sample(sample, process) sees the progress as it comes."""
+def address_of_h1(fabric, which):
+    return next(host[which] for host in fabric.status()["hosts"] if host["name"] == "h1")
+
+
+def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None):
+    """A client on h0 to its end, to this address of h1, or to an address. on_sample(sample, process) sees the progress
+    as it comes."""
     started = time.monotonic()
     deadline = started + limit_s
-    address = next(host[to] for host in fabric.status()["hosts"] if host["name"] == "h1")
+    address = address or address_of_h1(fabric, to)
     with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
         process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
         try:
@@ -98,10 +103,11 @@ def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_a
     return result(json.loads(said) if said else None, complaints, process.returncode, time.monotonic() - started)
 
 
-def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address"):
-    """One client against one server; returns the client's result and the server's report and exit status."""
-    with server(fabric, "--once", *(("--output", output) if output else ())) as (process, said):
-        client = run_client(fabric, *arguments, on_sample=on_sample, to=to)
+def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address", far=None):
+    """One client against one server, on the h1 of another lab if `far` is one; returns the client's result and the
+    server's report and exit status."""
+    with server(far or fabric, "--once", *(("--output", output) if output else ())) as (process, said):
+        client = run_client(fabric, *arguments, on_sample=on_sample, address=address_of_h1(far or fabric, to))
         line = said.next(time.monotonic() + DEADLINE_S)
         return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
 

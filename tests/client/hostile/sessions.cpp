@@ -108,6 +108,7 @@ lingering_socket make_lingering()
     REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address), &size) == 0);
     lingering_socket made;
     made.sent = datapath::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(made.sent);
     REQUIRE(::connect(made.sent.get(), reinterpret_cast<sockaddr *>(&address), size) == 0);
     made.other = datapath::unique_fd{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
     REQUIRE(made.other);
