@@ -2,6 +2,7 @@
 // mrc-icrc: is the ICRC at the end of packets what we compute? For packets that another implementation has sent.
 // Reads IP packets in hexadecimal, one in a line; exit status 0 when all are right, 1 when one is not, 2 when one
 // cannot be read.
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +10,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,19 +23,18 @@ namespace
 
 constexpr std::size_t icrc_bytes = 4;
 
-std::optional<std::vector<std::byte>> bytes_of(const std::string &line)
+std::optional<std::vector<std::byte>> bytes_of(std::string_view line)
 {
-    std::vector<std::byte> bytes;
-    for (std::size_t at = 0; at < line.size(); at += 2) {
-        std::size_t read = 0;
-        unsigned long value = 0;
-        try {
-            value = std::stoul(line.substr(at, 2), &read, 16);
-        } catch (const std::exception &) {
-        }
-        if (read != 2)
+    if (line.size() % 2 != 0)
+        return std::nullopt;
+    std::vector<std::byte> bytes(line.size() / 2);
+    for (std::byte &each : bytes) {
+        std::uint8_t value = 0;
+        const auto [end, error] = std::from_chars(line.data(), line.data() + 2, value, 16);
+        if (error != std::errc{} || end != line.data() + 2)
             return std::nullopt;
-        bytes.push_back(static_cast<std::byte>(value));
+        each = std::byte{value};
+        line.remove_prefix(2);
     }
     return bytes;
 }

@@ -109,7 +109,8 @@ private:
     std::vector<int> open_;
 };
 
-// Every frame that arrives on a device, in order.
+// Every frame that arrives on a device, in order, but what the kernel tells IPv6's multicast groups of itself (MLD),
+// which comes when a slow machine gets round to it.
 class capture
 {
 public:
@@ -131,19 +132,27 @@ public:
     // The next frame, or an empty one when none comes within the deadline.
     [[nodiscard]] frame next(std::chrono::milliseconds deadline = std::chrono::seconds(2)) const
     {
-        pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
-        frame bytes(65536);
-
-        if (poll(&ready, 1, static_cast<int>(deadline.count())) != 1)
-            return {};
-        const ssize_t length = recv(fd_, bytes.data(), bytes.size(), 0);
-        bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+        frame bytes;
+        do {
+            pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
+            if (poll(&ready, 1, static_cast<int>(deadline.count())) != 1)
+                return {};
+            bytes.resize(65536);
+            const ssize_t length = recv(fd_, bytes.data(), bytes.size(), 0);
+            bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+        } while (is_for_multicast_group(bytes));
         return bytes;
     }
 
     [[nodiscard]] bool empty() const { return next(std::chrono::milliseconds(0)).empty(); }
 
 private:
+    static bool is_for_multicast_group(const frame &bytes)
+    {
+        constexpr std::uint8_t ipv6_group = 0x33; // RFC 2464 §7
+        return bytes.size() > 1 && bytes[0] == ipv6_group && bytes[1] == ipv6_group;
+    }
+
     int fd_;
 };
 

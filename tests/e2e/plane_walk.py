@@ -8,7 +8,7 @@ from pinned_maps import ASSUMED_BAD, GOOD, host_maps
 from transfer_support import wait_until
 
 CUT_PLANE = 1
-ENOUGH_BYTES = 2 << 20
+ENOUGH_BYTES = 1 << 20
 LEAF_OF_H1 = 1
 
 
