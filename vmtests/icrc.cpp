@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -23,7 +22,7 @@ namespace
 
 constexpr std::size_t icrc_bytes = 4;
 
-std::optional<std::vector<std::byte>> bytes_of(std::string_view line)
+std::optional<std::vector<std::byte>> bytes_of(std::span<const char> line)
 {
     if (line.size() % 2 != 0)
         return std::nullopt;
@@ -34,7 +33,7 @@ std::optional<std::vector<std::byte>> bytes_of(std::string_view line)
         if (error != std::errc{} || end != line.data() + 2)
             return std::nullopt;
         each = std::byte{value};
-        line.remove_prefix(2);
+        line = line.subspan(2);
     }
     return bytes;
 }
