@@ -245,7 +245,12 @@ command_line parse_command_line(int argc, char **argv)
         check_combinations(result.chosen, raw);
         complete_plan(result.chosen, raw);
     } catch (const CLI::ParseError &error) {
-        result.exit_status = app.exit(error) == 0 ? 0 : usage_error;
+        if (error.get_exit_code() == 0) {
+            result.exit_status = app.exit(error);
+        } else {
+            fmt::print(stderr, "mrc-perf: {}; see mrc-perf --help\n", error.what());
+            result.exit_status = usage_error;
+        }
     } catch (const perf_error &error) {
         fmt::print(stderr, "mrc-perf: {}\n", error.what());
         result.exit_status = usage_error;

@@ -6,6 +6,7 @@
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/if_xdp.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,8 +86,10 @@ private:
         update(maps().peers, to_ip(peer_address4), remote_peer());
         if (!with_socket)
             return;
-        // The map takes any AF_XDP socket; test runs look it up and send it nothing.
+        // The map takes a socket that could receive (before Linux 7: any); test runs look it up and send it nothing.
+        const int ring_size = 8;
         socket_ = socket(AF_XDP, SOCK_RAW, 0);
+        ASSERT_EQ(setsockopt(socket_, SOL_XDP, XDP_RX_RING, &ring_size, sizeof ring_size), 0);
         update(maps().xsks, host_port * MRC_MAX_QUEUES, socket_);
     }
 

@@ -3,14 +3,11 @@
 """The manual page of mrcctl and its --help name the same commands and options, and wrong command lines are answered
 with what is allowed."""
 
-import pathlib
 import re
-import subprocess
 
-from lab_support import ROOT, binary, check, need_binaries
+from lab_support import check, need_binaries
+from manual import between, check_refused, described, options_of, page, run
 
-MANUAL = pathlib.Path(ROOT) / "docs" / "mrcctl.8"
-OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*")
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
 OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe")
 REFUSED = {
@@ -44,18 +41,14 @@ REFUSED = {
 }
 
 
-def run(*arguments):
-    return subprocess.run([binary("mrcctl"), *arguments], text=True, capture_output=True, check=False)
-
-
 def help_of(*command):
-    done = run(*command, "--help")
+    done = run("mrcctl", *command, "--help")
     check(done.returncode == 0 and not done.stderr, f"mrcctl {' '.join(command)} has --help")
     return done.stdout
 
 
-def options_of(text):
-    return set(OPTION.findall(text.split("Options:")[1].split("Subcommands:")[0]))
+def offered_by(help_text):
+    return options_of(help_text.split("Options:")[1].split("Subcommands:")[0])
 
 
 def names_below(text):
@@ -75,25 +68,19 @@ def commands():
 
 def main():
     need_binaries("mrcctl")
-    page = re.sub(r"\\f.", "", MANUAL.read_text(encoding="utf-8")).replace("\\-", "-")
-    synopsis = page.split(".SH SYNOPSIS")[1].split(".SH DESCRIPTION")[0]
+    text = page("mrcctl.8")
+    synopsis = between(text, ".SH SYNOPSIS", ".SH DESCRIPTION")
     sections = {" ".join(word for word in title.split() if word.islower()): body
-                for title, body in re.findall(r"^\.SS (.*)\n((?:(?!\.S[SH]).*\n)*)", page, re.MULTILINE)}
+                for title, body in re.findall(r"^\.SS (.*)\n((?:(?!\.S[SH]).*\n)*)", text, re.MULTILINE)}
     offered = dict(commands())
     check(sections.keys() == offered.keys(), f"the manual describes the commands of --help: {', '.join(offered)}")
-    for command, text in offered.items():
+    for command, help_text in offered.items():
         check(f"mrcctl {command}" in synopsis, f"{command} stands in the synopsis")
-        headings = " ".join(re.findall(r"^\.TP\n(.*)$", sections[command], re.MULTILINE))
-        own = options_of(text) - EVERYWHERE
-        check(set(OPTION.findall(headings)) == own, f"{command}: the manual has its options {sorted(own) or ''}")
-        check(EVERYWHERE <= options_of(text), f"{command} takes -j and --instance")
-    general = page.split(".SH OPTIONS")[1].split(".SH COMMANDS")[0]
-    check(set(OPTION.findall(" ".join(re.findall(r"^\.TP\n(.*)$", general, re.MULTILINE)))) == options_of(help_of()),
-          "and the general options")
-    for arguments, words in REFUSED.items():
-        done = run(*arguments)
-        check(done.returncode == 2 and done.stderr.count("\n") == 1 and all(word in done.stderr for word in words),
-              f"mrcctl {' '.join(arguments)}: {done.stderr.strip()}")
+        own = offered_by(help_text) - EVERYWHERE
+        check(described(sections[command]) == own, f"{command}: the manual has its options {sorted(own) or ''}")
+        check(EVERYWHERE <= offered_by(help_text), f"{command} takes -j and --instance")
+    check(described(between(text, ".SH OPTIONS", ".SH COMMANDS")) == offered_by(help_of()), "and the general options")
+    check_refused("mrcctl", REFUSED)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The manual page of mrc-perf and its --help name the same options, and wrong ones are answered with the right ones."""
 
-import pathlib
-import re
-import subprocess
+from lab_support import check, need_binaries
+from manual import between, check_refused, described, options_of, page, run
 
-from lab_support import ROOT, binary, check, need_binaries
-
-MANUAL = pathlib.Path(ROOT) / "docs" / "mrc-perf.1"
-OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*")
 REFUSED = {
     ("-s", "3x", "::1"): ("-s is '3x'", "64K"),
     ("-s", "3G", "::1"): ("-s is '3G'", "2G"),
@@ -30,23 +25,14 @@ REFUSED = {
 }
 
 
-def options_of(text):
-    return set(OPTION.findall(text))
-
-
 def main():
     need_binaries("mrc-perf")
-    offered = options_of(subprocess.run([binary("mrc-perf"), "--help"], text=True, capture_output=True,
-                                        check=True).stdout.split("Options:")[1])
-    page = re.sub(r"\\f.", "", MANUAL.read_text(encoding="utf-8")).replace("\\-", "-")
-    described = set()
-    for heading in re.findall(r"^\.TP\n(.*)$", page.split(".SH OPTIONS")[1].split(".SH REPORT")[0], re.MULTILINE):
-        described |= options_of(heading)
-    check(described == offered, f"the manual describes the options of --help {sorted(described ^ offered) or ''}")
-    for arguments, words in REFUSED.items():
-        done = subprocess.run([binary("mrc-perf"), *arguments], text=True, capture_output=True, check=False)
-        check(done.returncode == 2 and all(word in done.stderr for word in words),
-              f"mrc-perf {' '.join(arguments)}: {done.stderr.strip().splitlines()[:1]}")
+    done = run("mrc-perf", "--help")
+    check(done.returncode == 0 and not done.stderr, "mrc-perf has --help")
+    differing = described(between(page("mrc-perf.1"), ".SH OPTIONS", ".SH REPORT")) ^ options_of(
+        done.stdout.split("Options:")[1])
+    check(not differing, f"the manual describes the options of --help {sorted(differing) or ''}")
+    check_refused("mrc-perf", REFUSED)
 
 
 if __name__ == "__main__":

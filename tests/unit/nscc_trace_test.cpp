@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays tests/vectors/nscc_traces.txt: the events of each trace must move our window as they move the window of an
-// independent model, which was transcribed from the specification's pseudo-code (tests/vectors/README.md).
+// Replays the traces of tests/vectors/nscc.py: the events of each trace must move our window as they move the window of
+// an independent model, which was transcribed from the specification's pseudo-code (tests/vectors/README.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,9 +36,9 @@ struct trace {
 
 std::vector<trace> read_traces()
 {
-    std::ifstream file{MRC_SOURCE_DIR "/tests/vectors/nscc_traces.txt"};
+    std::ifstream file{MRC_NSCC_TRACES};
     if (!file)
-        throw std::runtime_error("cannot open nscc_traces.txt");
+        throw std::runtime_error("cannot open " MRC_NSCC_TRACES);
     std::vector<trace> traces;
     unsigned number = 0;
     for (std::string line; std::getline(file, line);) {

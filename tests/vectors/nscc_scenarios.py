@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens in nscc_traces.txt: a sender, one bottleneck and a receiver around the controller.
+"""What happens in the traces of nscc.py: a sender, one bottleneck and a receiver around the controller.
 
 Plausible rather than exact. Conditions change by phase; the sender obeys the window, packets queue at
 the bottleneck, acknowledgements come back merged and with byte counts rounded up to 256.
