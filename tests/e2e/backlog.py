@@ -21,7 +21,7 @@ class pauser:
 
     def __init__(self, fabric):
         self.sender, self.receiver = host_maps(f"{fabric.prefix}-h0"), host_maps(f"{fabric.prefix}-h1")
-        self.daemon = next(host["pid"] for host in fabric.status()["hosts"] if host["name"] == "h1")
+        self.daemon = fabric.host("h1")["pid"]
         self.pauses = 0
 
     def silences(self):

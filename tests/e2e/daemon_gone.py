@@ -51,8 +51,7 @@ def attached_programs(fabric, node):
 
 def start_daemon(fabric, argv):
     """The next one, for which the lab's end is responsible as for the first."""
-    daemon = subprocess.Popen(["nsenter", f"--net=/run/netns/{fabric.prefix}-h0", "--", *argv],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    daemon = subprocess.Popen(fabric.enter("h0", *argv), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in daemon.stdout:
         if line.startswith("READY"):
             return daemon

@@ -71,9 +71,9 @@ class daemon:
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".log")
         names = "".join(",+" + word.lower().removeprefix("cap_") for word in unit_values("CapabilityBoundingSet"))
         limit = [f"--nofile={descriptors}:{descriptors}"] if descriptors else ["--nofile=64:4096"]
-        argv = ["nsenter", f"--net=/run/netns/{running.prefix}-h0", "--", "prlimit", *limit, "--",
-                "setpriv", f"--bounding-set=-all{names}", "--inh-caps=-all", "--no-new-privs",
-                "env", *environment, binary("mrcd"), "--config", str(config)]
+        argv = running.enter("h0", "prlimit", *limit, "--",
+                             "setpriv", f"--bounding-set=-all{names}", "--inh-caps=-all", "--no-new-privs",
+                             "env", *environment, binary("mrcd"), "--config", str(config))
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.socket = f"/run/mrc/{self.instance}/mrcd.sock"
 
@@ -238,8 +238,8 @@ def check_group(running, config):
         check(one.ends() == 0, "and it ends")
     os.setgroups([])
     other.write_text(text.replace("[daemon]", '[daemon]\ngroup = "no-such-group"', 1), encoding="ascii")
-    failed = subprocess.run(["nsenter", f"--net=/run/netns/{running.prefix}-h0", "--", binary("mrcd"), "--config",
-                             str(other)], capture_output=True, text=True, check=False)
+    failed = subprocess.run(running.enter("h0", binary("mrcd"), "--config", str(other)), capture_output=True, text=True,
+                            check=False)
     check(failed.returncode == 1 and "group.toml:2" in failed.stderr and "no-such-group" in failed.stderr,
           f"a group that does not exist: {failed.stderr.strip()}")
 

@@ -59,7 +59,7 @@ class host:
 
     def __init__(self, fabric, node):
         self.fabric, self.node = fabric, node
-        self.enter = ("nsenter", f"--net=/run/netns/{fabric.prefix}-{node}", "--")
+        self.enter = fabric.enter(node)
         self.config = f"/run/mrc-lab/{fabric.prefix}/config/{node}.toml"
 
     def run(self, *argv):

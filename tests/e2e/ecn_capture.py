@@ -50,9 +50,8 @@ class capture:
     def __init__(self, fabric, directory, node, port):
         self.path = f"{directory}/{node}-{port}.pcap"
         # The snapshot length is also the size of a slot in tcpdump's ring: by default 16 MB would hold 64 packets.
-        argv = ["nsenter", f"--net=/run/netns/{fabric.prefix}-{node}", "--", "tcpdump", "-i", port, "-Q", "in",
-                "--immediate-mode", "-U", "-B", "16384", "-s", "4096", "-c", str(MOST_PACKETS), "-Z", "root",
-                "-w", self.path, "ip6"]
+        argv = fabric.enter(node, "tcpdump", "-i", port, "-Q", "in", "--immediate-mode", "-U", "-B", "16384",
+                            "-s", "4096", "-c", str(MOST_PACKETS), "-Z", "root", "-w", self.path, "ip6")
         self.tcpdump = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
         while "listening" not in (line := self.tcpdump.stderr.readline()):
             if not line:

@@ -95,7 +95,7 @@ def end_of(clients):
 
 
 def check_incast(fabric):
-    address = next(host["mrc_address"] for host in fabric.status()["hosts"] if host["name"] == RECEIVER)
+    address = fabric.host(RECEIVER)["mrc_address"]
     with contextlib.ExitStack() as stack:
         def start(host, *arguments):
             process = start_perf(fabric, host, "--json", *arguments)

@@ -19,8 +19,7 @@ PATIENCE_S = 5
 
 
 def pinged(fabric, host, seconds):
-    argv = ["nsenter", f"--net=/run/netns/{fabric.prefix}-h0", "--", "ping", "-6", "-c", "1", "-W", str(seconds),
-            host["mrc_address"]]
+    argv = fabric.enter("h0", "ping", "-6", "-c", "1", "-W", str(seconds), host["mrc_address"])
     return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
 

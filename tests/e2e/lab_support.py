@@ -74,20 +74,30 @@ class running_lab:
 
     def __init__(self, prefix):
         self.prefix = prefix
+        self._hosts = {}
 
     def run(self, command, *arguments, status=0):
         return mrc_lab(command, "--prefix", self.prefix, *arguments, status=status)
 
+    def enter(self, node, *argv):
+        """The arguments that run a command in a node's network; `mrc-lab exec` starts an interpreter for it."""
+        return ["nsenter", f"--net=/run/netns/{self.prefix}-{node}", "--", *argv]
+
     def inside(self, node, *argv):
-        """Runs a command in a node; `mrc-lab exec` does the same, but starts an interpreter each time."""
-        argv = ["nsenter", f"--net=/run/netns/{self.prefix}-{node}", "--", *argv]
-        done = subprocess.run(argv, text=True, capture_output=True, check=False)
+        """Runs a command in a node; returns what it printed."""
+        done = subprocess.run(self.enter(node, *argv), text=True, capture_output=True, check=False)
         if done.returncode != 0:
-            sys.exit(f"FAIL: in {node}: {' '.join(argv[3:])}: status {done.returncode}\n{done.stdout}{done.stderr}")
+            sys.exit(f"FAIL: in {node}: {' '.join(argv)}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def status(self):
         return json.loads(self.run("status", "--json")[0])
+
+    def host(self, name):
+        """What status says of a host, as it was when this was first asked: its addresses, its leaf, its log's path."""
+        if not self._hosts:
+            self._hosts = {host["name"]: host for host in self.status()["hosts"]}
+        return self._hosts[name]
 
 
 @contextlib.contextmanager

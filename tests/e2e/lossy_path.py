@@ -14,7 +14,6 @@ from transfer_support import transfer
 
 PLANES, SPINES, ACTIVE = 2, 4, 2
 PLANE = 0
-GROUP_OF_H1 = 1
 CONFIG = f"[transport]\nactive_paths_per_plane = {ACTIVE}\n"
 BUSY = 200
 
@@ -24,7 +23,7 @@ class watcher:
 
     def __init__(self, fabric):
         self.fabric, self.sender = fabric, host_maps(f"{fabric.prefix}-h0")
-        self.numbers = self.sender.paths_of_plane(PLANE, GROUP_OF_H1)
+        self.numbers = self.sender.paths_to(fabric.host("h1")["mrc_address"], PLANE)
         self.before, self.victim, self.carriers, self.done = None, None, [], False
 
     def sent(self):

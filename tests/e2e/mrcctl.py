@@ -61,7 +61,7 @@ class operator:
 
 
 def check_idle(fabric, here):
-    host = next(host for host in fabric.status()["hosts"] if host["name"] == "h0")
+    host = fabric.host("h0")
     status = here.json("status")
     check(status["instance"] == here.instance and status["daemon"]["pid"] == host["pid"], "status names the daemon")
     check(status["daemon"]["alive"] and status["daemon"]["state"] == "running", "which runs")
@@ -281,7 +281,7 @@ def check_refusals(here, there):
 
 
 def check_dead(fabric, there):
-    host = next(host for host in fabric.status()["hosts"] if host["name"] == "h1")
+    host = fabric.host("h1")
     os.kill(host["pid"], signal.SIGKILL)
     check(wait_until(lambda: run("status", "--instance", there.instance).returncode == 1, LIMIT_S),
           "status fails when the daemon is dead")

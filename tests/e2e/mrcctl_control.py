@@ -208,7 +208,7 @@ def is_waiting(pid):
 
 def check_probes(fabric, here):
     """Real round trips by every path; a dark plane's are missing, and the status says so."""
-    peer = next(host for host in fabric.status()["hosts"] if host["name"] == "h1")["mrc_address"]
+    peer = fabric.host("h1")["mrc_address"]
     rows = here.json("probe", peer, "--count", "3")
     check(sorted(row["ev"] for row in rows) == ALL_EVS and
           all(row["sent"] == row["answered"] == len(row["rtts_ns"]) == 3 for row in rows), "each path answers 3 probes")

@@ -25,8 +25,7 @@ def refuses(running, what, config, words, wrapper=()):
         file.write(config)
         file.flush()
         os.chmod(file.name, 0o644)
-        inside = ["nsenter", f"--net=/run/netns/{running.prefix}-h0", "--"]
-        argv = [*inside, *wrapper, binary("mrcd"), "--config", file.name]
+        argv = running.enter("h0", *wrapper, binary("mrcd"), "--config", file.name)
         done = subprocess.run(argv, text=True, capture_output=True, check=False, timeout=DEADLINE_S)
     lines = [line for line in done.stderr.splitlines() if line.startswith("mrcd: ")]
     check(done.returncode not in (0, None) and done.returncode < 128, f"{what}: exit status {done.returncode}")

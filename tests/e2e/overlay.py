@@ -43,13 +43,9 @@ print(answered)
 """
 
 
-def inside(fabric, node, *argv):
-    return ["nsenter", f"--net=/run/netns/{fabric.prefix}-{node}", "--", *argv]
-
-
 def started(fabric, node, ready, *argv):
     """A server that has printed its line of readiness."""
-    server = subprocess.Popen(inside(fabric, node, *argv), stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(fabric.enter(node, *argv), stdout=subprocess.PIPE, text=True)
     while ready not in (line := server.stdout.readline()):
         if not line:
             sys.exit(f"FAIL: {argv[0]} in {node} does not start")
@@ -65,7 +61,7 @@ class target_host:
     """Where the traffic goes: the address that sockets use, and all that answer pings."""
 
     def __init__(self, fabric, ipv4):
-        host = next(host for host in fabric.status()["hosts"] if host["name"] == "h1")
+        host = fabric.host("h1")
         self.address = host["ipv4_address"] if ipv4 else host["mrc_address"]
         self.addresses = [self.address] if ipv4 else [self.address, *host["plane_addresses"]]
 
@@ -78,7 +74,7 @@ def check_pings(fabric, target):
 
 def check_connections(fabric, target, what):
     """Every connection is through in less than the second in which TCP would first send its SYN again."""
-    argv = inside(fabric, "h0", sys.executable, "-c", ECHO_CLIENT, target.address, str(CONNECTIONS), "0.9")
+    argv = fabric.enter("h0", sys.executable, "-c", ECHO_CLIENT, target.address, str(CONNECTIONS), "0.9")
     done = subprocess.run(argv, text=True, capture_output=True, check=False)
     check(done.stdout.strip() == str(CONNECTIONS),
           f"{what}: {done.stdout.strip()} of {CONNECTIONS} TCP connections got their answer at once {done.stderr}")
@@ -89,10 +85,9 @@ class watched_plane:
 
     def __init__(self, fabric, plane):
         self.hosts = []
-        leaves = {host["name"]: host["leaf"] for host in fabric.status()["hosts"]}
         for here, there in (("h0", "h1"), ("h1", "h0")):
             maps = host_maps(f"{fabric.prefix}-{here}")
-            self.hosts.append((maps, maps.paths_of_plane(plane, leaves[there])))
+            self.hosts.append((maps, maps.paths_to(fabric.host(there)["mrc_address"], plane)))
 
     def all_are(self, state):
         return all(maps.states(paths) == {state} for maps, paths in self.hosts)
@@ -101,8 +96,8 @@ class watched_plane:
 def check_plane_loss(fabric, target):
     plane = watched_plane(fabric, DEAD_PLANE)
     server = started(fabric, "h1", "listening", "iperf3", "-s", "-1", "--forceflush", "-B", target.address)
-    client = subprocess.Popen(inside(fabric, "h0", "iperf3", "-c", target.address, "-J", "-t",
-                                     str(IPERF_SECONDS), "-i", str(0.5 * TIME_SCALE), "-P", str(IPERF_FLOWS)),
+    client = subprocess.Popen(fabric.enter("h0", "iperf3", "-c", target.address, "-J", "-t",
+                                           str(IPERF_SECONDS), "-i", str(0.5 * TIME_SCALE), "-P", str(IPERF_FLOWS)),
                               stdout=subprocess.PIPE, text=True)
     h0 = plane.hosts[0][0]
     sent = h0.sum("ports", "tx_bytes")

@@ -58,10 +58,11 @@ class host_maps:
     def verdicts(self):
         return sum_verdicts(dump_all([f"{self.pins}/verdicts"])[f"{self.pins}/verdicts"])
 
-    def paths_of_plane(self, plane, group):
-        """Numbers of the path rows toward a remote T0 on one plane."""
-        return [number for number, row in enumerate(self.rows("paths"))
-                if row["state"] and row["plane"] == plane and row["group"] == group]
+    def paths_to(self, address, plane):
+        """Numbers of the path rows toward the T0 of a peer on one plane."""
+        peer = self.peer(address)
+        first = peer["group_base"] + plane * peer["uplinks"]
+        return list(range(first, first + peer["uplinks"]))
 
     def states(self, numbers):
         return {self.row("paths", number)["state"] for number in numbers}

@@ -9,16 +9,15 @@ from transfer_support import wait_until
 
 CUT_PLANE = 1
 ENOUGH_BYTES = 1 << 20
-LEAF_OF_H1 = 1
 
 
 class cut_and_restore:
     """On samples of the transfer's progress: cuts a plane, sees that the sender leaves it and goes on, restores it,
     sees that it is used again, and ends the transfer."""
 
-    def __init__(self, fabric):
+    def __init__(self, fabric, address=None):
         self.fabric, self.sender = fabric, host_maps(f"{fabric.prefix}-h0")
-        self.paths = self.sender.paths_of_plane(CUT_PLANE, LEAF_OF_H1)
+        self.paths = self.sender.paths_to(address or fabric.host("h1")["mrc_address"], CUT_PLANE)
         self.steps = [self.cut, self.restore, self.end]
         self.bytes = 0
 

@@ -25,7 +25,7 @@ def check_plane_loss():
     """Verified WRITEs, of which a plane is taken away, until more have arrived without it."""
     with lab("ipv4", "--ipv4") as fabric:
         sender = host_maps(f"{fabric.prefix}-h0")
-        dead = sender.paths_of_plane(DEAD_PLANE, group=1)
+        dead = sender.paths_to(fabric.host("h1")["mrc_address"], DEAD_PLANE)
         cut = {}
 
         def cut_and_watch(sample, process):

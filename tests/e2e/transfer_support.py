@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from lab_support import LAB, TIME_SCALE, binary
+from lab_support import TIME_SCALE, binary
 
 from lab.wait_until import wait_until  # noqa: F401
 
@@ -42,9 +42,10 @@ class lines_of:
 
 
 def start_perf(fabric, host, *arguments, stdout=subprocess.PIPE):
-    """mrc-perf in a host; `exec` replaces itself, so the process is mrc-perf."""
-    return subprocess.Popen([LAB, "exec", "--prefix", fabric.prefix, host, "--", binary("mrc-perf"), *arguments],
-                            stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE)
+    """mrc-perf in a host; nsenter replaces itself, so the process is mrc-perf."""
+    return subprocess.Popen(fabric.enter(host, binary("mrc-perf"), *arguments), stdin=subprocess.DEVNULL,
+                            stdout=stdout, stderr=subprocess.PIPE,
+                            env={**os.environ, "MRC_INSTANCE": f"{fabric.prefix}-{host}"})
 
 
 @contextlib.contextmanager
@@ -80,16 +81,12 @@ def follow(process, on_sample, deadline):
     return complaints
 
 
-def address_of_h1(fabric, which):
-    return next(host[which] for host in fabric.status()["hosts"] if host["name"] == "h1")
-
-
 def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None):
     """A client on h0 to its end, to this address of h1, or to an address. on_sample(sample, process) sees the progress
     as it comes."""
     started = time.monotonic()
     deadline = started + limit_s
-    address = address or address_of_h1(fabric, to)
+    address = address or fabric.host("h1")[to]
     with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
         process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
         try:
@@ -107,7 +104,7 @@ def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address", 
     """One client against one server, on the h1 of another lab if `far` is one; returns the client's result and the
     server's report and exit status."""
     with server(far or fabric, "--once", *(("--output", output) if output else ())) as (process, said):
-        client = run_client(fabric, *arguments, on_sample=on_sample, address=address_of_h1(far or fabric, to))
+        client = run_client(fabric, *arguments, on_sample=on_sample, address=(far or fabric).host("h1")[to])
         line = said.next(time.monotonic() + DEADLINE_S)
         return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
 

@@ -122,7 +122,7 @@ def settled(fabric, status):
 
 def run_transfer(fabric, seconds, watch):
     """mrc-perf from h0 to h1; returns both reports."""
-    target = next(host["mrc_address"] for host in fabric.status()["hosts"] if host["name"] == "h1")
+    target = fabric.host("h1")["mrc_address"]
     with server(fabric, "--once") as (process, said):
         client = subprocess.Popen(["env", f"MRC_INSTANCE={fabric.prefix}-h0", "nsenter",
                                    f"--net=/run/netns/{fabric.prefix}-h0", "--", binary("mrc-perf"), target, "--json",
