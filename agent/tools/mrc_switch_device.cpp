@@ -2,13 +2,16 @@
 #include <tools/mrc_switch_device.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <datapath/unique_fd.h>
@@ -20,6 +23,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <tools/mrc_switch_pins.h>
 
 namespace mrc::lab_switch
 {
@@ -109,7 +113,35 @@ void read_driver_drops(const std::string &device, device_counters &counters)
     }
 }
 
+// Nothing when the device does not know the request.
+std::optional<__u32> exchange(const std::string &device, __u32 command, __u32 data)
+{
+    const datapath::unique_fd socket{::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    ethtool_value value{.cmd = command, .data = data};
+
+    return socket && ask(socket.get(), device, &value) ? std::optional{value.data} : std::nullopt;
+}
+
 } // namespace
+
+bool has_receive_offload(const std::string &device)
+{
+    return exchange(device, ETHTOOL_GGRO, 0).value_or(0) != 0;
+}
+
+without_receive_offload::without_receive_offload(std::string device, bool had_it)
+    : device_{std::move(device)}, had_it_{had_it}
+{
+    if (!exchange(device_, ETHTOOL_SGRO, 0))
+        throw switch_error{
+            fmt::format("port {}: turning generic receive offload off: {}", device_, std::strerror(errno))};
+}
+
+without_receive_offload::~without_receive_offload()
+{
+    if (had_it_)
+        (void)exchange(device_, ETHTOOL_SGRO, 1);
+}
 
 device_counters read_drops(pid_t owner, const std::string &device)
 {

@@ -178,17 +178,25 @@ void running_switch::pin_maps()
 
 void running_switch::attach()
 {
+    for (std::size_t i = 0; i < devices_.size(); i++)
+        attach_to(i);
+}
+
+void running_switch::attach_to(std::size_t port)
+{
+    const std::string &name = config_.ports[port].device;
+    const bool had_offload = has_receive_offload(name);
     LIBBPF_OPTS(bpf_link_create_opts, opts);
     opts.flags = config_.mode == xdp_mode::generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 
-    for (std::size_t i = 0; i < devices_.size(); i++) {
-        const int link = bpf_link_create(bpf_program__fd(program_->progs.switch_port),
-                                         static_cast<int>(devices_[i].ifindex), BPF_XDP, &opts);
-        if (link < 0)
-            throw switch_error{fmt::format("port {}: attaching the switch program: {}{}", config_.ports[i].device,
-                                           std::strerror(-link), attach_hint(-link, config_.mode))};
-        links_.emplace_back(link);
-    }
+    const int link = bpf_link_create(bpf_program__fd(program_->progs.switch_port),
+                                     static_cast<int>(devices_[port].ifindex), BPF_XDP, &opts);
+    if (link < 0)
+        throw switch_error{fmt::format("port {}: attaching the switch program: {}{}", name, std::strerror(-link),
+                                       attach_hint(-link, config_.mode))};
+    links_.emplace_back(link);
+    if (config_.forward == forwarding::kernel && has_receive_offload(name))
+        merging_nothing_.emplace_back(name, had_offload);
 }
 
 void run_switch(const switch_config &config)

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <datapath/unique_fd.h>
 #include <tools/mrc_switch_config.h>
+#include <tools/mrc_switch_device.h>
 #include <tools/mrc_switch_pins.h>
 
 struct switch_bpf;
@@ -42,12 +44,14 @@ private:
     void fill_transmit();
     void pin_maps();
     void attach();
+    void attach_to(std::size_t port);
 
     const switch_config &config_;
     std::vector<device> devices_; // one per port of the configuration
     std::unique_ptr<switch_bpf, destroy_program> program_;
     std::unique_ptr<pin_directory> pins_;
-    std::vector<datapath::unique_fd> links_; // bpf_links, not pinned: the kernel detaches when they close
+    std::list<without_receive_offload> merging_nothing_; // given back after the programs are detached
+    std::vector<datapath::unique_fd> links_;             // bpf_links, not pinned: the kernel detaches when they close
 };
 
 // Runs until SIGTERM, SIGINT or SIGHUP. Prints one line, READY and the switch's name, when packets are forwarded.

@@ -69,7 +69,7 @@ def main():
         with lab("near", *SHAPE, "--here", ",".join(["h0", *SWITCHES]), *here) as near, \
                 lab("far", *SHAPE, "--here", "h1", *there) as far:
             check([host["name"] for host in near.status()["hosts"]] == ["h0"], "each part has its own nodes")
-            walk = cut_and_restore(near)
+            walk = cut_and_restore(near, far.host("h1")["mrc_address"])
             client, server, _ = transfer(near, "-D", "40", "--verify", on_sample=walk, far=far)
             check(not walk.steps, f"the transfer lived through all of it ({len(walk.steps)} steps left)")
             check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")

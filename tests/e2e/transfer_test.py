@@ -60,6 +60,13 @@ def small_mtu(fabric):
     check(payload == (1500 - HEADERS) // 64 * 64, f"payload is {payload} bytes on links of 1500")
 
 
+def kernel_switches(fabric):
+    for node, port in (("p0t0-0", "d0"), ("p1t0-1", "u1"), ("p2t1-0", "d1")):
+        check("generic-receive-offload: off" in fabric.inside(node, "ethtool", "--show-features", port),
+              f"{node} merges no packets that come by {port}, and vouches for no checksums")
+    plain(fabric)
+
+
 def large_payload(fabric):
     report = check_file(fabric)
     check(report["payload_bytes"] == 4096, "payload is 4096 bytes, each packet in two buffers")
@@ -190,7 +197,7 @@ def tool(fabric):
 CASES = {
     "xdp": (plain, ("--engine", "xdp")),
     "af_xdp": (plain, ("--engine", "af_xdp")),
-    "kernel_switch": (plain, ("--switch", "kernel")),
+    "kernel_switch": (kernel_switches, ("--switch", "kernel")),
     "generic_hosts": (plain, ("--host-mode", "generic")),
     "generic_hosts_af_xdp": (plain, ("--host-mode", "generic", "--engine", "af_xdp")),
     "mtu_1500": (small_mtu, ("--mtu", "1500")),
