@@ -134,7 +134,8 @@ static __always_inline enum mrc_verdict reflect(struct xdp_md *ctx, const struct
     const __u32 row = packet->path;
     struct mrc_path *path;
 
-    if (!row || !reflector || !port || !port_usable(port) || !read_probe(ctx, packet, reflector))
+    if (config.agent_answers || !row || !reflector || !port || !port_usable(port) ||
+        !read_probe(ctx, packet, reflector))
         return MRC_GO_ON;
     path = bpf_map_lookup_elem(&paths, &row);
     if (!path || path->state == MRC_PATH_UNUSED || path->port != config.port)

@@ -29,12 +29,15 @@ std::string_view port_reason(const mrc_port &row)
 }
 
 datapath::host_programs_options programs_for(const daemon_config &config, const fabric &rules,
-                                             const link_monitor &links, const port_plan &plan)
+                                             const link_monitor &links, const port_plan &plan, const host_modes &modes)
 {
+    std::vector<datapath::port_attachment> ports = attachments(config, rules, links, plan);
+    for (std::size_t i = 0; i < ports.size(); ++i)
+        ports[i].config.agent_answers = modes.ports[i].agent_answers ? 1 : 0;
     return {.pin_dir = config.daemon.pin_dir,
             .scratch_device = "mrcpush%d",
             .overlay_dscp = config.wire.dscp.no_trim,
-            .ports = attachments(config, rules, links, plan)};
+            .ports = std::move(ports)};
 }
 
 port_plan plan_for(const daemon_config &config, link_monitor &links)
@@ -97,7 +100,7 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 daemon::daemon(daemon_config config)
     : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)}, rules_{config_},
       links_{config_.ports}, plan_{plan_for(config_, links_)}, modes_{choose_modes(config_, links_, plan_)},
-      programs_{programs_for(config_, rules_, links_, plan_)},
+      programs_{programs_for(config_, rules_, links_, plan_, modes_)},
       ports_{config_, rules_, programs_, plan_, modes_, links_},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, plan_.payload_bytes},
       worker_{worker_options_for(config_, rules_),
@@ -181,8 +184,9 @@ void daemon::attach_ports()
     const std::vector<std::string> modes = programs_.attach_ports(std::move(held));
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
         const std::string &reason = modes_.ports[i].transmit.reason;
-        spdlog::info("port {} (plane {}): XDP {}, {}{}", config_.ports[i].device, config_.ports[i].plane.value,
-                     modes[i], ports_.describe(config_.ports[i]), reason.empty() ? "" : "; " + reason);
+        spdlog::info("port {} (plane {}): XDP {}, {}{}{}", config_.ports[i].device, config_.ports[i].plane.value,
+                     modes[i], ports_.describe(config_.ports[i]), reason.empty() ? "" : "; " + reason,
+                     modes_.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "");
     }
     if (!modes_.single_buffer.empty())
         spdlog::warn("packets longer than one buffer are not received, port {}", modes_.single_buffer);

@@ -71,6 +71,19 @@ engine_choice choose_engine(transmit_engine configured, const probes::port_abili
     return {.engine = xdp, .reason = {}};
 }
 
+namespace
+{
+
+// Nothing but a packet from the wire could show it: XDP_TX of a frame in zero-copy memory sends a copy without headroom
+// (net/core/xdp.c, xdp_convert_zc_to_xdp_frame), and virtio_net, as of Linux 7.2, drops what has no room for its
+// header.
+bool loses_answers(const probes::port_abilities &port, const std::string &device)
+{
+    return port.zero_copy && probes::driver_of(device) == "virtio_net";
+}
+
+} // namespace
+
 std::uint32_t served_queues(const port_options &port)
 {
     if (port.queues)
@@ -111,7 +124,8 @@ host_modes choose_modes(const daemon_config &config, const link_monitor &links, 
         chosen.ports.push_back(
             {.queues = served_queues(config.ports[i]),
              .attachment = std::move(all[i].attachment),
-             .transmit = choose_engine(plan.engine, all[i], frames ? frames->possible() : probes::worked())});
+             .transmit = choose_engine(plan.engine, all[i], frames ? frames->possible() : probes::worked()),
+             .agent_answers = loses_answers(all[i], config.ports[i].device)});
     }
     return chosen;
 }

@@ -29,6 +29,7 @@ struct port_modes {
     std::uint32_t queues = 1;                    // that get an AF_XDP socket
     datapath::probes::xdp_attachment attachment; // of a program in whose place host_rx is put
     engine_choice transmit;
+    bool agent_answers = false; // EV probes, which host_rx answers in place elsewhere
 
     [[nodiscard]] bool uses_xdp() const { return transmit.engine == transmit_engine::xdp; }
 };

@@ -323,7 +323,8 @@ struct mrc_rx_config {
     __u8 dscp_trimmed;
     __u8 dscp_trimmed_lasthop;
     __u8 dscp_control;
-    __u8 reserved[3];
+    __u8 agent_answers; /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
+    __u8 reserved[2];
     __u16 udp_ports[MRC_RX_UDP_PORTS]; /* host byte order; 0: none */
     __u32 probes_per_second;           /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
     __u32 reserved2[3];

@@ -35,6 +35,7 @@ struct rx_settings {
     bool fabric = true;
     bool multi_buffer = false;
     bool socket = true;
+    bool agent_answers = false;
 };
 
 // One loaded instance of host_rx for port 2, with one QP, one peer, and a socket on queue 0.
@@ -47,6 +48,7 @@ public:
 
         config.port = host_port;
         config.fabric = settings.fabric;
+        config.agent_answers = settings.agent_answers;
         config.usid = to_ip(host_usid);
         config.addresses[0] = to_ip(host_address);
         config.addresses[1] = to_ip(host_plane_address);

@@ -52,6 +52,12 @@ protected:
     void expect_left_to_the_agent(const frame &packet) { expect(packet, MRC_RX_STEERED, XDP_REDIRECT); }
 };
 
+class host_rx_that_leaves_probes : public host_rx_reflect
+{
+protected:
+    host_rx_that_leaves_probes() { settings_.agent_answers = true; }
+};
+
 struct probe {
     std::uint32_t ev = ev_plane2_uplink1;
     std::uint8_t operation = MRC_EP_EV_PROBE;
@@ -164,6 +170,12 @@ TEST_F(host_rx_reflect, everything_else_is_left_to_the_agent)
     unencapsulated.erase(unencapsulated.begin() + 14, unencapsulated.begin() + 54);
     expect_left_to_the_agent(unencapsulated);
     expect(request({.source = ip6("fd6d:7263::9:9")}), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
+}
+
+TEST_F(host_rx_that_leaves_probes, to_the_agent)
+{
+    expect_left_to_the_agent(request({}));
+    EXPECT_EQ(program_->port().tx_packets, 0U);
 }
 
 TEST_F(host_rx_reflect, a_flood_is_answered_at_the_configured_rate)
