@@ -18,7 +18,7 @@ struct xsk_options {
     std::uint32_t queue = 0;
     std::uint32_t ring_size = 2048; // descriptors per ring, a power of two
     bool multi_buffer = false;      // packets may span several frames (kernel 6.6)
-    bool force_copy = false;        // no zero copy: sockets that share memory must agree
+    bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it
 };
 
 class xsk_socket_pair

@@ -191,7 +191,7 @@ void daemon::attach_ports()
     }
     if (!modes_.single_buffer.empty())
         spdlog::warn("packets longer than one buffer are not received, port {}", modes_.single_buffer);
-    if (modes_.force_copy)
+    if (modes_.force_copy && modes_.some_zero_copy)
         spdlog::warn("not all ports have AF_XDP zero copy, so none uses it");
     spdlog::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_->name());
 }

@@ -118,7 +118,8 @@ host_modes choose_modes(const daemon_config &config, const link_monitor &links, 
     }
     require_attached(config, all);
     const auto with_zero_copy = std::ranges::count_if(all, &probes::port_abilities::zero_copy);
-    chosen.force_copy = with_zero_copy != 0 && with_zero_copy != static_cast<std::ptrdiff_t>(all.size());
+    chosen.force_copy = with_zero_copy != static_cast<std::ptrdiff_t>(all.size());
+    chosen.some_zero_copy = with_zero_copy != 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         all[i].zero_copy = all[i].zero_copy && !chosen.force_copy;
         chosen.ports.push_back(

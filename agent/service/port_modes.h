@@ -36,7 +36,8 @@ struct port_modes {
 
 struct host_modes {
     std::vector<port_modes> ports; // in the order of the configuration
-    bool force_copy = false;       // some ports have zero copy and others not: one memory cannot serve both
+    bool force_copy = false;       // not all ports have zero copy, and one memory cannot serve both kinds of sockets
+    bool some_zero_copy = false;   // though some have it
     std::string single_buffer;     // why packets of several buffers are not received; empty: they are, if any can come
 };
 

@@ -21,7 +21,9 @@ void try_sockets(const port_wish &wish, port_abilities &found)
             return;
         zero_copy = zero_copy && found.af_xdp.detail == "zero copy";
     }
-    found.zero_copy = zero_copy;
+    // With generic XDP the kernel would bind zero copy, too, and then copy what the driver has put into the socket's
+    // memory.
+    found.zero_copy = zero_copy && found.attachment.native;
 }
 
 } // namespace

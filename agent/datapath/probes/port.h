@@ -24,7 +24,7 @@ struct port_wish {
 struct port_abilities {
     xdp_attachment attachment;                // of a program that lets every packet pass
     attempt af_xdp = untried("no program");   // on all queues, as wished; zero copy or not
-    bool zero_copy = false;                   // on all queues
+    bool zero_copy = false;                   // on all queues, with native XDP
     attempt redirect = untried("no program"); // into the port
 };
 
