@@ -16,42 +16,54 @@ namespace
 
 namespace probes = datapath::probes;
 
-using all_abilities = std::vector<probes::port_abilities>;
-
-all_abilities try_ports(const daemon_config &config, const link_monitor &links, const port_plan &plan,
-                        probes::live_frames *frames)
+void try_each(std::vector<tried_port> &ports, probes::live_frames *frames)
 {
-    all_abilities all;
-    for (std::size_t i = 0; i < config.ports.size(); ++i)
-        all.push_back(probes::try_port({.device = config.ports[i].device,
-                                        .ifindex = static_cast<int>(links.ports()[i].ifindex),
-                                        .mode = xdp_mode_of(config.ports[i].mode),
-                                        .queues = served_queues(config.ports[i]),
-                                        .multi_buffer = plan.multi_buffer},
-                                       frames));
-    return all;
+    for (tried_port &port : ports)
+        port.abilities = {}; // of an earlier try: programs and sockets must be gone before the next one
+    for (tried_port &port : ports)
+        port.abilities = probes::try_port(port.wish, frames);
 }
 
 // Of the first port that does not do what was wished; empty: all do. One that is in use says nothing of what it can.
-std::string first_refusal(const daemon_config &config, const all_abilities &all)
+std::string first_refusal(const std::vector<tried_port> &ports)
 {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const probes::attempt &result = all[i].attachment.attached() ? all[i].af_xdp : all[i].attachment.last();
+    for (const auto &[wish, abilities] : ports) {
+        const probes::attempt &result =
+            abilities.attachment.attached() ? abilities.af_xdp : abilities.attachment.last();
         if (result.refused() && result.error != EBUSY)
-            return "'" + config.ports[i].device + "': " + result.text();
+            return "'" + wish.device + "': " + result.text();
     }
     return {};
 }
 
-void require_attached(const daemon_config &config, const all_abilities &all)
+void require_attached(const std::vector<tried_port> &ports)
 {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const probes::attempt &last = all[i].attachment.last();
-        if (!all[i].attachment.attached())
-            throw datapath::startup_error{"cannot attach an XDP program to '" + config.ports[i].device +
-                                          "': " + last.text() +
+    for (const auto &[wish, abilities] : ports) {
+        const probes::attempt &last = abilities.attachment.last();
+        if (!abilities.attachment.attached())
+            throw datapath::startup_error{"cannot attach an XDP program to '" + wish.device + "': " + last.text() +
                                           (last.error == EPERM ? " (CAP_BPF and CAP_NET_ADMIN are needed)" : "")};
     }
+}
+
+std::vector<probes::port_wish> wishes_for(const daemon_config &config, const link_monitor &links, const port_plan &plan)
+{
+    std::vector<probes::port_wish> wishes;
+    for (std::size_t i = 0; i < config.ports.size(); ++i)
+        wishes.push_back({.device = config.ports[i].device,
+                          .ifindex = static_cast<int>(links.ports()[i].ifindex),
+                          .mode = xdp_mode_of(config.ports[i].mode),
+                          .queues = served_queues(config.ports[i]),
+                          .multi_buffer = plan.multi_buffer});
+    return wishes;
+}
+
+// Nothing but a packet from the wire could show it: XDP_TX of a frame in zero-copy memory sends a copy without headroom
+// (net/core/xdp.c, xdp_convert_zc_to_xdp_frame), and virtio_net, as of Linux 7.2, drops what has no room for its
+// header.
+bool loses_answers(const probes::port_abilities &port)
+{
+    return port.zero_copy && port.driver == "virtio_net";
 }
 
 } // namespace
@@ -71,19 +83,6 @@ engine_choice choose_engine(transmit_engine configured, const probes::port_abili
     return {.engine = xdp, .reason = {}};
 }
 
-namespace
-{
-
-// Nothing but a packet from the wire could show it: XDP_TX of a frame in zero-copy memory sends a copy without headroom
-// (net/core/xdp.c, xdp_convert_zc_to_xdp_frame), and virtio_net, as of Linux 7.2, drops what has no room for its
-// header.
-bool loses_answers(const probes::port_abilities &port, const std::string &device)
-{
-    return port.zero_copy && probes::driver_of(device) == "virtio_net";
-}
-
-} // namespace
-
 std::uint32_t served_queues(const port_options &port)
 {
     if (port.queues)
@@ -97,38 +96,55 @@ std::uint32_t served_queues(const port_options &port)
     return queues;
 }
 
+port_trials try_ports(std::vector<probes::port_wish> wishes, probes::live_frames *frames)
+{
+    port_trials tried;
+    for (probes::port_wish &wish : wishes)
+        tried.ports.push_back({.wish = std::move(wish), .abilities = {}});
+    try_each(tried.ports, frames);
+    if (std::ranges::none_of(tried.ports, [](const tried_port &port) { return port.wish.multi_buffer; }))
+        return tried;
+    tried.single_buffer = first_refusal(tried.ports);
+    if (!tried.single_buffer.empty()) {
+        for (tried_port &port : tried.ports)
+            port.wish.multi_buffer = false;
+        try_each(tried.ports, frames);
+    }
+    return tried;
+}
+
+host_modes settle_modes(transmit_engine configured, port_trials tried, const probes::attempt &live_frames)
+{
+    const auto has_zero_copy = [](const tried_port &port) { return port.abilities.zero_copy; };
+    host_modes settled;
+    settled.single_buffer = std::move(tried.single_buffer);
+    settled.force_copy = !std::ranges::all_of(tried.ports, has_zero_copy);
+    settled.some_zero_copy = std::ranges::any_of(tried.ports, has_zero_copy);
+    for (auto &[wish, abilities] : tried.ports) {
+        abilities.zero_copy = !settled.force_copy;
+        settled.ports.push_back({.queues = wish.queues,
+                                 .attachment = std::move(abilities.attachment),
+                                 .transmit = choose_engine(configured, abilities, live_frames),
+                                 .agent_answers = loses_answers(abilities)});
+    }
+    return settled;
+}
+
 host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan)
 {
-    host_modes chosen;
     std::optional<probes::live_frames> frames;
     if (plan.engine == transmit_engine::automatic)
         frames.emplace(true);
-    probes::live_frames *sender = frames ? &*frames : nullptr;
-    all_abilities all = try_ports(config, links, plan, sender);
-    if (plan.multi_buffer)
-        chosen.single_buffer = first_refusal(config, all);
-    if (!chosen.single_buffer.empty()) {
+    port_trials tried = try_ports(wishes_for(config, links, plan), frames ? &*frames : nullptr);
+    if (!tried.single_buffer.empty()) {
         if (plan.payload_bytes > live_frame_payload)
             throw datapath::startup_error{
                 "transmit.payload is " + std::to_string(plan.payload_bytes) +
-                ", which takes packets of several buffers (kernel 6.6): " + chosen.single_buffer};
+                ", which takes packets of several buffers (kernel 6.6): " + tried.single_buffer};
         plan.multi_buffer = false;
-        all.clear(); // before the ports are tried again
-        all = try_ports(config, links, plan, sender);
     }
-    require_attached(config, all);
-    const auto with_zero_copy = std::ranges::count_if(all, &probes::port_abilities::zero_copy);
-    chosen.force_copy = with_zero_copy != static_cast<std::ptrdiff_t>(all.size());
-    chosen.some_zero_copy = with_zero_copy != 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        all[i].zero_copy = all[i].zero_copy && !chosen.force_copy;
-        chosen.ports.push_back(
-            {.queues = served_queues(config.ports[i]),
-             .attachment = std::move(all[i].attachment),
-             .transmit = choose_engine(plan.engine, all[i], frames ? frames->possible() : probes::worked()),
-             .agent_answers = loses_answers(all[i], config.ports[i].device)});
-    }
-    return chosen;
+    require_attached(tried.ports);
+    return settle_modes(plan.engine, std::move(tried), frames ? frames->possible() : probes::worked());
 }
 
 } // namespace mrc::service

@@ -41,11 +41,29 @@ struct host_modes {
     std::string single_buffer;     // why packets of several buffers are not received; empty: they are, if any can come
 };
 
+struct tried_port {
+    datapath::probes::port_wish wish; // as it was tried in the end
+    datapath::probes::port_abilities abilities;
+};
+struct port_trials {
+    std::vector<tried_port> ports; // in the order of the wishes
+    std::string single_buffer;     // the refusal for which several buffers were given up; empty: they were not
+};
+// Tries all ports together. Packets of several buffers are received on all ports or on none: where one refuses them,
+// all are tried again without.
+[[nodiscard]] port_trials try_ports(std::vector<datapath::probes::port_wish> wishes,
+                                    datapath::probes::live_frames *frames);
+
+// Modes by what was tried; those of a port without an attached program mean nothing. `live_frames`: what the kernel
+// says of them.
+[[nodiscard]] host_modes settle_modes(transmit_engine configured, port_trials tried,
+                                      const datapath::probes::attempt &live_frames);
+
 // Receive queues of a port that get a socket: as configured, else all. Throws startup_error beyond MRC_MAX_QUEUES.
 [[nodiscard]] std::uint32_t served_queues(const port_options &port);
 
-// Tries the ports. Where several buffers are wanted and refused, the plan falls back to one; where that leaves no room
-// for the configured payload, and where a port takes no XDP program, throws startup_error.
+// Tries the ports and settles their modes. Where several buffers are wanted and refused, the plan falls back to one;
+// where that leaves no room for the configured payload, and where a port takes no XDP program, throws startup_error.
 [[nodiscard]] host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan);
 
 } // namespace mrc::service

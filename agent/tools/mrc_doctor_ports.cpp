@@ -2,6 +2,10 @@
 #include "tools/mrc_doctor_ports.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,6 +34,8 @@ struct subject {
     std::string driver;
     std::uint32_t queues = 1; // that would get a socket
     bool multi_buffer = false;
+    bool taken = false; // by another's program: nothing is tried that would disturb it
+    std::vector<finding> findings;
 
     [[nodiscard]] finding make(std::string probe, state result, std::string found, lack otherwise = {}) const
     {
@@ -93,19 +99,19 @@ std::string mend_for_native(const subject &of, const probes::attempt &native)
     return {};
 }
 
-void examine_xdp(const subject &of, const probes::xdp_support &xdp, report &to)
+void examine_xdp(subject &of, const probes::xdp_support &xdp)
 {
     using enum service::attach_mode;
     const service::attach_mode wanted = of.port.mode;
     const bool native_needed = wanted == native || (wanted == automatic && !xdp.generic.worked());
-    to.findings.push_back(
+    of.findings.push_back(
         of.made_of("xdp_native", xdp.native,
                    {.severity = native_needed ? state::broken : state::slower,
                     .cost = native_needed ? "mrcd ends at its start: it cannot attach its receive program"
                                           : "packets pass through the kernel's stack first: several times slower",
                     .mend = mend_for_native(of, xdp.native)}));
     const bool generic_needed = wanted == generic;
-    to.findings.push_back(
+    of.findings.push_back(
         of.made_of("xdp_generic", xdp.generic,
                    {.severity = generic_needed ? state::broken : state::slower,
                     .cost = generic_needed ? "mrcd ends at its start: it cannot attach its receive program"
@@ -124,8 +130,8 @@ finding examine_redirect(const subject &of, const probes::attempt &redirect)
 }
 
 // One finding for all queues that answer alike.
-void add_by_queues(const subject &of, const std::string &probe, const std::vector<probes::attempt> &queues,
-                   const lack &otherwise, report &to)
+void add_by_queues(subject &of, const std::string &probe, const std::vector<probes::attempt> &queues,
+                   const lack &otherwise)
 {
     for (std::size_t first = 0; first < queues.size();) {
         std::size_t end = first + 1;
@@ -137,12 +143,12 @@ void add_by_queues(const subject &of, const std::string &probe, const std::vecto
             end - first == 1 ? fmt::format("queue {}", first) : fmt::format("queues {}-{}", first, end - 1);
         const bool says_more = !queues[first].worked() && !made.found.empty();
         made.found = says_more ? fmt::format("{}: {}", which, made.found) : which;
-        to.findings.push_back(std::move(made));
+        of.findings.push_back(std::move(made));
         first = end;
     }
 }
 
-void examine_af_xdp(const subject &of, report &to)
+void examine_af_xdp(subject &of)
 {
     std::vector<probes::attempt> copy;
     std::vector<probes::attempt> zero_copy;
@@ -155,61 +161,33 @@ void examine_af_xdp(const subject &of, report &to)
     }
     const bool several_needed = wanted_payload(of.config) > service::live_frame_payload;
     add_by_queues(of, "af_xdp_copy", copy,
-                  {.cost = "mrcd ends at its start: it receives by AF_XDP sockets", .mend = {}}, to);
-    add_by_queues(
-        of, "af_xdp_zero_copy", zero_copy,
-        {.severity = state::slower, .cost = "each packet is copied once more between driver and mrcd", .mend = {}}, to);
+                  {.cost = "mrcd ends at its start: it receives by AF_XDP sockets", .mend = {}});
+    add_by_queues(of, "af_xdp_zero_copy", zero_copy,
+                  {.severity = state::slower,
+                   .cost =
+                       "each packet is copied once more between driver and mrcd, on every port: their sockets share "
+                       "one memory",
+                   .mend = {}});
     add_by_queues(of, "af_xdp_multi_buffer", multi_buffer,
                   {.severity = several_needed ? state::broken : state::slower,
                    .cost = several_needed
                                ? "mrcd ends at its start: packets of the configured payload take several buffers"
                                : "payloads end at 3072 bytes, and ordinary sockets at what one buffer holds",
-                   .mend = {}},
-                  to);
+                   .mend = {}});
 }
 
-// As mrcd would, with the same probes.
-void examine_modes(const subject &of, report &to)
-{
-    const bool uses_live_frames = of.config.transmit.engine != service::transmit_engine::af_xdp;
-    probes::live_frames frames{true};
-    probes::live_frames *sender = uses_live_frames ? &frames : nullptr;
-    probes::port_wish wish{.device = of.device,
-                           .ifindex = of.ifindex,
-                           .mode = service::xdp_mode_of(of.port.mode),
-                           .queues = of.queues,
-                           .multi_buffer = of.multi_buffer};
-    probes::port_abilities port = probes::try_port(wish, sender);
-    if (wish.multi_buffer && !port.af_xdp.worked()) {
-        wish.multi_buffer = false;
-        port = {}; // before the port is tried again
-        port = probes::try_port(wish, sender);
-    }
-    to.findings.push_back(examine_redirect(of, port.redirect));
-    if (!port.attachment.attached())
-        return;
-    examine_af_xdp(of, to); // with a program on the port, which some drivers ask for
-    const service::engine_choice transmit = service::choose_engine(of.config.transmit.engine, port, frames.possible());
-    to.modes.push_back({.port = of.device,
-                        .xdp = port.attachment.native ? "native" : "generic",
-                        .transmit = transmit.engine == service::transmit_engine::xdp ? "xdp" : "af_xdp",
-                        .af_xdp = port.zero_copy ? "zero copy" : "copy",
-                        .buffers = wish.multi_buffer ? "several" : "one",
-                        .reason = transmit.reason});
-}
-
-void examine_offloads(const subject &of, report &to)
+void examine_offloads(subject &of)
 {
     const probes::offloads found = probes::offloads_of(of.device);
     const bool unfinished = of.driver == "veth" && (found.transmit_checksum || found.segmentation);
-    to.findings.push_back(
+    of.findings.push_back(
         of.make("checksum_offload", unfinished ? state::slower : state::works,
                 fmt::format("checksums {}, segmentation {}", found.transmit_checksum ? "on" : "off",
                             found.segmentation ? "on" : "off"),
                 {.cost = "nobody computes the checksums of ordinary sockets over mrcnet0 where an XDP program forwards "
                          "their packets, and receivers drop them; MRC itself is not touched",
                  .mend = fmt::format("ethtool -K {} tx off", of.device)}));
-    to.findings.push_back(
+    of.findings.push_back(
         of.make("receive_offload", found.large_receive ? state::slower : state::works,
                 fmt::format("LRO {}, GRO {}", found.large_receive ? "on" : "off", found.generic_receive ? "on" : "off"),
                 {.cost = "the NIC joins packets before XDP sees them; most drivers refuse native XDP then",
@@ -241,37 +219,91 @@ finding examine_steering(const subject &of)
 }
 
 // A program that is there already: mrcd's own, or one that keeps mrcd out.
-bool is_taken(const subject &of, report &to)
+bool is_taken(subject &of)
 {
     const auto holder = probes::xdp_holder(of.ifindex);
     if (!holder)
         return false;
     if (holder->find("host_rx") != std::string::npos) {
-        to.findings.push_back(of.make("xdp_native", state::untried, "in use by a running mrcd: " + *holder));
+        of.findings.push_back(of.make("xdp_native", state::untried, "in use by a running mrcd: " + *holder));
         return true;
     }
     const std::string_view kind = holder->starts_with("generic") ? "xdpgeneric" : "xdp";
-    to.findings.push_back(of.make("xdp_native", state::broken, "in use by another: " + *holder,
+    of.findings.push_back(of.make("xdp_native", state::broken, "in use by another: " + *holder,
                                   {.cost = "mrcd ends at its start: a port has room for one XDP program",
                                    .mend = fmt::format("ip link set dev {} {} off", of.device, kind)}));
     return true;
 }
 
-void examine_port(const subject &of, report &to)
-{
-    to.findings.push_back(examine_link(of));
-    to.findings.push_back(examine_mtu(of));
-    if (!is_taken(of, to)) {
-        examine_xdp(of, probes::try_xdp(of.ifindex, of.multi_buffer), to);
-        examine_modes(of, to);
-    }
-    examine_offloads(of, to);
-    to.findings.push_back(examine_steering(of));
-}
-
 std::uint32_t served(const service::port_options &port)
 {
     return std::min<std::uint32_t>(port.queues.value_or(probes::receive_queues(port.device)), MRC_MAX_QUEUES);
+}
+
+std::vector<subject> subjects(const service::daemon_config &config)
+{
+    const bool several_possible = probes::try_multi_buffer_program().worked();
+    const auto wants_several = [](const service::port_options &port) {
+        return probes::mtu_of(port.device) > service::single_buffer_mtu;
+    };
+    const bool multi_buffer = several_possible && std::ranges::any_of(config.ports, wants_several);
+    std::vector<subject> ports;
+    for (const service::port_options &port : config.ports)
+        ports.push_back({.config = config,
+                         .port = port,
+                         .device = port.device,
+                         .ifindex = probes::ifindex_of(port.device),
+                         .mtu = probes::mtu_of(port.device),
+                         .driver = probes::driver_of(port.device),
+                         .queues = served(port),
+                         .multi_buffer = multi_buffer,
+                         .findings = {}});
+    return ports;
+}
+
+void add_mode(subject &of, const service::host_modes &all, const service::port_modes &chosen, report &to)
+{
+    to.modes.push_back({.port = of.device,
+                        .xdp = chosen.attachment.native ? "native" : "generic",
+                        .transmit = chosen.uses_xdp() ? "xdp" : "af_xdp",
+                        .af_xdp = all.force_copy ? "copy" : "zero copy",
+                        .buffers = of.multi_buffer && all.single_buffer.empty() ? "several" : "one",
+                        .reason = chosen.transmit.reason});
+    if (chosen.agent_answers)
+        of.findings.push_back(of.make(
+            "xdp_tx", state::slower,
+            of.driver + " drops what XDP_TX sends from zero-copy memory: known of the driver, not tried",
+            {.cost = "mrcd's worker answers EV probes, not its XDP program: later when it is busy", .mend = {}}));
+}
+
+// As mrcd would choose, with the same probes, for the ports that are there and free.
+void examine_modes(const service::daemon_config &config, std::vector<subject> &ports, report &to)
+{
+    std::optional<probes::live_frames> frames;
+    if (config.transmit.engine != service::transmit_engine::af_xdp)
+        frames.emplace(true);
+    std::vector<subject *> free;
+    std::vector<probes::port_wish> wishes;
+    for (subject &port : ports)
+        if (port.ifindex != 0 && !port.taken) {
+            free.push_back(&port);
+            wishes.push_back({.device = port.device,
+                              .ifindex = port.ifindex,
+                              .mode = service::xdp_mode_of(port.port.mode),
+                              .queues = port.queues,
+                              .multi_buffer = port.multi_buffer});
+        }
+    service::port_trials tried = service::try_ports(std::move(wishes), frames ? &*frames : nullptr);
+    for (std::size_t i = 0; i < free.size(); ++i) {
+        free[i]->findings.push_back(examine_redirect(*free[i], tried.ports[i].abilities.redirect));
+        if (tried.ports[i].abilities.attachment.attached())
+            examine_af_xdp(*free[i]); // with a program on the port, which some drivers ask for
+    }
+    const service::host_modes modes =
+        service::settle_modes(config.transmit.engine, std::move(tried), frames ? frames->possible() : probes::worked());
+    for (std::size_t i = 0; i < free.size(); ++i)
+        if (modes.ports[i].attachment.attached())
+            add_mode(*free[i], modes, modes.ports[i], to);
 }
 
 } // namespace
@@ -286,26 +318,27 @@ std::uint32_t queues_of(const service::daemon_config &config)
 
 void examine_ports(const service::daemon_config &config, report &to)
 {
-    const bool several_possible = probes::try_multi_buffer_program().worked();
-    const auto wants_several = [](const service::port_options &port) {
-        return probes::mtu_of(port.device) > service::single_buffer_mtu;
-    };
-    const bool multi_buffer = several_possible && std::ranges::any_of(config.ports, wants_several);
-    for (const service::port_options &port : config.ports) {
-        const subject of{.config = config,
-                         .port = port,
-                         .device = port.device,
-                         .ifindex = probes::ifindex_of(port.device),
-                         .mtu = probes::mtu_of(port.device),
-                         .driver = probes::driver_of(port.device),
-                         .queues = served(port),
-                         .multi_buffer = multi_buffer};
-        if (of.ifindex != 0)
-            examine_port(of, to);
-        else
-            to.findings.push_back(of.make(
+    std::vector<subject> ports = subjects(config);
+    for (subject &of : ports) {
+        if (of.ifindex == 0) {
+            of.findings.push_back(of.make(
                 "link", state::broken, "no such device here",
                 {.cost = "mrcd ends at its start", .mend = "ip -brief link  # shows the devices that there are"}));
+            continue;
+        }
+        of.findings.push_back(examine_link(of));
+        of.findings.push_back(examine_mtu(of));
+        of.taken = is_taken(of);
+        if (!of.taken)
+            examine_xdp(of, probes::try_xdp(of.ifindex, of.multi_buffer));
+    }
+    examine_modes(config, ports, to);
+    for (subject &of : ports) {
+        if (of.ifindex != 0) {
+            examine_offloads(of);
+            of.findings.push_back(examine_steering(of));
+        }
+        std::ranges::move(of.findings, std::back_inserter(to.findings));
     }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// mrc-doctor's report → verdict, exit status, text and JSON; and how mrcd and mrc-doctor choose a transmit engine.
+// mrc-doctor's report → verdict, exit status, text and JSON; and how mrcd and mrc-doctor choose ports' modes.
 #include <cerrno>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
@@ -153,6 +156,67 @@ TEST(choose_engine, takes_the_fastest_that_was_not_refused)
         EXPECT_EQ(chosen.engine, entry.expected);
         EXPECT_EQ(!chosen.reason.empty(), entry.has_reason) << chosen.reason;
     }
+}
+
+service::port_trials trials(std::initializer_list<std::pair<const char *, bool>> drivers_with_zero_copy)
+{
+    service::port_trials tried;
+    for (const auto &[driver, zero_copy] : drivers_with_zero_copy) {
+        tried.ports.emplace_back();
+        tried.ports.back().wish.queues = static_cast<std::uint32_t>(tried.ports.size());
+        tried.ports.back().abilities.driver = driver;
+        tried.ports.back().abilities.zero_copy = zero_copy;
+        tried.ports.back().abilities.redirect = probes::worked();
+    }
+    return tried;
+}
+
+TEST(settle_modes, zero_copy_is_for_all_ports_or_for_none)
+{
+    using enum service::transmit_engine;
+    struct row {
+        service::port_trials tried;
+        bool force_copy;
+        bool some_zero_copy;
+    };
+    row table[] = {
+        {trials({{"veth", false}, {"veth", false}}), true, false},
+        {trials({{"mlx5_core", true}, {"veth", false}}), true, true},
+        {trials({{"mlx5_core", true}, {"ice", true}}), false, true},
+    };
+    for (row &entry : table) {
+        const auto modes = service::settle_modes(automatic, std::move(entry.tried), probes::worked());
+        EXPECT_EQ(modes.force_copy, entry.force_copy);
+        EXPECT_EQ(modes.some_zero_copy, entry.some_zero_copy);
+        ASSERT_EQ(modes.ports.size(), 2U);
+        EXPECT_EQ(modes.ports[1].queues, 2U);
+        for (const auto &port : modes.ports) {
+            EXPECT_EQ(port.transmit.engine, entry.force_copy ? xdp : af_xdp);
+            EXPECT_FALSE(port.agent_answers);
+        }
+    }
+}
+
+TEST(settle_modes, the_agent_answers_where_the_driver_would_lose_it)
+{
+    const auto answers = [](service::port_trials tried) {
+        std::vector<bool> of;
+        for (const auto &port :
+             service::settle_modes(service::transmit_engine::automatic, std::move(tried), probes::worked()).ports)
+            of.push_back(port.agent_answers);
+        return of;
+    };
+    EXPECT_EQ(answers(trials({{"virtio_net", true}, {"ice", true}})), (std::vector{true, false}));
+    EXPECT_EQ(answers(trials({{"virtio_net", true}, {"veth", false}})), (std::vector{false, false})); // all copy
+    EXPECT_EQ(answers(trials({{"virtio_net", false}})), (std::vector{false}));
+}
+
+TEST(settle_modes, keeps_why_there_is_one_buffer)
+{
+    service::port_trials tried = trials({{"veth", false}});
+    tried.single_buffer = "'eth0': Operation not supported";
+    EXPECT_EQ(service::settle_modes(service::transmit_engine::xdp, std::move(tried), probes::worked()).single_buffer,
+              "'eth0': Operation not supported");
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "datapath/probes/af_xdp.h"
+#include "datapath/probes/device.h"
 #include "datapath/probes/tiny_programs.h"
 
 namespace mrc::datapath::probes
@@ -31,6 +32,7 @@ void try_sockets(const port_wish &wish, port_abilities &found)
 port_abilities try_port(const port_wish &wish, live_frames *frames)
 {
     port_abilities found;
+    found.driver = driver_of(wish.device);
     const unique_fd program = load_xdp_action(XDP_PASS, wish.multi_buffer);
     if (!program) {
         found.attachment.native_attempt = refused(errno, "cannot load an XDP program");

@@ -22,6 +22,7 @@ struct port_wish {
 };
 
 struct port_abilities {
+    std::string driver;                       // "virtio_net"; empty: it does not tell
     xdp_attachment attachment;                // of a program that lets every packet pass
     attempt af_xdp = untried("no program");   // on all queues, as wished; zero copy or not
     bool zero_copy = false;                   // on all queues, with native XDP
