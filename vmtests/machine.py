@@ -74,7 +74,9 @@ def _command(kernel, shape, number, share, init):
                "--memory", f"{shape.memory_mb}M", "--cpus", str(shape.cpus), "--root", "/",
                # virtme-run checks the shared folder against a list that is empty without this, and packs the overlay
                # module for it; our init makes its own overlays.
-               "--overlay-rwdir", "/var", "--rwdir", f"{share}={share}"]
+               "--overlay-rwdir", "/var", "--rwdir", f"{share}={share}",
+               # For guest/init, which mounts it with a cache.
+               "--rodir", "/mnt=/"]
     options = [
         # The first init= counts; virtme-run appends its own.
         f"init={SOURCE}/vmtests/guest/init", f"mrc_source={SOURCE}", f"mrc_machine={number}", f"mrc_init={init}",
