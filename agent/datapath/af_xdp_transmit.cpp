@@ -2,9 +2,11 @@
 #include "datapath/af_xdp_transmit.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "datapath/monotonic_clock.h"
 #include "datapath/outer_header.h"
 
 namespace mrc::datapath
@@ -12,6 +14,8 @@ namespace mrc::datapath
 
 namespace
 {
+
+constexpr std::chrono::milliseconds stall_limit{5}; // as late as an EV probe's answer is none (D12)
 
 mac_address mac_of(const __u8 (&bytes)[6])
 {
@@ -22,20 +26,22 @@ mac_address mac_of(const __u8 (&bytes)[6])
 
 } // namespace
 
-af_xdp_transmit::af_xdp_transmit(umem &memory, std::vector<xsk_socket_pair *> sockets, mapped_array<mrc_path> &paths,
-                                 mapped_array<mrc_port> &ports, std::uint32_t longest_packet)
-    : memory_{memory}, sockets_{std::move(sockets)}, paths_{paths}, ports_{ports},
+af_xdp_transmit::af_xdp_transmit(umem &memory, const std::vector<xsk_socket_pair *> &sockets,
+                                 mapped_array<mrc_path> &paths, mapped_array<mrc_port> &ports,
+                                 std::uint32_t longest_packet)
+    : memory_{memory}, paths_{paths}, ports_{ports},
       frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + umem::frame_bytes - 1) / umem::frame_bytes}
 {
+    for (xsk_socket_pair *socket : sockets)
+        lanes_.push_back({.socket = socket});
     if (frames_per_packet_ > 1)
         staging_.resize(MRC_OUTER_BYTES + longest_packet);
 }
 
-void af_xdp_transmit::reap()
+bool af_xdp_transmit::usable(std::size_t row) const
 {
-    for (xsk_socket_pair *socket : sockets_)
-        if (socket != nullptr)
-            socket->reap();
+    return row < lanes_.size() && lanes_[row].socket != nullptr &&
+           (ports_[row].flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
 }
 
 bool af_xdp_transmit::ready()
@@ -44,11 +50,9 @@ bool af_xdp_transmit::ready()
         current_ = memory_.allocate();
     if (!current_ || memory_.free_frames() + 1 < frames_per_packet_)
         return false;
-    for (std::size_t row = 0; row < sockets_.size(); ++row) {
-        const bool usable = sockets_[row] != nullptr && (ports_[row].flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
-        if (usable && !sockets_[row]->has_room(frames_per_packet_)) // a port out of use may keep a full ring for ever
+    for (std::size_t row = 0; row < lanes_.size(); ++row)
+        if (usable(row) && !lanes_[row].stalled && !lanes_[row].socket->has_room(frames_per_packet_))
             return false;
-    }
     return true;
 }
 
@@ -66,8 +70,8 @@ void af_xdp_transmit::commit(const departure &packet)
 {
     mrc_path &path = paths_[packet.path];
     mrc_port &port = ports_[path.port];
-    xsk_socket_pair *socket = path.port < sockets_.size() ? sockets_[path.port] : nullptr;
-    if (path.state == MRC_PATH_UNUSED || socket == nullptr || (port.flags & MRC_PORT_USABLE) != MRC_PORT_USABLE) {
+    if (path.state == MRC_PATH_UNUSED || !usable(path.port) ||
+        !lanes_[path.port].socket->has_room(frames_per_packet_)) {
         ++counters_.refused; // the frame stays ours for the next packet
         return;
     }
@@ -80,7 +84,7 @@ void af_xdp_transmit::commit(const departure &packet)
                                                      .next_header = packet.next_header,
                                                      .payload_length = packet.bytes});
     const auto length = static_cast<std::uint32_t>(outer_header_bytes + packet.bytes);
-    if (!send(*socket, length)) {
+    if (!send(*lanes_[path.port].socket, length)) {
         ++counters_.refused;
         return;
     }
@@ -92,7 +96,7 @@ void af_xdp_transmit::commit(const departure &packet)
     std::atomic_ref{port.tx_bytes}.fetch_add(length, std::memory_order_relaxed);
 }
 
-// The packet's frames one after the other; ready() has made sure of memory and ring space for all of them.
+// The packet's frames one after the other; ready() has made sure of memory, commit() of room for all of them.
 bool af_xdp_transmit::send(xsk_socket_pair &socket, std::uint32_t length)
 {
     if (staging_.empty())
@@ -109,10 +113,17 @@ bool af_xdp_transmit::send(xsk_socket_pair &socket, std::uint32_t length)
 
 void af_xdp_transmit::flush()
 {
-    for (xsk_socket_pair *socket : sockets_)
-        if (socket != nullptr)
-            socket->flush();
-    reap();
+    for (const lane &each : lanes_)
+        if (each.socket != nullptr)
+            each.socket->flush();
+    const protocol::instant now = monotonic_now();
+    for (lane &each : lanes_) {
+        if (each.socket == nullptr)
+            continue;
+        if (each.socket->reap() != 0 || each.socket->has_room(frames_per_packet_))
+            each.moved = now;
+        each.stalled = now - each.moved > stall_limit;
+    }
 }
 
 } // namespace mrc::datapath

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AF_XDP transmit: the frame codec writes the outer header in user space and the port's AF_XDP socket sends the frame.
 // Chosen where the driver has zero copy, for packets longer than a live frame, and where redirects are refused.
+//
+// Everything waits for a port without room, as long as it sends. One whose carrier is up and which completes nothing
+// for 5 ms (flow control, a driver that hangs) holds up nobody any longer: its packets are refused, which the transport
+// takes for loss, until it sends again.
 #pragma once
 
 #include <span>
@@ -10,6 +14,7 @@
 #include "datapath/transmit_engine.h"
 #include "datapath/xsk_socket_pair.h"
 #include "mrc/maps.h"
+#include "protocol/types.h"
 
 namespace mrc::datapath
 {
@@ -19,7 +24,7 @@ class af_xdp_transmit final : public transmit_engine
 public:
     // `sockets[port]` sends for the port of that row, null where the host has none. All is borrowed and outlives the
     // engine.
-    af_xdp_transmit(umem &memory, std::vector<xsk_socket_pair *> sockets, mapped_array<mrc_path> &paths,
+    af_xdp_transmit(umem &memory, const std::vector<xsk_socket_pair *> &sockets, mapped_array<mrc_path> &paths,
                     mapped_array<mrc_port> &ports, std::uint32_t longest_packet = umem::frame_bytes - MRC_OUTER_BYTES);
 
     [[nodiscard]] std::string_view name() const override { return "af_xdp"; }
@@ -31,12 +36,19 @@ public:
     [[nodiscard]] transmit_counters counters() const override { return counters_; }
 
 private:
-    void reap();
+    // A port's way out.
+    struct lane {
+        xsk_socket_pair *socket = nullptr;
+        protocol::instant moved{}; // last time that it had room, or that something left
+        bool stalled = false;
+    };
+
+    [[nodiscard]] bool usable(std::size_t row) const;
     [[nodiscard]] std::span<std::byte> head(); // of the packet under construction
     bool send(xsk_socket_pair &socket, std::uint32_t length);
 
     umem &memory_;
-    std::vector<xsk_socket_pair *> sockets_;
+    std::vector<lane> lanes_;
     mapped_array<mrc_path> &paths_;
     mapped_array<mrc_port> &ports_;
     frame current_;

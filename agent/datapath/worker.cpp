@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <sys/prctl.h>
 
 #include "datapath/frame_codec.h"
+#include "datapath/monotonic_clock.h"
 #include "datapath/startup_error.h"
 
 namespace mrc::datapath
@@ -52,13 +52,6 @@ protocol::qpn destination_of(const protocol::packet &content)
 bool same_address(const mrc_ip &a, const mrc_ip &b)
 {
     return std::memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
-}
-
-instant monotonic_now()
-{
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return instant{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
 }
 
 worker::worker(const worker_options &options, resources borrowed)

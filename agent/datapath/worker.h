@@ -268,7 +268,4 @@ private:
 
 [[nodiscard]] bool same_address(const mrc_ip &a, const mrc_ip &b);
 
-// CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns.
-[[nodiscard]] protocol::instant monotonic_now();
-
 } // namespace mrc::datapath

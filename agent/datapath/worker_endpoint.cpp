@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "datapath/monotonic_clock.h"
 #include "datapath/worker.h"
 
 namespace mrc::datapath

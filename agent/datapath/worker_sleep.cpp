@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include "datapath/monotonic_clock.h"
 #include "datapath/worker.h"
 
 namespace mrc::datapath

@@ -2,6 +2,7 @@
 #include "datapath/xsk_socket_pair.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -27,7 +28,7 @@ int xsk_socket_pair::bind_once()
 {
     xsk_socket_config config{};
     config.rx_size = options_.ring_size;
-    config.tx_size = options_.ring_size;
+    config.tx_size = std::bit_ceil(options_.transmit_frames);
     config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
     // Left to itself, the kernel takes zero copy where the driver has it.
     config.bind_flags = static_cast<__u16>(XDP_USE_NEED_WAKEUP | (options_.multi_buffer ? XDP_USE_SG : 0) |
@@ -105,7 +106,7 @@ xsk_socket_pair::received xsk_socket_pair::join(const xdp_desc &part)
 bool xsk_socket_pair::transmit(frame packet, std::uint32_t length, bool more)
 {
     std::uint32_t index = 0;
-    if (xsk_ring_prod__reserve(&transmit_, 1, &index) != 1)
+    if (!has_room(1) || xsk_ring_prod__reserve(&transmit_, 1, &index) != 1)
         return false;
     xdp_desc *descriptor = xsk_ring_prod__tx_desc(&transmit_, index);
     descriptor->addr = packet.release();

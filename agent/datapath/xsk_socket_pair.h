@@ -16,8 +16,9 @@ namespace mrc::datapath
 struct xsk_options {
     std::string device;
     std::uint32_t queue = 0;
-    std::uint32_t ring_size = 2048; // descriptors per ring, a power of two
-    bool multi_buffer = false;      // packets may span several frames (kernel 6.6)
+    std::uint32_t ring_size = 2048;      // descriptors of fill, receive and completion ring, a power of two
+    std::uint32_t transmit_frames = 512; // most that the kernel may hold to send them; at most ring_size
+    bool multi_buffer = false;           // packets may span several frames (kernel 6.6)
     bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it
 };
 
@@ -56,10 +57,14 @@ public:
         return count;
     }
 
-    // Queues the first `length` bytes of the frame; `more` when the packet goes on in the next one. False when the ring
-    // is full (see has_room); the frame then goes back to the free list.
+    // Room for that many more frames: of its share of the memory, which bounds what waits in a port that sends nothing.
+    [[nodiscard]] bool has_room(std::uint32_t frames) const
+    {
+        return queued_ + outstanding_ + frames <= options_.transmit_frames;
+    }
+    // Queues the first `length` bytes of the frame; `more` when the packet goes on in the next one. False without room;
+    // the frame then goes back to the free list.
     bool transmit(frame packet, std::uint32_t length, bool more = false);
-    [[nodiscard]] bool has_room(std::uint32_t frames) { return xsk_prod_nb_free(&transmit_, frames) >= frames; }
     // Submits what transmit() queued and has the kernel send it.
     void flush();
     // Takes back frames the kernel has sent. Returns how many.

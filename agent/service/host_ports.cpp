@@ -11,7 +11,7 @@ namespace
 {
 
 constexpr std::uint32_t ring_size = 2048;
-constexpr std::uint32_t transmit_frames = 512; // per socket, beyond what its receive side can hold
+constexpr std::uint32_t transmit_frames = 512; // per queue, beyond what its receive side can hold
 
 } // namespace
 
@@ -42,11 +42,13 @@ void host_ports::bind_sockets(const host_modes &modes)
         const std::uint32_t row = config_.ports[i].plane.value;
         for (std::uint32_t queue = 0; queue < modes.ports[i].queues; ++queue) {
             sockets_.push_back(std::make_unique<datapath::xsk_socket_pair>(
-                *memory_, datapath::xsk_options{.device = config_.ports[i].device,
-                                                .queue = queue,
-                                                .ring_size = ring_size,
-                                                .multi_buffer = plan_.multi_buffer,
-                                                .force_copy = modes.force_copy}));
+                *memory_,
+                datapath::xsk_options{.device = config_.ports[i].device,
+                                      .queue = queue,
+                                      .ring_size = ring_size,
+                                      .transmit_frames = std::min(ring_size, modes.ports[i].queues * transmit_frames),
+                                      .multi_buffer = plan_.multi_buffer,
+                                      .force_copy = modes.force_copy}));
             programs_.set_socket(row, queue, sockets_.back()->fd());
             if (queue == 0)
                 first_socket_[row] = sockets_.back().get();

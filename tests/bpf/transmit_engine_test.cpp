@@ -4,6 +4,8 @@
 // order, whole bursts of it, and nothing leaves through a port that is out of use. And AF_XDP receive in front of
 // host_rx.
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -12,6 +14,8 @@
 #include "datapath/af_xdp_transmit.h"
 #include "datapath/host_programs.h"
 #include "datapath/outer_header.h"
+#include "datapath/probes/af_xdp.h"
+#include "datapath/probes/device.h"
 #include "datapath/umem.h"
 #include "datapath/xdp_transmit.h"
 #include "datapath/xsk_socket_pair.h"
@@ -59,18 +63,24 @@ public:
         programs->set_socket(plane, 0, socket->fd());
         programs->attach_ports();
 
-        mrc_port &row = programs->ports()[plane];
-        row.ifindex = static_cast<__u32>(port.ifindex);
-        row.mtu = static_cast<__u16>(mtu);
+        lead(path_row, plane, "port0");
+    }
+
+    // Describes the port, and one path that leaves by it.
+    void lead(std::uint32_t path_number, std::uint8_t by, const std::string &device) const
+    {
+        mrc_port &row = programs->ports()[by];
+        row.ifindex = private_network::ifindex(device);
+        row.mtu = static_cast<__u16>(datapath::probes::mtu_of(device));
         std::memset(row.mac, 0x02, sizeof(row.mac));
         std::memset(row.gateway_mac, 0x06, sizeof(row.gateway_mac));
         row.outer_source = address_ending_in(1);
         row.flags = MRC_PORT_USABLE;
-        mrc_path &path = programs->paths()[path_row];
+        mrc_path &path = programs->paths()[path_number];
         path.carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1}};
         path.host_usid_at = 3;
-        path.plane = plane;
-        path.port = plane;
+        path.plane = by;
+        path.port = by;
         path.state = MRC_PATH_GOOD;
     }
 
@@ -101,7 +111,7 @@ protected:
     }
 
     // Commits one inner packet of `bytes` and returns the frame that must arrive.
-    frame commit(std::uint16_t bytes, std::uint32_t number)
+    frame commit(std::uint16_t bytes, std::uint32_t number, std::uint32_t path = path_row)
     {
         EXPECT_TRUE(engine->ready());
         const std::span<std::byte> inner = engine->reserve();
@@ -120,7 +130,7 @@ protected:
         datapath::write_outer(std::span<std::byte, datapath::outer_header_bytes>{out, datapath::outer_header_bytes},
                               outer);
         std::ranges::copy(inner.first(bytes), out + datapath::outer_header_bytes);
-        engine->commit({.path = path_row,
+        engine->commit({.path = path,
                         .host_usid = peer_host_usid,
                         .flow_label = 0x12345,
                         .tclass = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
@@ -209,10 +219,21 @@ TEST_P(transmit_engines, frames_are_given_back)
 INSTANTIATE_TEST_SUITE_P(engines, transmit_engines, testing::Values("xdp", "af_xdp"),
                          [](const auto &engine) { return std::string{engine.param}; });
 
+// Whether the kernel has AF_XDP sockets for packets of several buffers at all.
+datapath::probes::attempt try_several_buffers()
+{
+    const private_network network;
+    private_network::veth("port0", "leaf0", 3400);
+    return datapath::probes::try_af_xdp(
+        {.ifindex = static_cast<int>(private_network::ifindex("port0")), .queue = 0, .multi_buffer = true});
+}
+
 TEST_F(engine_test, packets_longer_than_a_frame_leave_in_several_buffers)
 {
     if (::geteuid() != 0)
         GTEST_SKIP() << "needs root to load BPF programs";
+    if (const auto several = try_several_buffers(); several.refused())
+        GTEST_SKIP() << "this kernel has no AF_XDP for packets of several buffers: " << several.text();
     use("af_xdp", 9000, 8400);
     std::uint32_t number = 0;
     for (const std::uint16_t bytes :
@@ -227,6 +248,81 @@ TEST_F(engine_test, packets_longer_than_a_frame_leave_in_several_buffers)
         ASSERT_EQ(far_end->next(), expected) << "packet " << i;
     }
     EXPECT_EQ(engine->counters().sent, number);
+}
+
+// A port whose packets are held for ever behind its far end, by a token bucket that hardly fills; unlike at a link that
+// is down, nothing but missing completions tells of it.
+class engine_beside_a_stuck_port : public engine_test
+{
+protected:
+    static constexpr std::uint8_t stuck_plane = plane + 1;
+    static constexpr std::uint32_t stuck_row = path_row + 1;
+    static constexpr std::uint32_t stuck_frames = 64;
+
+    void SetUp() override
+    {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root to load BPF programs";
+        use("af_xdp");
+        private_network::veth("port1", "leaf1", 3400);
+        private_network::veth("held0", "held1", 3400);
+        tc("qdisc add dev held0 root tbf rate 8bit burst 4k limit 1m");
+        tc("qdisc add dev leaf1 clsact");
+        tc("filter add dev leaf1 ingress protocol all u32 match u32 0 0 action mirred egress redirect dev held0");
+        port->lead(stuck_row, stuck_plane, "port1");
+        stuck = std::make_unique<datapath::xsk_socket_pair>(
+            *port->memory,
+            datapath::xsk_options{.device = "port1", .ring_size = ring_size, .transmit_frames = stuck_frames});
+        std::vector<datapath::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
+        sockets[plane] = port->socket.get();
+        sockets[stuck_plane] = stuck.get();
+        engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
+                                                             port->programs->ports());
+    }
+    void TearDown() override
+    {
+        engine.reset();
+        stuck.reset();
+    }
+
+    static void tc(const std::string &arguments)
+    {
+        ASSERT_EQ(std::system(("tc " + arguments).c_str()), 0)
+            << arguments; // NOLINT(concurrency-mt-unsafe): one thread
+    }
+
+    // Commits packets for the stuck port, whenever the engine is ready, until `done`.
+    template <typename Condition>
+    [[nodiscard]] bool feed(Condition done)
+    {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+        while (!done() && std::chrono::steady_clock::now() < deadline) {
+            if (engine->ready())
+                commit(500, 1, stuck_row);
+            engine->flush();
+        }
+        return done();
+    }
+
+    std::unique_ptr<datapath::xsk_socket_pair> stuck;
+};
+
+TEST_F(engine_beside_a_stuck_port, the_other_ports_go_on)
+{
+    ASSERT_TRUE(feed([&] { return engine->counters().refused != 0; }))
+        << "the engine waits for the stuck port for ever";
+    const std::uint64_t held = engine->counters().sent;
+    EXPECT_GE(held, stuck_frames); // what the token bucket lets pass comes on top
+    EXPECT_LT(held, 2 * stuck_frames);
+    for (std::uint32_t i = 0; i < 2 * ring_size; ++i) {
+        const frame expected = commit(500, i);
+        engine->flush();
+        ASSERT_EQ(far_end->next(), expected) << "packet " << i;
+    }
+    EXPECT_EQ(engine->counters().sent, held + 2 * ring_size);
+
+    tc("qdisc del dev held0 root"); // drops what it holds
+    EXPECT_TRUE(feed([&] { return engine->counters().sent > held + 2 * ring_size; })) << "it never sends again";
 }
 
 TEST(host_programs, leave_nothing_pinned_or_attached)
