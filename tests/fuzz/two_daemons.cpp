@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "datapath/frame_codec.h"
+#include "datapath/monotonic_clock.h"
 #include "service/fd_passing.h"
 
 namespace mrc::fuzz
