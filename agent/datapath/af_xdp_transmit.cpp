@@ -29,11 +29,11 @@ mac_address mac_of(const __u8 (&bytes)[6])
 af_xdp_transmit::af_xdp_transmit(umem &memory, const std::vector<xsk_socket_pair *> &sockets,
                                  mapped_array<mrc_path> &paths, mapped_array<mrc_port> &ports,
                                  std::uint32_t longest_packet)
-    : memory_{memory}, paths_{paths}, ports_{ports},
+    : memory_{memory}, lanes_(sockets.size()), paths_{paths}, ports_{ports},
       frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + umem::frame_bytes - 1) / umem::frame_bytes}
 {
-    for (xsk_socket_pair *socket : sockets)
-        lanes_.push_back({.socket = socket});
+    for (std::size_t row = 0; row < sockets.size(); ++row)
+        lanes_[row].socket = sockets[row];
     if (frames_per_packet_ > 1)
         staging_.resize(MRC_OUTER_BYTES + longest_packet);
 }

@@ -39,7 +39,7 @@ private:
     // A port's way out.
     struct lane {
         xsk_socket_pair *socket = nullptr;
-        protocol::instant moved{}; // last time that it had room, or that something left
+        protocol::instant moved; // last time that it had room, or that something left
         bool stalled = false;
     };
 

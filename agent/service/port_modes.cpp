@@ -49,6 +49,7 @@ void require_attached(const std::vector<tried_port> &ports)
 std::vector<probes::port_wish> wishes_for(const daemon_config &config, const link_monitor &links, const port_plan &plan)
 {
     std::vector<probes::port_wish> wishes;
+    wishes.reserve(config.ports.size());
     for (std::size_t i = 0; i < config.ports.size(); ++i)
         wishes.push_back({.device = config.ports[i].device,
                           .ifindex = static_cast<int>(links.ports()[i].ifindex),

@@ -248,6 +248,7 @@ std::vector<subject> subjects(const service::daemon_config &config)
     };
     const bool multi_buffer = several_possible && std::ranges::any_of(config.ports, wants_several);
     std::vector<subject> ports;
+    ports.reserve(config.ports.size());
     for (const service::port_options &port : config.ports)
         ports.push_back({.config = config,
                          .port = port,

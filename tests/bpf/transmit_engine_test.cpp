@@ -314,15 +314,16 @@ TEST_F(engine_beside_a_stuck_port, the_other_ports_go_on)
     const std::uint64_t held = engine->counters().sent;
     EXPECT_GE(held, stuck_frames); // what the token bucket lets pass comes on top
     EXPECT_LT(held, 2 * stuck_frames);
-    for (std::uint32_t i = 0; i < 2 * ring_size; ++i) {
+    constexpr std::uint64_t beside = std::uint64_t{2} * ring_size;
+    for (std::uint32_t i = 0; i < beside; ++i) {
         const frame expected = commit(500, i);
         engine->flush();
         ASSERT_EQ(far_end->next(), expected) << "packet " << i;
     }
-    EXPECT_EQ(engine->counters().sent, held + 2 * ring_size);
+    EXPECT_EQ(engine->counters().sent, held + beside);
 
     tc("qdisc del dev held0 root"); // drops what it holds
-    EXPECT_TRUE(feed([&] { return engine->counters().sent > held + 2 * ring_size; })) << "it never sends again";
+    EXPECT_TRUE(feed([&] { return engine->counters().sent > held + beside; })) << "it never sends again";
 }
 
 TEST(host_programs, leave_nothing_pinned_or_attached)
