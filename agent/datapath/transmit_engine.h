@@ -22,7 +22,7 @@ struct departure {
 
 struct transmit_counters {
     std::uint64_t sent = 0;    // handed to the port
-    std::uint64_t refused = 0; // consumed, but not sent: bad path, port down
+    std::uint64_t refused = 0; // consumed, but not sent: bad path, port down or stalled
 };
 
 // One worker owns an engine. Use: while ready(): fill reserve(), commit(); then flush() once per burst.
@@ -35,7 +35,7 @@ public:
     virtual ~transmit_engine() = default;
 
     [[nodiscard]] virtual std::string_view name() const = 0;
-    // Room for at least one more packet on every port.
+    // Room for at least one more packet on every port that sends.
     [[nodiscard]] virtual bool ready() = 0;
     // Where the next inner packet is to be written; stays valid until commit().
     [[nodiscard]] virtual std::span<std::byte> reserve() = 0;
