@@ -14,14 +14,20 @@ REPORTS = [
     ("panic", r"Kernel panic"),
     ("sanitizer", r"BUG: K[AC]SAN|BUG: KFENCE|BUG: KMSAN|UBSAN:|BUG \S+ \(.*ainted|pagealloc: .*corruption"),
     ("lockdep", r"WARNING: (possible (circular|recursive|irq lock)|suspicious RCU|inconsistent lock|bad unlock|"
-     r".*lock.*dependency)|INFO: (possible|suspicious|trying to register)"),
+     r".*lock.*dependency)|INFO: (possible|suspicious|trying to register)|DEBUG_LOCKS_WARN_ON"),
     ("lock-up", r"soft lockup|hard LOCKUP|rcu: INFO: .*(stall|detected)"),
     ("hung task", r"INFO: task .* blocked"),
-    ("leak", r"kmemleak: [1-9]\d* new suspected|unreferenced object 0x|unregister_netdevice: waiting for"),
+    ("leak", r"kmemleak: [1-9]\d* new suspected|unreferenced object 0x|unregister_netdevice: waiting for|"
+     r"stalled pool shutdown"),
     ("bug", r"\bBUG:|kernel BUG at|Oops|general protection fault|refcount_t:|list_(add|del) corruption"),
     ("memory", r"Out of memory|oom-kill:|page allocation failure"),
-    ("warning", r"WARNING:|------------\[ cut here \]"),
+    ("device", r"NETDEV WATCHDOG|irq \d+: nobody cared|is not a head!"),
+    ("warning", r"WARNING:|------------\[ cut here \]|unchecked MSR access error|Call Trace:"),
 ]
+
+
+# What guest/run_suites.py writes to the log wherever it has read all that stands before.
+MARK = "mrc-vmtests: "
 
 
 @dataclasses.dataclass
@@ -56,6 +62,22 @@ def findings(log, exceptions=()):
             head = lines[number + 1] if "cut here" in line and number + 1 < len(lines) else line
             found.append(finding(kind, head.strip(), "\n".join(lines[number:covered])))
     return found
+
+
+def after_last_mark(log):
+    """The lines after the last mark; all of them without any."""
+    return log.rpartition(MARK)[2].partition("\n")[2] if MARK in log else log
+
+
+def between(log, first, last):
+    """The lines between two marks; from the beginning if `first` is None. A log without a mark has lost lines, and what
+    is returned then reports that."""
+    lines = log.splitlines()
+    marks = [mark for mark in (first, last) if mark]
+    where = {mark: number for number, line in enumerate(lines) for mark in marks if line.endswith(mark)}
+    lost = [mark for mark in marks if mark not in where]
+    reports = [f"WARNING: the kernel log has lost lines, '{mark}' among them" for mark in lost]
+    return "\n".join([*reports, *lines[where.get(first, -1) + 1:where.get(last, len(lines))], ""])
 
 
 def _end_of_report(lines, begin):

@@ -17,14 +17,13 @@ class kernel:
 
 def find(asked):
     """The kernel for a series (6.1), a release (6.1.0-50), `newest`, a folder with an image and modules, or a kernel
-    tree. Raises packages.unavailable when the mirror has no such package, ValueError for a bad argument."""
-    if "/" in asked or pathlib.Path(asked).is_dir():
-        return _of_folder(asked, pathlib.Path(asked).resolve())
-    if asked != "newest" and not re.fullmatch(r"[0-9]+\.[0-9][0-9.+a-z~-]*", asked):
+    tree. Raises packages.unavailable when the mirror did not give it, ValueError for a bad argument."""
+    if asked == "newest" or re.fullmatch(r"[0-9]+\.[0-9][0-9.+a-z~-]*", asked):
+        return kernel(asked, ["--kimg", str(packages.kernel_image(asked)), "--mods=auto"])
+    if "/" not in asked and not pathlib.Path(asked).is_dir():
         raise ValueError(f"'{asked}' is no kernel; allowed: a series such as 6.1, a release such as 6.1.0-50, newest, "
                          "a folder with a kernel image and modules, or a kernel tree")
-    image, _ = packages.kernel_image(asked)
-    return kernel(asked, ["--kimg", str(image), "--mods=auto"])
+    return _of_folder(asked, pathlib.Path(asked).resolve())
 
 
 def _of_folder(asked, folder):

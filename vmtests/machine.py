@@ -26,26 +26,31 @@ CONSOLE_LINES = 60
 TICK_SECONDS = 0.5
 # By how much tests make their time limits longer, which are several times what is needed on an ordinary machine.
 EMULATED_TIME_SCALE, KVM_TIME_SCALE = 5, 2
-# Boot sector: mov al, 0; out 0xf4, al; hlt. Its write to isa-debug-exit ends QEMU with status 1.
-EXIT_AT_ONCE = b"\xb0\x00\xe6\xf4\xf4".ljust(510, b"\0") + b"\x55\xaa"
+# Boot sector: mov al, 0x2a; out 0xf4, al; hlt. Its write to isa-debug-exit ends QEMU with the status 0x2a * 2 + 1, none
+# of QEMU's own.
+EXIT_AT_ONCE = b"\xb0\x2a\xe6\xf4\xf4".ljust(510, b"\0") + b"\x55\xaa"
+EXIT_STATUS = 0x2a * 2 + 1
 
 
 @functools.cache
 def kvm_works():
     """Nested KVM may be offered and crawl or hang: a boot sector that needs 0.2 s under emulation tells."""
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        return False
+    return os.access("/dev/kvm", os.R_OK | os.W_OK) and runs_code("kvm", KVM_PROBE_SECONDS)
+
+
+def runs_code(accelerator, seconds):
+    """Whether a boot sector comes to its end in this time."""
     with tempfile.NamedTemporaryFile(prefix="mrc-kvm-probe-") as sector:
         sector.write(EXIT_AT_ONCE)
         sector.flush()
         try:
             probe = subprocess.run(
-                ["qemu-system-x86_64", "-accel", "kvm", "-display", "none", "-nodefaults", "-drive",
+                ["qemu-system-x86_64", "-accel", accelerator, "-display", "none", "-nodefaults", "-drive",
                  f"file={sector.name},format=raw,if=ide", "-device", "isa-debug-exit,iobase=0xf4"],
-                stdin=subprocess.DEVNULL, capture_output=True, timeout=KVM_PROBE_SECONDS, check=False)
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
         except subprocess.TimeoutExpired:
             return False
-    return probe.returncode == 1
+    return probe.returncode == EXIT_STATUS
 
 
 def mac(link, end):
@@ -107,11 +112,29 @@ def _environment():
             "PATH": f"{os.environ.get('PATH', '')}:{folder}/usr/bin:/usr/sbin:/sbin"}
 
 
-def shell(kernel, shape):
-    """An interactive shell in the guest, on this terminal."""
-    with new_share(shape.count, keep=False) as share:
-        return subprocess.run(_command(kernel, shape, 0, share, "shell"), cwd="/", env=_environment(),
+def shell(kernel, one):
+    """An interactive shell on this terminal, in the guest that a suite would run in."""
+    if one.machine.count > 1:
+        raise ValueError(f"suite {one.name} runs on {one.machine.count} machines; --shell is for suites of one")
+    with new_share(1, keep=False) as share:
+        _write_plan(one.machine, 0, share, [one], patience=1)
+        return subprocess.run(_command(kernel, one.machine, 0, share, "shell"), cwd="/", env=_environment(),
                               check=False).returncode
+
+
+def binaries():
+    """The folder with what the suites run."""
+    return pathlib.Path(os.environ.get("MRC_BIN") or SOURCE / "build/bin").resolve()
+
+
+def _write_plan(shape, number, share, suites, patience):
+    """What guest/run_suites.py reads."""
+    ports = {mac(index, which): end.device for index, link in enumerate(shape.links)
+             for which, end in enumerate(link.ends) if end.machine == number}
+    plan = {"suites": [{"name": one.name, "seconds": one.seconds * patience, "modules": one.modules} for one in suites],
+            "bin": str(binaries()), "ports": ports, "machines": shape.count,
+            "time_scale": patience * (KVM_TIME_SCALE if kvm_works() else EMULATED_TIME_SCALE)}
+    (share / f"machine{number}/plan.json").write_text(json.dumps(plan), encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -136,13 +159,8 @@ class guest:
 
     def __init__(self, kernel, shape, number, share, suites, seconds, patience):
         self.folder = share / f"machine{number}"
-        ports = {mac(index, which): end.device for index, link in enumerate(shape.links)
-                 for which, end in enumerate(link.ends) if end.machine == number}
-        plan = {"suites": [{"name": one.name, "seconds": one.seconds * patience, "modules": one.modules}
-                           for one in suites],
-                "bin": os.environ.get("MRC_BIN") or str(SOURCE / "build/bin"), "ports": ports, "machines": shape.count,
-                "time_scale": patience * (KVM_TIME_SCALE if kvm_works() else EMULATED_TIME_SCALE)}
-        (self.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+        self.was_killed = False
+        _write_plan(shape, number, share, suites, patience)
         with open(self.folder / "console", "wb") as console:
             # cwd: virtme-run takes guest paths relative to it. A session of its own: one kill ends QEMU too.
             # `timeout` is for the case that this process is killed: the machine must not outlive it for long.
@@ -154,6 +172,7 @@ class guest:
 
     def kill(self):
         if self.process.poll() is None:
+            self.was_killed = True
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
@@ -170,31 +189,40 @@ class guest:
         return "\n".join(self.text("console").splitlines()[-CONSOLE_LINES:])
 
     def last_words(self):
-        """What the kernel reported on the console, for a machine that did not come to its end."""
-        return kernel_log.findings(self.text("console"), kernel_log.allowed())
+        """What the kernel reported on the console since the guest read its log for the last time."""
+        return kernel_log.findings(kernel_log.after_last_mark(self.text("console")), kernel_log.allowed())
 
 
-def run(kernel, shape, suites, share, on_tick, patience=1):
-    """Boots the machines for these suites, and returns them when all have ended or their time was over. on_tick(guests)
-    is called twice a second; `patience` makes the time longer."""
-    to_boot = BOOT_SECONDS * patience
-    in_all = to_boot + sum(one.seconds + BETWEEN_SECONDS for one in suites) * patience
-    begin = time.monotonic()
-    guests = [guest(kernel, shape, number, share, suites, in_all, patience) for number in range(shape.count)]
+def _seconds_in_all(suites, patience):
+    return (BOOT_SECONDS + sum(one.seconds + BETWEEN_SECONDS for one in suites)) * patience
+
+
+@contextlib.contextmanager
+def running(kernel, shape, suites, share, patience=1):
+    """The machines that these suites want, started; they are gone afterwards."""
+    guests = []
     try:
-        while any(one.process.poll() is None for one in guests):
-            on_tick(guests)
-            is_up = all(one.said("booted.json") for one in guests)
-            if time.monotonic() - begin > (in_all if is_up else to_boot):
-                print(f"vmtests: kernel {kernel.asked} did not {'finish' if is_up else 'boot'} within "
-                      f"{in_all if is_up else to_boot} s", file=sys.stderr)
-                break
-            try:
-                next(one for one in guests if one.process.poll() is None).process.wait(TICK_SECONDS)
-            except (subprocess.TimeoutExpired, StopIteration):
-                pass
+        for number in range(shape.count):
+            guests.append(guest(kernel, shape, number, share, suites, _seconds_in_all(suites, patience), patience))
+        yield guests
     finally:
         for one in guests:
             one.kill()
+
+
+def wait(guests, suites, on_tick, patience=1):
+    """Until all machines have ended; kills them when their time is over. on_tick(guests) is called twice a second."""
+    to_boot, in_all = BOOT_SECONDS * patience, _seconds_in_all(suites, patience)
+    begin = time.monotonic()
+    while any(one.process.poll() is None for one in guests):
+        on_tick(guests)
+        is_up = all(one.said("booted.json") for one in guests)
+        if time.monotonic() - begin > (in_all if is_up else to_boot):
+            print(f"vmtests: did not {'finish' if is_up else 'boot'} within {in_all if is_up else to_boot} s",
+                  file=sys.stderr)
+            break
+        with contextlib.suppress(subprocess.TimeoutExpired, StopIteration):
+            next(one for one in guests if one.process.poll() is None).process.wait(TICK_SECONDS)
+    for one in guests:
+        one.kill()
     on_tick(guests)
-    return guests

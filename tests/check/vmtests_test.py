@@ -15,6 +15,7 @@ sys.path.insert(0, str(SOURCE / "vmtests"))
 import kernel_log
 import kernels
 import machine
+import packages
 import results
 import suites
 
@@ -41,6 +42,13 @@ LOGS = {  # what the kernel prints: the kind of finding
     "Kernel panic - not syncing: Fatal exception": "panic",
     "Out of memory: Killed process 12 (mrcd)": "memory",
     "WARNING: net/core/dev.c:1 at f+0x1/0x2, CPU#0: mrcd/12": "warning",
+    "DEBUG_LOCKS_WARN_ON(lock->magic != lock)": "lockdep",
+    "page_pool_release_retry() stalled pool shutdown: id 7, 3 inflight 60 sec": "leak",
+    "irq 24: nobody cared (try booting with the \"irqpoll\" option)": "device",
+    "NETDEV WATCHDOG: CPU: 0: transmit queue 0 timed out 5000 ms": "device",
+    "virtio_net virtio0: output.0:id 12 is not a head!": "device",
+    "unchecked MSR access error: RDMSR from 0x1 at rIP: 0x2": "warning",
+    "Call Trace:": "warning",
 }
 HEALTHY = ["veth: link becomes ready", "kmemleak: Kernel memory leak detector initialized", "debug: mounted",
            "kasan: KernelAddressSanitizer initialized", "NET: Registered PF_INET6 protocol family",
@@ -75,6 +83,20 @@ class kernel_logs(unittest.TestCase):
         with self.assertRaises(ValueError):
             kernel_log.allowed('[[allow]]\nline = "x"\nreason = " "\n')
         kernel_log.allowed()  # the committed list
+
+
+    def test_every_line_is_read_once(self):
+        log = "a\n[1.0] mrc-vmtests: one\nb\nc\n[2.0] mrc-vmtests: two\nd\n"
+        marks = [kernel_log.MARK + word for word in ("one", "two")]
+        self.assertEqual(kernel_log.between(log, None, marks[0]), "a\n")
+        self.assertEqual(kernel_log.between(log, *marks), "b\nc\n")
+        self.assertEqual(kernel_log.after_last_mark(log), "d\n")
+        self.assertEqual(kernel_log.after_last_mark("a\n"), "a\n")
+
+    def test_a_log_that_was_not_read_is_a_finding(self):
+        for log in ("", "b\n[2.0] mrc-vmtests: two\n", "[1.0] mrc-vmtests: one\nb\n"):
+            lines = kernel_log.between(log, kernel_log.MARK + "one", kernel_log.MARK + "two")
+            self.assertIn("lost lines", kernel_log.findings(lines)[0].line)
 
 
 class declarations(unittest.TestCase):
@@ -121,6 +143,30 @@ class cables(unittest.TestCase):
         self.assertIn("local.path=/s/link0b,remote.type=unix,remote.path=/s/link0a", second)
 
 
+class boot_sector(unittest.TestCase):
+    def test_emulation_runs_it(self):
+        self.assertTrue(machine.runs_code("tcg", 60))
+
+    def test_that_qemu_does_not_start_is_no_success(self):
+        self.assertFalse(machine.runs_code("no-such-accelerator", 60))
+
+
+class kernel_packages(unittest.TestCase):
+    NAMES = [f"linux-image-{release}-amd64" for release in ("6.1.0-9", "6.1.0-50", "6.12.9+deb12", "6.12.10+deb12")]
+
+    def test_a_series_is_no_other(self):
+        self.assertEqual(packages.that_are("6.1", self.NAMES), self.NAMES[:2])
+        self.assertEqual(packages.that_are("6.1.0-50", self.NAMES), self.NAMES[1:2])
+        self.assertEqual(packages.that_are("6.2", self.NAMES), [])
+
+    def test_numbers_are_compared_not_letters(self):
+        self.assertEqual(packages.newest_of(self.NAMES), self.NAMES[3])
+        self.assertEqual(packages.newest_of(self.NAMES[:2]), self.NAMES[1])
+
+    def test_series(self):
+        self.assertEqual(packages.series_of(self.NAMES), ["6.1", "6.12"])
+
+
 class kernel_arguments(unittest.TestCase):
     def test_what_is_no_kernel_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -142,6 +188,8 @@ class verdicts(unittest.TestCase):
         splat = {"line": "WARNING: x", "kind": "warning", "report": ""}
         self.assertEqual(self.verdict(said()), (results.PASSED, ""))
         self.assertEqual(self.verdict(said(77), "SKIP: no module\n"), (results.SKIPPED, "no module"))
+        self.assertEqual(self.verdict(said(), "/a/b_test.cpp:7: Skipped\nno such flag\n\n"),
+                         (results.PASSED, "b_test.cpp:7: no such flag"))
         self.assertEqual(self.verdict(said(3)), (results.FAILED, "ended with status 3"))
         self.assertEqual(self.verdict(said(None)), (results.FAILED, "did not end within 60 s"))
         self.assertEqual(self.verdict(said(0, [splat])), (results.FAILED, "kernel log: WARNING: x"))
@@ -152,10 +200,13 @@ class verdicts(unittest.TestCase):
         self.assertEqual(results.joined(every).verdict, results.FAILED)
 
     def test_exit_status(self):
-        def status(*verdicts):
-            return results.exit_status([results.result("6.1", "x", verdict) for verdict in verdicts])
+        def status(*verdicts, others=()):
+            return results.exit_status([results.result("6.1", "x", verdict) for verdict in verdicts] +
+                                       [results.result("6.12", "x", verdict) for verdict in others])
         self.assertEqual([status(results.PASSED, results.SKIPPED), status(results.SKIPPED), status(),
                           status(results.PASSED, results.FAILED)], [0, 77, 1, 1])
+        self.assertEqual([status(results.PASSED, others=[results.SKIPPED]),
+                          status(results.FAILED, others=[results.SKIPPED])], [77, 1])
 
     def test_table(self):
         lines = results.table([results.result("6.1", "load", results.PASSED, 12.3),
