@@ -114,6 +114,14 @@ port_trials try_ports(std::vector<probes::port_wish> wishes, probes::live_frames
     return tried;
 }
 
+std::string buffers_refusal(const port_plan &plan, const port_trials &tried)
+{
+    if (!plan.requires_several_buffers() || tried.single_buffer.empty())
+        return {};
+    return "transmit.payload is " + std::to_string(plan.payload_bytes) +
+           ", which takes packets of several buffers (kernel 6.6): " + tried.single_buffer;
+}
+
 host_modes settle_modes(transmit_engine configured, port_trials tried, const probes::attempt &live_frames)
 {
     const auto has_zero_copy = [](const tried_port &port) { return port.abilities.zero_copy; };
@@ -137,13 +145,9 @@ host_modes choose_modes(const daemon_config &config, const link_monitor &links, 
     if (plan.engine == transmit_engine::automatic)
         frames.emplace(true);
     port_trials tried = try_ports(wishes_for(config, links, plan), frames ? &*frames : nullptr);
-    if (!tried.single_buffer.empty()) {
-        if (plan.payload_bytes > live_frame_payload)
-            throw datapath::startup_error{
-                "transmit.payload is " + std::to_string(plan.payload_bytes) +
-                ", which takes packets of several buffers (kernel 6.6): " + tried.single_buffer};
-        plan.multi_buffer = false;
-    }
+    if (const std::string refusal = buffers_refusal(plan, tried); !refusal.empty())
+        throw datapath::startup_error{refusal};
+    plan.multi_buffer = plan.multi_buffer && tried.single_buffer.empty();
     require_attached(tried.ports);
     return settle_modes(plan.engine, std::move(tried), frames ? frames->possible() : probes::worked());
 }

@@ -54,6 +54,9 @@ struct port_trials {
 [[nodiscard]] port_trials try_ports(std::vector<datapath::probes::port_wish> wishes,
                                     datapath::probes::live_frames *frames);
 
+// Why mrcd does not run by this plan where several buffers were given up. Empty: it does, or they were not.
+[[nodiscard]] std::string buffers_refusal(const port_plan &plan, const port_trials &tried);
+
 // Modes by what was tried; those of a port without an attached program mean nothing. `live_frames`: what the kernel
 // says of them.
 [[nodiscard]] host_modes settle_modes(transmit_engine configured, port_trials tried,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "datapath/startup_error.h"
 
@@ -12,8 +13,15 @@ namespace mrc::service
 namespace
 {
 
+constexpr std::uint32_t smallest_payload = 256;
 constexpr std::uint32_t most_payload = 4096;
 constexpr std::uint32_t payload_step = 64;
+
+// Payload that a packet carries on a port of this MTU; may be less than smallest_payload.
+std::uint32_t payload_room(std::uint32_t mtu)
+{
+    return mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
+}
 
 } // namespace
 
@@ -30,50 +38,54 @@ datapath::xdp_mode xdp_mode_of(attach_mode mode)
     return datapath::xdp_mode::automatic;
 }
 
-namespace
+std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu)
 {
-
-std::uint32_t largest_mtu(const link_monitor &links)
-{
-    return std::ranges::max(links.ports(), {}, &port_status::mtu).mtu;
+    const std::uint32_t room = payload_room(mtu);
+    const std::uint32_t largest = config.peers.payload == payload_sizes::verbs
+                                      ? std::bit_floor(std::min(room, most_payload))
+                                      : std::min(room, live_frame_payload);
+    return config.transmit.payload.value_or(largest);
 }
 
-} // namespace
-
-std::uint32_t payload_room(std::uint32_t mtu)
+std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu)
 {
-    return mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
+    const std::uint32_t room = payload_room(mtu);
+    if (config.transmit.payload && *config.transmit.payload > room)
+        return "transmit.payload is " + std::to_string(*config.transmit.payload) + ", but the ports' smallest MTU " +
+               std::to_string(mtu) + " carries at most " + std::to_string(room) + " bytes a packet (MTU - " +
+               std::to_string(packet_overhead) + ", multiple of 64)";
+    if (room < smallest_payload)
+        return "the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
+               std::to_string(smallest_payload + packet_overhead) + " is needed";
+    return {};
+}
+
+std::expected<port_plan, std::string> make_plan(const daemon_config &config, mtu_range mtus)
+{
+    if (std::string refusal = mtu_refusal(config, mtus.smallest); !refusal.empty())
+        return std::unexpected{std::move(refusal)};
+    port_plan plan{.payload_bytes = payload_of(config, mtus.smallest),
+                   .multi_buffer = mtus.needs_several_buffers(),
+                   .engine = config.transmit.engine};
+    const std::string payload = "transmit.payload is " + std::to_string(plan.payload_bytes);
+    if (config.peers.payload == payload_sizes::verbs && !std::has_single_bit(plan.payload_bytes))
+        return std::unexpected{payload + ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
+    if (!plan.requires_several_buffers())
+        return plan;
+    if (plan.engine == transmit_engine::xdp)
+        return std::unexpected{payload + ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
+                               " bytes a packet: use 'auto' or 'af_xdp'"};
+    plan.engine = transmit_engine::af_xdp;
+    return plan;
 }
 
 port_plan plan_ports(const daemon_config &config, const link_monitor &links)
 {
-    const std::uint32_t mtu = smallest_mtu(links);
-    const std::uint32_t room = payload_room(mtu);
-    if (config.transmit.payload && *config.transmit.payload > room)
-        throw datapath::startup_error{"transmit.payload is " + std::to_string(*config.transmit.payload) +
-                                      ", but the ports' smallest MTU " + std::to_string(mtu) + " carries at most " +
-                                      std::to_string(room) + " bytes a packet (MTU - " +
-                                      std::to_string(packet_overhead) + ", multiple of 64)"};
-    if (room < smallest_payload)
-        throw datapath::startup_error{"the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
-                                      std::to_string(smallest_payload + packet_overhead) + " is needed"};
-    const std::uint32_t largest = config.peers.payload == payload_sizes::verbs
-                                      ? std::bit_floor(std::min(room, most_payload))
-                                      : std::min(room, live_frame_payload);
-    port_plan plan{.payload_bytes = config.transmit.payload.value_or(largest),
-                   .multi_buffer = largest_mtu(links) > single_buffer_mtu,
-                   .engine = config.transmit.engine};
-    if (config.peers.payload == payload_sizes::verbs && !std::has_single_bit(plan.payload_bytes))
-        throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
-                                      ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
-    if (plan.payload_bytes > live_frame_payload) {
-        if (plan.engine == transmit_engine::xdp)
-            throw datapath::startup_error{"transmit.payload is " + std::to_string(plan.payload_bytes) +
-                                          ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
-                                          " bytes a packet: use 'auto' or 'af_xdp'"};
-        plan.engine = transmit_engine::af_xdp;
-    }
-    return plan;
+    const auto by_mtu = std::ranges::minmax(links.ports(), {}, &port_status::mtu);
+    const auto plan = make_plan(config, {.smallest = by_mtu.min.mtu, .largest = by_mtu.max.mtu});
+    if (!plan)
+        throw datapath::startup_error{plan.error()};
+    return *plan;
 }
 
 void require_ports(const daemon_config &config, link_monitor &links)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
+#include <string>
 #include <vector>
 
 #include "datapath/host_programs.h"
@@ -13,23 +15,36 @@
 namespace mrc::service
 {
 
-inline constexpr std::uint32_t smallest_payload = 256;
 inline constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
 inline constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
 // A page less XDP headroom and skb_shared_info is 3,506 on x86-64.
 inline constexpr std::uint32_t single_buffer_mtu = 3400;
 
-// Payload that a packet carries on a port of this MTU, a multiple of 64; may be less than smallest_payload.
-[[nodiscard]] std::uint32_t payload_room(std::uint32_t mtu);
+// Payload as configured, else the largest that peers take and that fits an MTU; `any` size also fits one live frame.
+[[nodiscard]] std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu);
+// Why mrcd does not run with a port of this MTU. Empty: it does.
+[[nodiscard]] std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu);
+
+struct mtu_range { // of the ports
+    std::uint32_t smallest = 0;
+    std::uint32_t largest = 0;
+
+    // Whether frames may be longer than one XDP buffer.
+    [[nodiscard]] bool needs_several_buffers() const { return largest > single_buffer_mtu; }
+};
 
 struct port_plan {
     std::uint32_t payload_bytes = 0; // of one packet
     bool multi_buffer = false;       // frames may be longer than one XDP buffer
     transmit_engine engine = transmit_engine::automatic;
+
+    // Whether packets themselves are longer than one XDP buffer.
+    [[nodiscard]] bool requires_several_buffers() const { return payload_bytes > live_frame_payload; }
 };
 
-// Payload as configured, else the largest that fits the ports and one live frame (3,072). Throws startup_error when the
-// MTU is too small for it, or the engine cannot send it.
+// The plan, or why mrcd does not run with this configuration on ports of these MTUs.
+[[nodiscard]] std::expected<port_plan, std::string> make_plan(const daemon_config &config, mtu_range mtus);
+// The same for ports as the kernel has them. Throws startup_error.
 [[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
 
 // Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.

@@ -16,7 +16,6 @@
 #include "datapath/probes/device.h"
 #include "datapath/probes/libbpf_words.h"
 #include "service/config.h"
-#include "service/port_plan.h"
 #include "tools/mrc_doctor_host.h"
 #include "tools/mrc_doctor_ports.h"
 #include "tools/mrc_doctor_report.h"
@@ -71,14 +70,13 @@ doctor::report examine(const service::daemon_config &config)
     found.kernel = system.release;
     found.machine = system.machine;
     const datapath::probes::libbpf_words quiet;
-    bool several = false;
-    for (const service::port_options &port : config.ports)
-        several = several || datapath::probes::mtu_of(port.device) > service::single_buffer_mtu;
-    doctor::examine_host(
-        {.pin_dir = config.daemon.pin_dir, .queues = doctor::queues_of(config), .wants_several_buffers = several},
-        found);
-    doctor::examine_scratch_pair(found);
-    doctor::examine_ports(config, found);
+    doctor::examine_host({.config = config,
+                          .queues = doctor::queues_of(config),
+                          .needs_several_buffers = doctor::mtus_of(config).needs_several_buffers()},
+                         found);
+    doctor::examine_scratch_pair(config, found);
+    if (!config.ports.empty())
+        doctor::examine_ports(config, found);
     return found;
 }
 

@@ -18,6 +18,7 @@
 #include "datapath/probes/xdp_attach.h"
 #include "datapath/startup_error.h"
 #include "service/host_ports.h"
+#include "service/port_plan.h"
 #include "tools/mrc_doctor_scratch.h"
 
 namespace mrc::doctor
@@ -55,7 +56,7 @@ void examine_bpf(const host_wish &wish, report &to)
     to.findings.push_back(judge(
         scope::host, "multi_buffer_program", "host_rx (xdp)", probes::try_multi_buffer_program(),
         {.severity = state::slower,
-         .cost = wish.wants_several_buffers
+         .cost = wish.needs_several_buffers
                      ? "a port has an MTU above 3400: native XDP may refuse it, and payloads end at 3072 bytes"
                      : "nothing now; ports with an MTU above 3400 would lose native XDP, payloads end at 3072 bytes",
          .mend = {}}));
@@ -76,11 +77,11 @@ void examine_overlay(report &to)
 
 void examine_memory(const host_wish &wish, report &to)
 {
-    to.findings.push_back(
-        judge(scope::host, "bpffs", "host", probes::try_pinning(wish.pin_dir),
-              {.cost = "mrcd ends at its start: it cannot pin its maps, which mrcctl and bpftool read",
-               .mend = fmt::format("mount -t bpf bpf {}",
-                                   wish.pin_dir.starts_with("/sys/fs/bpf/") ? "/sys/fs/bpf" : wish.pin_dir)}));
+    const std::string &pin_dir = wish.config.daemon.pin_dir;
+    to.findings.push_back(judge(
+        scope::host, "bpffs", "host", probes::try_pinning(pin_dir),
+        {.cost = "mrcd ends at its start: it cannot pin its maps, which mrcctl and bpftool read",
+         .mend = fmt::format("mount -t bpf bpf {}", pin_dir.starts_with("/sys/fs/bpf/") ? "/sys/fs/bpf" : pin_dir)}));
     const std::size_t bytes = rounded_to_huge_pages(service::packet_memory_bytes(wish.queues));
     finding locked = judge(scope::host, "locked_memory", "host", probes::try_locked_memory(bytes),
                            {.cost = "mrcd ends at its start: the kernel does not lock the memory of its packets",
@@ -174,16 +175,19 @@ finding cost_finding(std::optional<double> attached, std::optional<double> unatt
     return found;
 }
 
-void examine_live_frames(const std::string &near, const std::string &far, report &to)
+void examine_live_frames(const service::daemon_config &config, const std::string &near, const std::string &far,
+                         report &to)
 {
+    const bool forced = config.transmit.engine == service::transmit_engine::xdp;
     const datapath::unique_fd sink = probes::load_xdp_action(XDP_DROP, false);
     const probes::xdp_attachment drops =
         probes::attach_xdp(sink.get(), probes::ifindex_of(far), datapath::xdp_mode::automatic);
     probes::live_frames attached{true};
     to.findings.push_back(judge(scope::scratch, "live_frames", "veth", attached.possible(),
-                                {.severity = state::slower,
-                                 .cost = "packets leave by AF_XDP sockets instead, fewer of them per second",
-                                 .mend = {}}));
+                                {.severity = forced ? state::broken : state::slower,
+                                 .cost = forced ? "mrcd ends at its start: transmit.engine is 'xdp'"
+                                                : "packets leave by AF_XDP sockets instead, fewer of them per second",
+                                 .mend = forced ? by_hand(config.file, "transmit", "engine = \"auto\"") : ""}));
     to.findings.push_back(judge(scope::scratch, "redirect", "veth", attached.redirect_into(near),
                                 {.severity = state::slower,
                                  .cost = "XDP switches and XDP transmit do not work over virtual links: the lab needs "
@@ -215,13 +219,13 @@ void examine_host(const host_wish &wish, report &to)
     examine_clock(to);
 }
 
-void examine_scratch_pair(report &to)
+void examine_scratch_pair(const service::daemon_config &config, report &to)
 {
     try {
         scratch_network network;
         network.add_pair("near", "far", service::single_buffer_mtu);
         examine_xdp("near", to);
-        examine_live_frames("near", "far", to);
+        examine_live_frames(config, "near", "far", to);
         examine_af_xdp("near", to);
     } catch (const datapath::startup_error &error) {
         to.findings.push_back({.where = scope::scratch,

@@ -3,22 +3,22 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "service/config.h"
 #include "tools/mrc_doctor_report.h"
 
 namespace mrc::doctor
 {
 
 struct host_wish {
-    std::string pin_dir;      // where maps will be pinned
+    const service::daemon_config &config;
     std::uint32_t queues = 1; // of all ports, that get an AF_XDP socket
-    bool wants_several_buffers = false;
+    bool needs_several_buffers = false;
 };
 
 // Adds BPF programs and maps, TAP and TC, bpffs, memory, clock.
 void examine_host(const host_wish &wish, report &to);
 // Adds XDP, redirect, AF_XDP and live frames on a veth pair in a network namespace of its own.
-void examine_scratch_pair(report &to);
+void examine_scratch_pair(const service::daemon_config &config, report &to);
 
 } // namespace mrc::doctor

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "service/config.h"
+#include "service/port_plan.h"
 #include "tools/mrc_doctor_report.h"
 
 namespace mrc::doctor
@@ -14,5 +15,7 @@ void examine_ports(const service::daemon_config &config, report &to);
 
 // AF_XDP sockets that mrcd would open on all ports; 1 without ports.
 [[nodiscard]] std::uint32_t queues_of(const service::daemon_config &config);
+// Of the ports that are there; zeros without any.
+[[nodiscard]] service::mtu_range mtus_of(const service::daemon_config &config);
 
 } // namespace mrc::doctor

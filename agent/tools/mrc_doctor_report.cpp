@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include <boost/json/array.hpp>
@@ -122,6 +121,11 @@ finding judge(scope where, std::string probe, std::string on, const datapath::pr
         made.mend = std::move(otherwise.mend);
     }
     return made;
+}
+
+std::string by_hand(std::string_view file, std::string_view table, std::string_view setting)
+{
+    return fmt::format("# in {}, [{}]: {}", file.empty() ? "mrcd's configuration" : file, table, setting);
 }
 
 verdict verdict_of(const report &of)

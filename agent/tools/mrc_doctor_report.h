@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/object.hpp>
@@ -28,7 +29,7 @@ struct finding {
     state result = state::untried;
     std::string found; // the kernel's words, a figure
     std::string cost;  // of what is slower or broken, in plain words
-    std::string mend;  // shell command; empty: there is none
+    std::string mend;  // shell command; after a # alone: what to do by hand; empty: nothing mends it
 };
 
 // How mrcd would use a port, as service/port_modes.h chooses.
@@ -59,6 +60,9 @@ struct lack {
 // A finding from an attempt: cost and command are kept when it was refused.
 [[nodiscard]] finding judge(scope where, std::string probe, std::string on, const datapath::probes::attempt &result,
                             lack otherwise);
+
+// Words in the place of a command, for an option of mrcd's configuration; empty `file`: of one yet to be written.
+[[nodiscard]] std::string by_hand(std::string_view file, std::string_view table, std::string_view setting);
 
 [[nodiscard]] verdict verdict_of(const report &of);
 // 0: mrcd will run, perhaps slower; 1: it will not.

@@ -57,6 +57,7 @@ class KernelsTable(unittest.TestCase):
 
     def test_ports_and_settings_are_left_out(self):
         one = self.write("one", report("6.1", finding("huge_pages", "slower"), finding("bpffs", "broken"),
+                                       finding("payload", "works"),
                                        finding("xdp_native", "works", "port", "eth0")))
         self.assertEqual(len(self.run_program(one).splitlines()), 2)
 

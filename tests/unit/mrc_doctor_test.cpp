@@ -73,6 +73,13 @@ TEST(mrc_doctor_judge, keeps_cost_and_command_of_refusals_only)
     EXPECT_EQ(bad.mend, "true");
 }
 
+TEST(mrc_doctor_by_hand, names_the_file_that_was_examined)
+{
+    EXPECT_EQ(by_hand("/etc/mrc/lab.toml", "transmit", "engine = \"auto\""),
+              "# in /etc/mrc/lab.toml, [transmit]: engine = \"auto\"");
+    EXPECT_EQ(by_hand("", "transmit", "payload = 2048"), "# in mrcd's configuration, [transmit]: payload = 2048");
+}
+
 TEST(mrc_doctor_text, names_trouble_with_its_cost_and_command)
 {
     report found = of({with(state::works), with(state::broken)});

@@ -96,7 +96,7 @@ int live_frames::send(const std::string &device, std::uint32_t frames)
 attempt live_frames::redirect_into(const std::string &device)
 {
     if (!possible_.worked())
-        return untried("no live frames");
+        return refused(possible_.error, "the kernel has no live frames");
     if (!is_running(device))
         return untried("the link is down");
     const auto before = transmitted_packets(device);
