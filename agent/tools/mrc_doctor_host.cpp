@@ -147,7 +147,9 @@ void examine_af_xdp(const std::string &device, report &to)
     to.findings.push_back(
         judge(scope::scratch, "af_xdp_copy", "veth",
               probes::try_af_xdp({.ifindex = ifindex, .queue = 0, .copies = probes::af_xdp_copies::copy}),
-              {.cost = "mrcd ends at its start: it receives by AF_XDP sockets", .mend = "modprobe af_xdp"}));
+              {.cost = "mrcd ends at its start: it receives by AF_XDP sockets, which kernels have that are built with "
+                       "CONFIG_XDP_SOCKETS",
+               .mend = {}}));
     to.findings.push_back(judge(scope::scratch, "af_xdp_multi_buffer", "veth",
                                 probes::try_af_xdp({.ifindex = ifindex, .queue = 0, .multi_buffer = true}),
                                 {.severity = state::slower,
@@ -155,7 +157,8 @@ void examine_af_xdp(const std::string &device, report &to)
                                  .mend = {}}));
 }
 
-finding cost_finding(std::optional<double> attached, std::optional<double> unattached)
+finding cost_finding(const service::daemon_config &config, std::optional<double> attached,
+                     std::optional<double> unattached)
 {
     finding found;
     found.where = scope::scratch;
@@ -170,7 +173,7 @@ finding cost_finding(std::optional<double> attached, std::optional<double> unatt
     found.result = *attached > slow_frame_ns ? state::slower : state::works;
     if (found.result == state::slower) {
         found.cost = "each call rebuilds the kernel's XDP dispatcher: XDP transmit is slower than AF_XDP";
-        found.mend = "sed -i 's/^#*engine = .*/engine = \"af_xdp\"/' /etc/mrc/mrcd.toml";
+        found.mend = by_hand(config.file, "transmit", "engine = \"af_xdp\"");
     }
     return found;
 }
@@ -195,7 +198,7 @@ void examine_live_frames(const service::daemon_config &config, const std::string
                                  .mend = {}}));
     probes::live_frames unattached{false};
     to.findings.push_back(
-        cost_finding(attached.cost_ns(near, cost_budget_ms), unattached.cost_ns(near, cost_budget_ms)));
+        cost_finding(config, attached.cost_ns(near, cost_budget_ms), unattached.cost_ns(near, cost_budget_ms)));
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "datapath/probes/device.h"
 #include "service/port_modes.h"
@@ -23,20 +24,29 @@ namespace
 
 namespace probes = datapath::probes;
 
+std::string mend_for_holder(const std::string &device, const probes::xdp_holder &holder)
+{
+    if (holder.links.empty())
+        return fmt::format("ip link set dev {} {} off", device, holder.native ? "xdp" : "xdpgeneric");
+    if (holder.links.size() == 1)
+        return fmt::format("bpftool link detach id {}", holder.links.front());
+    return fmt::format("# bpftool link detach id N, for the one of {} that is in this network namespace",
+                       fmt::join(holder.links, ", "));
+}
+
 // A program that is there already: mrcd's own, or one that keeps mrcd out.
 bool is_taken(subject &of)
 {
-    const auto holder = probes::xdp_holder(of.ifindex);
+    const auto holder = probes::find_xdp_holder(of.ifindex);
     if (!holder)
         return false;
-    if (holder->find("host_rx") != std::string::npos) {
-        of.findings.push_back(of.make("xdp_native", state::untried, "in use by a running mrcd: " + *holder));
+    if (holder->program == "host_rx") {
+        of.findings.push_back(of.make("xdp_native", state::untried, "in use by a running mrcd: " + holder->text()));
         return true;
     }
-    const std::string_view kind = holder->starts_with("generic") ? "xdpgeneric" : "xdp";
-    of.findings.push_back(of.make("xdp_native", state::broken, "in use by another: " + *holder,
+    of.findings.push_back(of.make("xdp_native", state::broken, "in use by another: " + holder->text(),
                                   {.cost = "mrcd ends at its start: a port has room for one XDP program",
-                                   .mend = fmt::format("ip link set dev {} {} off", of.device, kind)}));
+                                   .mend = mend_for_holder(of.device, *holder)}));
     return true;
 }
 

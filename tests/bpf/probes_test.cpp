@@ -4,7 +4,10 @@
 #include <cstdlib>
 #include <optional>
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <gtest/gtest.h>
+#include <linux/if_link.h>
 
 #include "datapath/probes/af_xdp.h"
 #include "datapath/probes/bpf_objects.h"
@@ -36,7 +39,12 @@ protected:
     }
 
     static int port() { return ifindex_of("port0"); }
-    static bool is_free() { return !xdp_holder(port()).has_value(); }
+    static bool is_free() { return !find_xdp_holder(port()).has_value(); }
+    static std::string holder_text()
+    {
+        const auto holder = find_xdp_holder(port());
+        return holder ? holder->text() : "";
+    }
 
     std::optional<private_network> network;
 };
@@ -64,10 +72,29 @@ TEST_F(probes_test, a_refusal_has_the_kernels_words)
 TEST_F(probes_test, a_port_in_use_is_named_and_left_alone)
 {
     network->attach_action(XDP_PASS, "port0");
-    EXPECT_EQ(xdp_holder(port()), "native program 'action'");
+    EXPECT_EQ(holder_text(), "native program 'action'");
     const xdp_support found = try_xdp(port(), false);
     EXPECT_EQ(found.native.error, EBUSY);
-    EXPECT_EQ(xdp_holder(port()), "native program 'action'");
+    EXPECT_EQ(holder_text(), "native program 'action'");
+}
+
+TEST_F(probes_test, a_holder_is_told_with_its_link)
+{
+    const datapath::unique_fd program = load_xdp_action(XDP_PASS, false);
+    const xdp_attachment by_link = attach_xdp(program.get(), port(), xdp_mode::native);
+    const auto linked = find_xdp_holder(port());
+    ASSERT_TRUE(linked);
+    ASSERT_EQ(linked->links.size(), 1U);
+    const datapath::unique_fd link{bpf_link_get_fd_by_id(linked->links.front())};
+    EXPECT_EQ(bpf_link_detach(link.get()), 0);
+    EXPECT_TRUE(is_free());
+
+    ASSERT_EQ(bpf_xdp_attach(port(), program.get(), XDP_FLAGS_SKB_MODE, nullptr), 0);
+    const auto without = find_xdp_holder(port());
+    ASSERT_TRUE(without);
+    EXPECT_FALSE(without->native);
+    EXPECT_TRUE(without->links.empty());
+    EXPECT_EQ(bpf_xdp_detach(port(), XDP_FLAGS_SKB_MODE, nullptr), 0);
 }
 
 TEST_F(probes_test, automatic_falls_back_to_generic)

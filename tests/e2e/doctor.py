@@ -167,17 +167,49 @@ def check_mtu(node):
     node.run("ip", "link", "set", "p0", "mtu", "3400")
 
 
-def check_foreign_program(node):
-    """Another program on the port keeps mrcd out."""
+HOLD_BY_LINK = """
+import ctypes, os, socket, struct, sys
+NR_BPF = 321 if os.uname().machine == "x86_64" else 280
+OBJ_GET, LINK_CREATE, BPF_XDP, DRV_MODE = 7, 28, 37, 4
+def bpf(command, attributes):
+    return ctypes.CDLL(None).syscall(NR_BPF, command, ctypes.create_string_buffer(attributes, 128), 128)
+path = ctypes.create_string_buffer(sys.argv[1].encode())
+program = bpf(OBJ_GET, struct.pack("=Q", ctypes.addressof(path)))
+link = bpf(LINK_CREATE, struct.pack("=IIII", program, socket.if_nametoindex(sys.argv[2]), BPF_XDP, DRV_MODE))
+print(link, flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def pinned_pass(node):
+    """Path of a program that lets all packets pass."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = pathlib.Path(folder, "pass.c"), pathlib.Path(folder, "pass.o")
         source.write_text('__attribute__((section("xdp"), used)) int pass(void *c) { return 2; }\n', encoding="ascii")
         subprocess.run(["clang-19", "-O2", "-target", "bpf", "-c", source, "-o", made], check=True)
         # iproute2's own loader would leave folders in the BPF file system.
         pin = f"/sys/fs/bpf/{node.fabric.prefix}-pass"
-        node.shell(f"bpftool prog load {made} {pin} && bpftool net attach xdpgeneric pinned {pin} dev p1; rm {pin}")
-    node.shell(lacks(node.doctor(status=1), "xdp_native", "p1", "broken", r"ip link set dev p1 xdpgeneric off"))
-    works(node.doctor(), "xdp_native", "p1")
+        node.run("bpftool", "prog", "load", made, pin)
+        try:
+            yield pin
+        finally:
+            os.unlink(pin)
+
+
+def check_foreign_program(node):
+    """Another program on the port keeps mrcd out, attached by netlink or by a link."""
+    with pinned_pass(node) as pin:
+        for kind, said in (("xdpgeneric", "xdpgeneric"), ("xdpdrv", "xdp")):
+            node.run("bpftool", "net", "attach", kind, "pinned", pin, "dev", "p1")
+            node.shell(lacks(node.doctor(status=1), "xdp_native", "p1", "broken", rf"ip link set dev p1 {said} off"))
+            works(node.doctor(), "xdp_native", "p1")
+        with subprocess.Popen([*node.enter, sys.executable, "-c", HOLD_BY_LINK, pin, "p1"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as holder:
+            check(int(holder.stdout.readline()) >= 0, "a link holds the port")
+            node.shell(lacks(node.doctor(status=1), "xdp_native", "p1", "broken", r"bpftool link detach id \d+"))
+            works(node.doctor(), "xdp_native", "p1")
+            holder.stdin.close()
 
 
 def check_queues(node):

@@ -38,6 +38,20 @@ attempt attach(unique_fd &link, int program_fd, int ifindex, std::uint32_t flags
     return refused(error, reason_of_kernel(program_fd, ifindex, flags));
 }
 
+std::vector<std::uint32_t> links_of(std::uint32_t program_id, int ifindex)
+{
+    std::vector<std::uint32_t> ids;
+    for (__u32 id = 0; bpf_link_get_next_id(id, &id) == 0;) {
+        const unique_fd link{bpf_link_get_fd_by_id(id)};
+        bpf_link_info info{};
+        __u32 length = sizeof(info);
+        if (link && bpf_obj_get_info_by_fd(link.get(), &info, &length) == 0 && info.type == BPF_LINK_TYPE_XDP &&
+            info.prog_id == program_id && info.xdp.ifindex == static_cast<__u32>(ifindex))
+            ids.push_back(id);
+    }
+    return ids;
+}
+
 } // namespace
 
 xdp_attachment attach_xdp(int program_fd, int ifindex, xdp_mode mode)
@@ -63,18 +77,27 @@ xdp_support try_xdp(int ifindex, bool multi_buffer)
     return support;
 }
 
-std::optional<std::string> xdp_holder(int ifindex)
+std::string xdp_holder::text() const
+{
+    return std::string{native ? "native" : "generic"} + " program " +
+           (program.empty() ? std::to_string(program_id) : "'" + program + "'");
+}
+
+std::optional<xdp_holder> find_xdp_holder(int ifindex)
 {
     LIBBPF_OPTS(bpf_xdp_query_opts, query);
     if (bpf_xdp_query(ifindex, 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
         return std::nullopt;
-    std::string mode = query.attach_mode == XDP_ATTACHED_SKB ? "generic" : "native";
+    xdp_holder holder{.program = {},
+                      .program_id = query.prog_id,
+                      .native = query.attach_mode != XDP_ATTACHED_SKB,
+                      .links = links_of(query.prog_id, ifindex)};
     const unique_fd program{bpf_prog_get_fd_by_id(query.prog_id)};
     bpf_prog_info info{};
     __u32 length = sizeof(info);
-    if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &length) != 0)
-        return mode + " program " + std::to_string(query.prog_id);
-    return mode + " program '" + info.name + "'";
+    if (program && bpf_obj_get_info_by_fd(program.get(), &info, &length) == 0)
+        holder.program = info.name;
+    return holder;
 }
 
 } // namespace mrc::datapath::probes

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "datapath/probes/attempt.h"
 #include "datapath/unique_fd.h"
@@ -40,7 +41,17 @@ struct xdp_support {
 // Attaches a program that lets every packet pass, in each mode, and takes it off again.
 [[nodiscard]] xdp_support try_xdp(int ifindex, bool multi_buffer);
 
-// Who has the device: "native program 'host_rx'". Empty: no program is attached.
-[[nodiscard]] std::optional<std::string> xdp_holder(int ifindex);
+struct xdp_holder {
+    std::string program; // name; empty: unknown
+    std::uint32_t program_id = 0;
+    bool native = false;
+    std::vector<std::uint32_t> links; // ids of BPF links that hold it; empty: it was attached by netlink
+
+    // "native program 'host_rx'".
+    [[nodiscard]] std::string text() const;
+};
+// Who has the device; none: no program is attached. Several links where the same program sits on devices of the same
+// index in several network namespaces.
+[[nodiscard]] std::optional<xdp_holder> find_xdp_holder(int ifindex);
 
 } // namespace mrc::datapath::probes
