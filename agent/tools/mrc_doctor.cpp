@@ -17,6 +17,7 @@
 #include "datapath/probes/libbpf_words.h"
 #include "service/config.h"
 #include "tools/mrc_doctor_host.h"
+#include "tools/mrc_doctor_pair.h"
 #include "tools/mrc_doctor_ports.h"
 #include "tools/mrc_doctor_report.h"
 
@@ -74,7 +75,7 @@ doctor::report examine(const service::daemon_config &config)
                           .queues = doctor::queues_of(config),
                           .needs_several_buffers = doctor::mtus_of(config).needs_several_buffers()},
                          found);
-    doctor::examine_scratch_pair(config, found);
+    doctor::judge_pair(doctor::try_pair(), config, found);
     if (!config.ports.empty())
         doctor::examine_ports(config, found);
     return found;

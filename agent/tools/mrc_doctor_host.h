@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probes of the host as a whole, and of a scratch pair of devices.
+// The probes of the host as a whole.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,5 @@ struct host_wish {
 
 // Adds BPF programs and maps, TAP and TC, bpffs, memory, clock.
 void examine_host(const host_wish &wish, report &to);
-// Adds XDP, redirect, AF_XDP and live frames on a veth pair in a network namespace of its own.
-void examine_scratch_pair(const service::daemon_config &config, report &to);
 
 } // namespace mrc::doctor

@@ -59,10 +59,10 @@ void judge_xdp(const port_outcome &outcome, subject &of)
                                       .mend = {}}));
 }
 
-finding judge_redirect(const port_outcome &outcome, const subject &of)
+finding judge_redirect(const probes::attempt &redirect, const subject &of)
 {
     const bool forced = of.config.transmit.engine == service::transmit_engine::xdp;
-    return of.made_of("redirect", outcome.redirect,
+    return of.made_of("redirect", redirect,
                       {.severity = forced ? state::broken : state::slower,
                        .cost = forced ? "transmit.engine is 'xdp', and the kernel drops every packet that it sends"
                                       : "packets leave by AF_XDP sockets instead, fewer of them per second",
@@ -111,7 +111,8 @@ void judge_af_xdp(const port_outcome &outcome, subject &of)
 void judge_outcome(const port_outcome &outcome, subject &of)
 {
     judge_xdp(outcome, of);
-    of.findings.push_back(judge_redirect(outcome, of));
+    if (outcome.redirect)
+        of.findings.push_back(judge_redirect(*outcome.redirect, of));
     judge_af_xdp(outcome, of);
     if (outcome.agent_answers)
         of.findings.push_back(of.make(

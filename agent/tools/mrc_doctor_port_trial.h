@@ -2,6 +2,7 @@
 // What became of trying a port as mrcd would, and the findings that follow. Nothing here looks at the port again.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "datapath/probes/af_xdp.h"
@@ -16,7 +17,7 @@ struct port_outcome {
     bool attached = false;                 // by that trial
     datapath::probes::xdp_support alone;   // each mode by itself, with the same number
     bool large_receive = false;            // the NIC joins packets
-    datapath::probes::attempt redirect;
+    std::optional<datapath::probes::attempt> redirect;    // none where mrcd redirects nothing
     std::vector<datapath::probes::af_xdp_support> queues; // none without an attached program
     bool agent_answers = false;                           // mrcd's worker answers EV probes
 };

@@ -103,14 +103,15 @@ chosen_modes mode_of(const subject &of, const service::host_modes &all, const se
             .reason = chosen.transmit.reason};
 }
 
-port_outcome outcome_of(const subject &of, const service::tried_port &tried)
+port_outcome outcome_of(const subject &of, const service::tried_port &tried, bool redirects)
 {
     const auto &[wish, abilities] = tried;
     port_outcome outcome;
     outcome.as_mrcd = {.native = abilities.attachment.native_attempt, .generic = abilities.attachment.generic_attempt};
     outcome.attached = abilities.attachment.attached();
     outcome.large_receive = probes::offloads_of(of.device).large_receive;
-    outcome.redirect = abilities.redirect;
+    if (redirects)
+        outcome.redirect = abilities.redirect;
     for (std::uint32_t queue = 0; outcome.attached && queue < of.queues; ++queue)
         outcome.queues.push_back(probes::try_af_xdp_queue(of.ifindex, queue)); // some drivers ask for a program first
     return outcome;
@@ -141,7 +142,7 @@ std::string try_free_ports(const service::port_plan &plan, const std::vector<sub
     std::vector<port_outcome> outcomes;
     outcomes.reserve(free.size());
     for (std::size_t i = 0; i < free.size(); ++i)
-        outcomes.push_back(outcome_of(*free[i], tried.ports[i]));
+        outcomes.push_back(outcome_of(*free[i], tried.ports[i], frames.has_value()));
     {
         const service::host_modes modes =
             service::settle_modes(plan.engine, std::move(tried), frames ? frames->possible() : probes::worked());

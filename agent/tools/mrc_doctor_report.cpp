@@ -63,11 +63,14 @@ std::string names_of(const report &of, state result)
 
 std::string verdict_text(const report &of)
 {
+    const std::string untried = names_of(of, state::untried);
+    const std::string runs = untried.empty() ? "mrcd will run" : "mrcd will run, as far as could be tried";
+    const std::string rest = untried.empty() ? "\n" : fmt::format("; not tried: {}\n", untried);
     switch (verdict_of(of)) {
     case verdict::runs:
-        return "mrcd will run\n";
+        return runs + rest;
     case verdict::runs_slower:
-        return fmt::format("mrcd will run, slower or with less for lack of: {}\n", names_of(of, state::slower));
+        return fmt::format("{}, slower or with less for lack of: {}{}", runs, names_of(of, state::slower), rest);
     case verdict::does_not_run:
         return fmt::format("mrcd will not run: {}\n", names_of(of, state::broken));
     }

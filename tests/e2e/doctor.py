@@ -92,12 +92,27 @@ def check_healthy(node):
     return report
 
 
-def check_text(node):
-    done = subprocess.run([*node.enter, binary("mrc-doctor"), "--config", node.config], text=True, capture_output=True,
-                          check=False)
+def verdict_of(node, wrapper=()):
+    """Last line of the text, of a host where mrcd will run."""
+    done = subprocess.run([*node.enter, *wrapper, binary("mrc-doctor"), "--config", node.config], text=True,
+                          capture_output=True, check=False)
     lines = done.stdout.splitlines()
     check(done.returncode == 0 and lines[2].split() == ["PROBE", "ON", "STATE", "FOUND"], "the text has a table")
     check(lines[-1].startswith("mrcd will run"), f"and a verdict: {lines[-1]}")
+    return lines[-1]
+
+
+def check_text(node):
+    check("not tried" not in verdict_of(node), "everything was tried")
+
+
+def check_no_scratch(node):
+    """Without CAP_SYS_ADMIN there is no network namespace of its own: what is tried there is named as untried."""
+    wrapper = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
+    verdict, untried = verdict_of(node, wrapper).split("; not tried: ")
+    check("as far as could be tried" in verdict, "the verdict has a limit")
+    wanted = {f"{probe} (veth)" for probe in OF_THE_PAIR} | {"tap (host)", "egress_program (host)"}
+    check(set(untried.split(", ")) == wanted, "and names what was not tried")
 
 
 def rows_of(table):
@@ -321,6 +336,7 @@ def main():
         check_queues(node)
         check_locked_memory(node)
         check_no_bpffs(node)
+        check_no_scratch(node)
         check_huge_pages(node)
         check_signal(node)
     check_privilege()

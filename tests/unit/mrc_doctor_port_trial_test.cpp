@@ -111,6 +111,12 @@ TEST_F(port_trial, a_refused_redirect_breaks_the_engine_that_is_forced)
     EXPECT_EQ(only(judged(), "redirect").result, state::broken);
 }
 
+TEST_F(port_trial, without_redirects_there_is_no_word_of_them)
+{
+    outcome.redirect.reset();
+    EXPECT_EQ(std::ranges::count(judged(), "redirect", &finding::probe), 0);
+}
+
 TEST_F(port_trial, queues_that_answer_alike_are_one_finding)
 {
     outcome.queues.push_back(outcome.queues.front());

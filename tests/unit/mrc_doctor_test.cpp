@@ -112,6 +112,20 @@ TEST(mrc_doctor_text, tells_all_three_verdicts)
     EXPECT_TRUE(slower.ends_with("\nmrcd will run, slower or with less for lack of: mtu (eth0)\n"));
 }
 
+TEST(mrc_doctor_text, the_verdict_names_what_was_not_tried)
+{
+    finding unknown = with(state::untried);
+    unknown.probe = "tap";
+    unknown.on = "host";
+    EXPECT_TRUE(to_text(of({unknown, with(state::works)}))
+                    .ends_with("\nmrcd will run, as far as could be tried; not tried: tap (host)\n"));
+    EXPECT_TRUE(
+        to_text(of({unknown, with(state::slower)}))
+            .ends_with("\nmrcd will run, as far as could be tried, slower or with less for lack of: mtu (eth0); "
+                       "not tried: tap (host)\n"));
+    EXPECT_TRUE(to_text(of({unknown, with(state::broken)})).ends_with("\nmrcd will not run: mtu (eth0)\n"));
+}
+
 TEST(mrc_doctor_json, has_what_the_manual_names)
 {
     report found = of({with(state::slower)});
