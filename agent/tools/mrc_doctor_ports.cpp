@@ -213,6 +213,7 @@ void examine_ports(const service::daemon_config &config, report &to)
         to.findings.push_back(payload_finding(config, mtus, plan, planned ? refusal : planned.error()));
     for (subject &of : ports) {
         if (of.ifindex != 0) {
+            to.ports.push_back({.device = of.device, .driver = of.driver});
             of.findings.push_back(examine_checksum_offload(of));
             of.findings.push_back(examine_receive_offload(of));
             of.findings.push_back(examine_steering(of));

@@ -97,6 +97,14 @@ json::array rows_of(const std::vector<finding> &findings)
     return rows;
 }
 
+json::array rows_of(const std::vector<examined_port> &ports)
+{
+    json::array rows;
+    for (const examined_port &of : ports)
+        rows.push_back(json::object{{"port", of.device}, {"driver", of.driver}});
+    return rows;
+}
+
 json::array rows_of(const std::vector<chosen_modes> &modes)
 {
     json::array rows;
@@ -168,6 +176,7 @@ json::object to_json(const report &of)
             {"runs", judged != verdict::does_not_run},
             {"slower", judged == verdict::runs_slower},
             {"findings", rows_of(of.findings)},
+            {"ports", rows_of(of.ports)},
             {"modes", rows_of(of.modes)}};
 }
 

@@ -32,6 +32,11 @@ struct finding {
     std::string mend;  // shell command; after a # alone: what to do by hand; empty: nothing mends it
 };
 
+struct examined_port {
+    std::string device;
+    std::string driver; // empty: it does not tell
+};
+
 // How mrcd would use a port, as service/port_modes.h chooses.
 struct chosen_modes {
     std::string port;
@@ -46,6 +51,7 @@ struct report {
     std::string kernel; // release, as uname -r prints it
     std::string machine;
     std::vector<finding> findings;
+    std::vector<examined_port> ports;
     std::vector<chosen_modes> modes;
 };
 

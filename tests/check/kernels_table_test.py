@@ -17,8 +17,9 @@ def finding(probe, state, scope="host", on="host"):
     return {"scope": scope, "probe": probe, "on": on, "state": state, "found": "", "cost": "", "mend": ""}
 
 
-def report(kernel, *findings):
-    return {"kernel": kernel, "machine": "x86_64", "runs": True, "findings": list(findings), "modes": []}
+def report(kernel, *findings, ports=()):
+    return {"kernel": kernel, "machine": "x86_64", "runs": True, "findings": list(findings),
+            "ports": [{"port": port, "driver": driver} for port, driver in ports], "modes": []}
 
 
 class KernelsTable(unittest.TestCase):
@@ -55,10 +56,40 @@ class KernelsTable(unittest.TestCase):
             "| live frames (XDP transmit) | not tried | yes |",
         ])
 
-    def test_ports_and_settings_are_left_out(self):
+    def test_settings_are_left_out(self):
         one = self.write("one", report("6.1", finding("huge_pages", "slower"), finding("bpffs", "broken"),
-                                       finding("payload", "works"),
-                                       finding("xdp_native", "works", "port", "eth0")))
+                                       finding("payload", "works"), finding("mtu", "slower", "port", "eth0"),
+                                       ports=[("eth0", "veth")]))
+        self.assertEqual(len(self.run_program(one).splitlines()), 2)
+
+    def test_ports_have_rows_by_driver(self):
+        old = self.write("old", report("6.1", finding("af_xdp_zero_copy", "slower", "port", "eth0"),
+                                       finding("xdp_native", "works", "port", "eth1"), finding("tap", "works"),
+                                       ports=[("eth0", "virtio_net"), ("eth1", "veth")]))
+        new = self.write("new", report("6.12", finding("af_xdp_zero_copy", "works", "port", "p7"),
+                                       finding("redirect", "untried", "port", "p7"), finding("tap", "works"),
+                                       ports=[("p7", "virtio_net")]))
+        self.assertEqual(self.run_program(old, new).splitlines()[2:], [
+            "| TAP device | yes | yes |",
+            "| virtio_net port: AF_XDP, zero copy | no, mrcd runs with less | yes |",
+            "| veth port: native XDP | yes | - |",
+            "| virtio_net port: XDP redirect into it | - | not tried |",
+        ])
+
+    def test_queues_and_ports_of_one_driver_share_a_row(self):
+        one = self.write("one", report("6.1", finding("af_xdp_copy", "works", "port", "eth0"),
+                                       finding("af_xdp_copy", "broken", "port", "eth0"),
+                                       finding("af_xdp_copy", "untried", "port", "eth1"),
+                                       finding("redirect", "works", "port", "eth0"),
+                                       finding("redirect", "untried", "port", "eth1"),
+                                       ports=[("eth0", "veth"), ("eth1", "veth")]))
+        self.assertEqual(self.run_program(one).splitlines()[2:], [
+            "| veth port: AF_XDP, copy mode | no, mrcd does not run |",
+            "| veth port: XDP redirect into it | not tried |",
+        ])
+
+    def test_a_port_without_a_driver_has_no_rows(self):
+        one = self.write("one", report("6.1", finding("redirect", "works", "port", "eth0"), ports=[("eth0", "")]))
         self.assertEqual(len(self.run_program(one).splitlines()), 2)
 
     def test_a_probe_that_is_new_has_a_row(self):

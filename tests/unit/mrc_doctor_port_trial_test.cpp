@@ -91,7 +91,8 @@ TEST_F(port_trial, a_port_without_a_program_is_broken)
         EXPECT_EQ(only(findings, entry.broken).result, state::broken);
         EXPECT_NE(only(findings, entry.broken).cost.find("ends at its start"), std::string::npos);
         EXPECT_NE(only(findings, entry.other).result, state::broken);
-        EXPECT_EQ(verdict_of({.kernel = {}, .machine = {}, .findings = findings, .modes = {}}), verdict::does_not_run);
+        EXPECT_EQ(verdict_of({.kernel = {}, .machine = {}, .findings = findings, .ports = {}, .modes = {}}),
+                  verdict::does_not_run);
     }
 }
 

@@ -31,7 +31,7 @@ finding with(state result)
 
 report of(std::vector<finding> findings)
 {
-    return {.kernel = "6.1.0", .machine = "x86_64", .findings = std::move(findings), .modes = {}};
+    return {.kernel = "6.1.0", .machine = "x86_64", .findings = std::move(findings), .ports = {}, .modes = {}};
 }
 
 TEST(mrc_doctor_verdict, follows_the_worst_finding)
@@ -129,17 +129,19 @@ TEST(mrc_doctor_text, the_verdict_names_what_was_not_tried)
 TEST(mrc_doctor_json, has_what_the_manual_names)
 {
     report found = of({with(state::slower)});
+    found.ports.push_back({.device = "eth0", .driver = "veth"});
     found.modes.push_back({.port = "eth0",
                            .xdp = "generic",
                            .transmit = "af_xdp",
                            .af_xdp = "zero copy",
                            .buffers = "several",
                            .reason = "because"});
-    EXPECT_EQ(boost::json::serialize(to_json(found)),
-              R"({"kernel":"6.1.0","machine":"x86_64","runs":true,"slower":true,"findings":[{"scope":"port",)"
-              R"("probe":"mtu","on":"eth0","state":"slower","found":"MTU 1500","cost":"smaller packets",)"
-              R"("mend":"ip link set dev eth0 mtu 3204"}],"modes":[{"port":"eth0","xdp":"generic",)"
-              R"("transmit":"af_xdp","af_xdp":"zero copy","buffers":"several","reason":"because"}]})");
+    EXPECT_EQ(
+        boost::json::serialize(to_json(found)),
+        R"({"kernel":"6.1.0","machine":"x86_64","runs":true,"slower":true,"findings":[{"scope":"port",)"
+        R"("probe":"mtu","on":"eth0","state":"slower","found":"MTU 1500","cost":"smaller packets",)"
+        R"("mend":"ip link set dev eth0 mtu 3204"}],"ports":[{"port":"eth0","driver":"veth"}],"modes":[{"port":"eth0","xdp":"generic",)"
+        R"("transmit":"af_xdp","af_xdp":"zero copy","buffers":"several","reason":"because"}]})");
     const auto broken = to_json(of({with(state::broken), with(state::slower)}));
     EXPECT_FALSE(broken.at("runs").as_bool());
     EXPECT_FALSE(broken.at("slower").as_bool());
