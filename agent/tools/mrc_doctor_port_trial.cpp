@@ -32,8 +32,7 @@ std::string mend_for_native(const subject &of, const port_outcome &outcome, cons
         return fmt::format("ethtool -K {} lro off", of.device);
     if (native.error == ENOSPC && of.driver == "veth")
         return fmt::format("ethtool -L {} rx 16", of.device); // as many as the other end has transmit queues, or more
-    const bool by_mtu = of.driver == "veth" ? native.error == ERANGE
-                                            : native.error != EOPNOTSUPP && of.mtu > service::single_buffer_mtu;
+    const bool by_mtu = of.driver == "veth" ? native.error == ERANGE : native.error != EOPNOTSUPP;
     return by_mtu ? mend_for_mtu(of) : std::string{};
 }
 
