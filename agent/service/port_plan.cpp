@@ -14,7 +14,6 @@ namespace
 {
 
 constexpr std::uint32_t smallest_payload = 256;
-constexpr std::uint32_t most_payload = 4096;
 constexpr std::uint32_t payload_step = 64;
 
 // Payload that a packet carries on a port of this MTU; may be less than smallest_payload.
@@ -40,11 +39,9 @@ datapath::xdp_mode xdp_mode_of(attach_mode mode)
 
 std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu)
 {
-    const std::uint32_t room = payload_room(mtu);
-    const std::uint32_t largest = config.peers.payload == payload_sizes::verbs
-                                      ? std::bit_floor(std::min(room, most_payload))
-                                      : std::min(room, live_frame_payload);
-    return config.transmit.payload.value_or(largest);
+    const std::uint32_t largest = std::min(payload_room(mtu), live_frame_payload);
+    const bool verbs = config.peers.payload == payload_sizes::verbs;
+    return config.transmit.payload.value_or(verbs ? std::bit_floor(largest) : largest);
 }
 
 std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu)

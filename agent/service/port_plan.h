@@ -20,7 +20,7 @@ inline constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
 // A page less XDP headroom and skb_shared_info is 3,506 on x86-64.
 inline constexpr std::uint32_t single_buffer_mtu = 3400;
 
-// Payload as configured, else the largest that peers take and that fits an MTU; `any` size also fits one live frame.
+// Payload as configured, else the largest that peers take and that fits an MTU and one live frame.
 [[nodiscard]] std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu);
 // Why mrcd does not run with a port of this MTU. Empty: it does.
 [[nodiscard]] std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu);

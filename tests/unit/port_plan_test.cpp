@@ -49,7 +49,7 @@ TEST(make_plan, chooses_payload_buffers_and_engine)
         {{.payload = 4096}, jumbo, 4096, true, af_xdp},
         {{.engine = af_xdp, .payload = 4096}, jumbo, 4096, true, af_xdp},
         {{.peers = payload_sizes::verbs}, usual, 2048, false, automatic},
-        {{.peers = payload_sizes::verbs}, jumbo, 4096, true, af_xdp},
+        {{.peers = payload_sizes::verbs}, jumbo, 2048, true, automatic},
         {{.payload = 1024, .peers = payload_sizes::verbs}, jumbo, 1024, true, automatic},
     };
     for (const row &entry : table) {
