@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads every BPF object, configured as the daemon would, and attaches its programs to a device in every mode that
-// their hook has. Configured: the verifier skips what constant zeros make unreachable, half of host_rx.
+// their hook has; host_rx for packets of several buffers to one whose MTU needs it. Configured: the verifier skips what
+// constant zeros make unreachable, half of host_rx.
 // One line per map, and per program and mode; what the verifier says about a refused program follows its line.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -49,14 +50,21 @@ struct report {
     }
 };
 
-// The line of the verifier's log with its statistics, e.g. "processed 812 insns (limit 1000000) …".
-std::string verifier_figures(std::string_view log)
+// The line of the verifier's log with its statistics, e.g. "processed 812 insns (limit 1000000) …"; empty: none.
+std::string_view verifier_figures(std::string_view log)
 {
     const auto begin = log.find("processed ");
-    if (begin == std::string_view::npos) {
-        return "no verifier statistics";
+    return begin == std::string_view::npos ? "" : log.substr(begin, log.find('\n', begin) - begin);
+}
+
+// Every kernel gives statistics that it is asked for: one without has not verified the program.
+void report_load(std::string_view object, std::string_view program, int error, std::string_view log, report &out)
+{
+    const std::string_view figures = verifier_figures(log);
+    out.line(object, program, "load", error == 0 && figures.empty() ? ENODATA : error, figures);
+    if (error != 0 || figures.empty()) {
+        fmt::print("{}\n", log);
     }
-    return std::string(log.substr(begin, log.find('\n', begin) - begin));
 }
 
 int attach_xdp(int program, unsigned device, unsigned mode)
@@ -147,10 +155,7 @@ void try_skeleton(std::string_view name, Configure configure, unsigned device, r
     const auto logs = ask_for_statistics(skeleton->obj);
     const int error = bpf_object__load(skeleton->obj);
     for (const auto &log : logs) {
-        out.line(name, bpf_program__name(log.program), "load", error, verifier_figures(log.text.data()));
-        if (error != 0) {
-            fmt::print("{}\n", log.text.data());
-        }
+        report_load(name, bpf_program__name(log.program), error, log.text.data(), out);
     }
     if (error != 0) {
         return;
@@ -174,6 +179,12 @@ void configure_host_rx(host_rx_bpf &program)
     }
 }
 
+void configure_host_rx_of_several_buffers(host_rx_bpf &program)
+{
+    configure_host_rx(program);
+    bpf_program__set_flags(program.progs.host_rx, BPF_F_XDP_HAS_FRAGS);
+}
+
 void configure_switch(switch_bpf &program, bool forward_in_kernel)
 {
     program.rodata->own_block = 0xfc;
@@ -181,23 +192,34 @@ void configure_switch(switch_bpf &program, bool forward_in_kernel)
     program.rodata->forward_in_kernel = forward_in_kernel;
 }
 
+// Prints what is wrong with the name; 0 then.
+unsigned device_of(const char *name)
+{
+    const unsigned device = if_nametoindex(name);
+    if (device == 0) {
+        fmt::print(stderr, "mrc-bpf-load: {}: {}\n", name, reason(errno));
+    }
+    return device;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
     const std::span arguments(argv, static_cast<std::size_t>(argc));
-    if (arguments.size() != 2) {
-        fmt::print(stderr, "usage: mrc-bpf-load DEVICE\n");
+    if (arguments.size() != 3) {
+        fmt::print(stderr, "usage: mrc-bpf-load DEVICE DEVICE_OF_LARGE_MTU\n");
         return 2;
     }
-    const unsigned device = if_nametoindex(arguments[1]);
-    if (device == 0) {
-        fmt::print(stderr, "mrc-bpf-load: {}: {}\n", arguments[1], reason(errno));
+    const unsigned device = device_of(arguments[1]);
+    const unsigned large_device = device_of(arguments[2]);
+    if (device == 0 || large_device == 0) {
         return 2;
     }
     setvbuf(stdout, nullptr, _IOLBF, 0); // libbpf's messages stand beside the line they belong to
     report out;
     try_skeleton<host_rx_bpf>("host_rx", configure_host_rx, device, out);
+    try_skeleton<host_rx_bpf>("host_rx-frags", configure_host_rx_of_several_buffers, large_device, out);
     try_skeleton<host_push_bpf>("host_push", [](host_push_bpf &) {}, device, out);
     try_skeleton<host_tx_bpf>("host_tx", [](host_tx_bpf &) {}, device, out);
     for (const bool forward_in_kernel : {false, true}) {
