@@ -50,10 +50,11 @@ struct report {
     }
 };
 
-// The line of the verifier's log with its statistics, e.g. "processed 812 insns (limit 1000000) …"; empty: none.
+// The line of the verifier's log with its statistics, e.g. "processed 812 insns (limit 1000000) …", which is the last
+// that begins so; empty: none.
 std::string_view verifier_figures(std::string_view log)
 {
-    const auto begin = log.find("processed ");
+    const auto begin = log.rfind("processed ");
     return begin == std::string_view::npos ? "" : log.substr(begin, log.find('\n', begin) - begin);
 }
 
