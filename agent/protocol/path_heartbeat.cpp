@@ -45,6 +45,7 @@ std::optional<std::uint16_t> path_heartbeat::next_slot(instant now)
     if (now >= until_) {
         if (awaiting_ + repeating_ + left_ != 0)
             rest();
+        next_period_ = std::max(next_period_, until_); // a round that nobody began is due no more
         return std::nullopt;
     }
     if (repeating_ != 0)

@@ -112,6 +112,18 @@ TEST(path_heartbeat, rests_when_the_traffic_has_ended)
     EXPECT_EQ(heartbeat.next_deadline(), never);
 }
 
+TEST(path_heartbeat, a_round_that_came_due_when_nobody_looked_is_due_no_more)
+{
+    path_heartbeat heartbeat{{}, planes, uplinks};
+    heartbeat.watch(start + 150ms);
+    EXPECT_FALSE(ask_all(heartbeat, start).empty());
+    EXPECT_FALSE(heartbeat.next_silence(start + 151ms));
+    EXPECT_TRUE(ask_all(heartbeat, start + 151ms).empty());
+    EXPECT_EQ(heartbeat.next_deadline(), never);
+    heartbeat.watch(start + 1s);
+    EXPECT_EQ(ask_all(heartbeat, start + 200ms).size(), planes * uplinks) << "traffic begins anew";
+}
+
 // A path group whose probes are answered on the planes of `alive`.
 class watched_group : public testing::Test
 {
