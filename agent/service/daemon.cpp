@@ -135,7 +135,6 @@ daemon::~daemon()
     for (const auto &entry : connections_)
         entry->readable.release(); // owned by the session
     connections_.clear();
-    worker_.stop();
 }
 
 control_service::surroundings daemon::control_surroundings()

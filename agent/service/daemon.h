@@ -87,6 +87,11 @@ private:
     peer_directory peers_;        // its path groups outlive the worker that uses them
     datapath::worker worker_;
     control_service control_;
+    // Ends the worker's thread, before anything goes that it uses.
+    struct worker_end {
+        void operator()(datapath::worker *running) const { running->stop(); }
+    };
+    std::unique_ptr<datapath::worker, worker_end> running_{&worker_};
 
     boost::asio::io_context context_;
     boost::asio::signal_set signals_;

@@ -49,6 +49,9 @@ def main():
         refuses(running, "missing port", config.replace('device = "p1"', 'device = "p7"'), ["p7", "does not exist"])
         refuses(running, "wrong key", config.replace("planes = 2", "plains = 2"), ["plains", "planes", ".toml:"])
         refuses(running, "wrong value", config.replace("planes = 2", "planes = 9"), ["planes", "9", "8"])
+        # Refused last of all, with programs, sockets and the worker's thread in place.
+        nobodys = config.replace("[daemon]", '[daemon]\ngroup = "nobodys"\nlog_level = "error"')
+        refuses(running, "no such group", nobodys, ["nobodys", "group"])
         running.inside("h0", "ip", "link", "set", "p0", "mtu", "300")
         refuses(running, "small MTU", config, ["300", "MTU"])
         running.inside("h0", "ip", "link", "set", "p0", "mtu", "1500")
