@@ -2,6 +2,7 @@
 #include "datapath/af_xdp_transmit.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -89,9 +90,9 @@ void af_xdp_transmit::commit(const departure &packet)
         return;
     }
     ++counters_.sent;
-    add_relaxed(path.tx_packets, __u64{1});
-    add_relaxed(path.tx_bytes, __u64{length});
-    // host_tx adds to the port's row too, so these two are real atomic additions.
+    // host_rx and host_tx add to these rows, too.
+    std::atomic_ref{path.tx_packets}.fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref{path.tx_bytes}.fetch_add(length, std::memory_order_relaxed);
     std::atomic_ref{port.tx_packets}.fetch_add(1, std::memory_order_relaxed);
     std::atomic_ref{port.tx_bytes}.fetch_add(length, std::memory_order_relaxed);
 }

@@ -2,7 +2,6 @@
 // An mmapable BPF array map, read and written without system calls (BPF_F_MMAPABLE, kernel 5.5).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -40,13 +39,5 @@ private:
     mapping memory_;
     std::size_t rows_ = 0;
 };
-
-// Counters that one thread writes and others read.
-template <typename T>
-void add_relaxed(T &counter, T by)
-{
-    std::atomic_ref<T> ref{counter};
-    ref.store(static_cast<T>(ref.load(std::memory_order_relaxed) + by), std::memory_order_relaxed);
-}
 
 } // namespace mrc::datapath
