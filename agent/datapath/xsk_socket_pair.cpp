@@ -75,12 +75,14 @@ xsk_socket_pair::~xsk_socket_pair()
 void xsk_socket_pair::refill()
 {
     const std::uint32_t room = xsk_prod_nb_free(fill_, options_.ring_size);
-    const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(room, memory_.free_frames()));
+    const std::uint32_t may_lend = std::min(room, options_.receive_frames - lent_);
+    const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(may_lend, memory_.free_frames()));
     std::uint32_t index = 0;
     if (want != 0 && xsk_ring_prod__reserve(fill_, want, &index) == want) {
         for (std::uint32_t i = 0; i < want; ++i)
             *xsk_ring_prod__fill_addr(fill_, index + i) = memory_.allocate().release();
         xsk_ring_prod__submit(fill_, want);
+        lent_ += want;
     }
     // Also with nothing to add: a driver with zero copy that once found the ring empty waits to be told.
     const bool holds_any = room - want < options_.ring_size;

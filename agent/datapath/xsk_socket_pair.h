@@ -18,6 +18,7 @@ struct xsk_options {
     std::uint32_t queue = 0;
     std::uint32_t ring_size = 2048;      // descriptors of fill, receive and completion ring, a power of two
     std::uint32_t transmit_frames = 512; // most that the kernel may hold to send them; at most ring_size
+    std::uint32_t receive_frames = 4096; // most that it may hold to receive; a zero-copy driver has rings of its own
     bool multi_buffer = false;           // packets may span several frames (kernel 6.6)
     bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it
 };
@@ -53,6 +54,7 @@ public:
         }
         if (count != 0)
             xsk_ring_cons__release(&receive_, count);
+        lent_ -= count;
         refill();
         return count;
     }
@@ -97,6 +99,7 @@ private:
     xsk_ring_cons *completion_ = &own_completion_;
     std::uint32_t queued_ = 0;
     std::uint32_t outstanding_ = 0;
+    std::uint32_t lent_ = 0; // frames in the fill ring, the driver and the receive ring; only the last gives them back
     bool zero_copy_ = false;
     std::vector<std::byte> assembly_; // metadata and the parts of one packet, with multi_buffer
     std::uint32_t assembled_ = 0;     // bytes of packet in it

@@ -11,13 +11,14 @@ namespace
 {
 
 constexpr std::uint32_t ring_size = 2048;
-constexpr std::uint32_t transmit_frames = 512; // per queue, beyond what its receive side can hold
+constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
+constexpr std::uint32_t transmit_frames = 512;          // per queue
 
 } // namespace
 
 std::size_t packet_memory_bytes(std::uint32_t queues)
 {
-    return std::size_t{queues} * (2 * ring_size + transmit_frames) * datapath::umem::frame_bytes;
+    return std::size_t{queues} * (receive_frames + transmit_frames) * datapath::umem::frame_bytes;
 }
 
 host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
@@ -47,6 +48,7 @@ void host_ports::bind_sockets(const host_modes &modes)
                                       .queue = queue,
                                       .ring_size = ring_size,
                                       .transmit_frames = std::min(ring_size, modes.ports[i].queues * transmit_frames),
+                                      .receive_frames = receive_frames,
                                       .multi_buffer = plan_.multi_buffer,
                                       .force_copy = modes.force_copy}));
             programs_.set_socket(row, queue, sockets_.back()->fd());
