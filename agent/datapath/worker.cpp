@@ -106,6 +106,7 @@ void worker::add_qp(std::unique_ptr<worker_qp> qp)
 {
     qp_by_row_[MRC_QPN_ROW(qp->number.value)] = qp.get();
     qp->client->by_bell[qp->bell] = qp.get();
+    qp->protocol->set_receive_penalty(receive_penalty_);
     activate(*qp); // receive requests may wait
     qps_.push_back(std::move(qp));
 }

@@ -250,6 +250,7 @@ private:
     std::vector<std::uint64_t> verdict_row_ = std::vector<std::uint64_t>(possible_cpus()); // one value per CPU
     std::size_t report_turn_ = 0;
     std::uint64_t receive_dropped_ = 0;
+    std::uint8_t receive_penalty_ = 0; // of all queue pairs
     protocol::rate_limit answer_limit_{protocol::endpoint_interval, protocol::endpoint_burst};
     protocol::instant next_report_;
     protocol::instant next_watch_;

@@ -3,6 +3,7 @@
 #include "datapath/worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -31,7 +32,10 @@ void worker::follow_receive_drops()
     }
     const std::uint8_t penalty = dropped != receive_dropped_ ? overload_penalty : std::uint8_t{0};
     receive_dropped_ = dropped;
-    for_each_active([penalty](worker_qp &qp) { qp.protocol->set_receive_penalty(penalty); });
+    if (penalty == std::exchange(receive_penalty_, penalty))
+        return;
+    for (const auto &qp : qps_) // an idle one has to know it, too, when it goes on
+        qp->protocol->set_receive_penalty(penalty);
 }
 
 void worker::report()

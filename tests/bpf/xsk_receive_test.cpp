@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AF_XDP receive on a veth: how much memory a socket holds.
+// AF_XDP receive on a veth: how much memory a socket holds, and what the worker tells senders when it is too little.
 #include <chrono>
 #include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 
 #include "datapath/probes/tiny_programs.h"
 #include "datapath/umem.h"
+#include "datapath/worker.h"
 #include "datapath/xsk_socket_pair.h"
 #include "private_network.h"
+#include "protocol/fixed_window.h"
 
 namespace mrc::test
 {
@@ -88,6 +91,138 @@ TEST_F(xsk_receive_test, a_socket_holds_no_more_than_its_share_of_the_memory)
         EXPECT_EQ(sockets[0]->receive(2 * share, [](const std::byte *, std::uint32_t) {}), share);
     }
     EXPECT_EQ(memory->free_frames(), memory_frames - share);
+}
+
+template <typename Row>
+datapath::mapped_array<Row> table(std::size_t rows)
+{
+    const datapath::unique_fd file{::memfd_create("table", MFD_CLOEXEC)};
+    EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(rows * sizeof(Row) + 4096)), 0);
+    return {file.get(), rows, "table"};
+}
+
+class any_memory final : public protocol::memory_sink
+{
+public:
+    std::expected<void, protocol::write_refusal> write(std::uint32_t, std::uint64_t,
+                                                       std::span<const std::byte>) override
+    {
+        return {};
+    }
+};
+
+datapath::mapping shared_page(std::size_t bytes)
+{
+    return {::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), bytes};
+}
+
+protocol::path_group_config one_path()
+{
+    protocol::path_group_config config;
+    config.base = protocol::path_index{1};
+    return config;
+}
+
+// A worker without engines, whose queue pairs the test speaks to behind its back: it finds them idle.
+class overloaded_worker : public xsk_receive_test
+{
+protected:
+    void SetUp() override
+    {
+        xsk_receive_test::SetUp();
+        if (IsSkipped())
+            return;
+        worker = std::make_unique<datapath::worker>(
+            datapath::worker_options{},
+            datapath::worker::resources{.sockets = &sockets,
+                                        .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS),
+                                        .paths = &paths,
+                                        .qps = &qps,
+                                        .overlay = &overlay,
+                                        .verdicts_fd = -1,
+                                        .on_peer_ports = {},
+                                        .on_path_state = {},
+                                        .on_batch_done = {}});
+        auto made = std::make_unique<datapath::worker_client>();
+        client = made.get();
+        client->bell_memory = shared_page(sizeof(datapath::bell_page));
+        client->doorbell = datapath::unique_fd{::eventfd(0, EFD_CLOEXEC)};
+        client->by_bell.resize(datapath::bell_page::queue_pairs);
+        worker->add_client(std::move(made));
+    }
+    void TearDown() override { worker.reset(); }
+
+    protocol::queue_pair &add_qp(std::uint32_t number)
+    {
+        auto qp = std::make_unique<datapath::worker_qp>();
+        qp->number = protocol::qpn{number};
+        qp->client = client;
+        qp->bell = number;
+        qp->peer.ports = &ports;
+        qp->peer.planes = &planes;
+        qp->congestion = &window;
+        protocol::qp_config config;
+        config.local = qp->number;
+        config.peer = protocol::qpn{number};
+        qp->protocol = std::make_unique<protocol::queue_pair>(config, protocol::qp_surroundings{group, sink, window});
+        qp->sends = rings.sends(ring_memory.get());
+        qp->receives = rings.receives(ring_memory.get());
+        qp->send_completions = &completions;
+        qp->receive_completions = &completions;
+        protocol::queue_pair &core = *qp->protocol;
+        worker->add_qp(std::move(qp));
+        return core;
+    }
+
+    // What the queue pair's answer to a packet asks of the sender.
+    unsigned penalty_of(protocol::queue_pair &qp)
+    {
+        protocol::data_packet data;
+        data.sequence = protocol::psn{0}; // the same again is acknowledged again
+        data.ack_request = true;
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        const protocol::instant at{std::chrono::duration_cast<protocol::duration>(now)};
+        qp.on_packet(data, {}, {.entropy = {}, .path = protocol::path_index{1}, .at = at}, at);
+        unsigned penalty = 999;
+        while (const auto answer = qp.next_packet(at))
+            if (const auto *sack = std::get_if<protocol::sack_packet>(&answer->content))
+                penalty = sack->rcv_cwnd_penalty;
+        return penalty;
+    }
+    [[nodiscard]] bool until_penalty(protocol::queue_pair &qp, unsigned penalty)
+    {
+        return until([&] {
+            worker->round();
+            return penalty_of(qp) == penalty;
+        });
+    }
+
+    datapath::mapped_array<mrc_path> paths = table<mrc_path>(MRC_MAX_PATHS);
+    datapath::mapped_array<mrc_qp> qps = table<mrc_qp>(MRC_MAX_QPS);
+    datapath::mapped_array<mrc_overlay> overlay = table<mrc_overlay>(MRC_MAX_GROUPS);
+    protocol::local_ports local{protocol::plane_mask{1}};
+    protocol::path_group group{one_path(), local};
+    protocol::port_status ports{{}, group};
+    protocol::peer_planes planes{{}, group};
+    protocol::fixed_window window{1 << 20};
+    any_memory sink;
+    datapath::queue_pair_layout rings{.send_capacity = 16, .receive_capacity = 16};
+    datapath::mapping ring_memory = shared_page(rings.bytes());
+    datapath::completion_ring completions{0, shared_page(datapath::completion_layout{16}.bytes()), 16, nullptr,
+                                          nullptr};
+    datapath::worker_client *client = nullptr;
+    std::unique_ptr<datapath::worker> worker;
+};
+
+TEST_F(overloaded_worker, idle_queue_pairs_know_of_it_and_of_its_end)
+{
+    worker->add_peer({.address = {}, .paths = &group, .ports = &ports, .planes = &planes});
+    protocol::queue_pair &idle = add_qp(16);
+    EXPECT_TRUE(until_penalty(idle, 0));
+    send(2 * share);
+    EXPECT_TRUE(until_penalty(idle, 2));
+    EXPECT_EQ(penalty_of(add_qp(17)), 2U) << "made meanwhile";
+    EXPECT_TRUE(until_penalty(idle, 0));
 }
 
 } // namespace
