@@ -121,6 +121,15 @@ TEST_F(probes_test, redirect_is_taken_by_a_veth_whose_peer_has_xdp_only)
     EXPECT_EQ(frames.redirect_into("port0").result, attempt::outcome::untried);
 }
 
+TEST_F(probes_test, live_frames_that_do_not_fit_a_page_are_refused)
+{
+    EXPECT_TRUE(live_frames{true}.possible().worked());
+    live_frames long_ones{true, 4000}; // 96 bytes are left for what the kernel keeps beside a frame
+    EXPECT_TRUE(long_ones.possible().refused());
+    EXPECT_NE(long_ones.possible().text().find("4000 bytes"), std::string::npos) << long_ones.possible().text();
+    EXPECT_EQ(long_ones.redirect_into("port0").result, attempt::outcome::untried);
+}
+
 TEST_F(probes_test, live_frames_cost_less_with_the_program_attached)
 {
     network->attach_action(XDP_DROP, "leaf0");

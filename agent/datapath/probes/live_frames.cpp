@@ -46,7 +46,7 @@ std::array<std::byte, ETH_ZLEN> frame_to_itself(const std::string &device)
 
 } // namespace
 
-live_frames::live_frames(bool attached)
+live_frames::live_frames(bool attached, std::uint32_t longest)
     : target_{bpf_map_create(BPF_MAP_TYPE_DEVMAP, "mrc_probe", sizeof(std::uint32_t), sizeof(std::uint32_t), 1,
                              nullptr)},
       program_{target_ ? load_xdp_redirect(target_.get()) : unique_fd{}}
@@ -57,8 +57,8 @@ live_frames::live_frames(bool attached)
     }
     if (attached)
         attach();
-    const int error = send({}, 1);
-    possible_ = error == 0 ? worked() : refused(error);
+    const int error = run(std::vector<std::byte>(longest), 1); // the devmap's row is empty: dropped
+    possible_ = error == 0 ? worked() : refused(error, "a frame of " + std::to_string(longest) + " bytes");
 }
 
 void live_frames::attach()
@@ -82,10 +82,14 @@ int live_frames::point_to(const std::string &device)
 
 int live_frames::send(const std::string &device, std::uint32_t frames)
 {
-    const auto bytes = frame_to_itself(device);
+    return run(frame_to_itself(device), frames);
+}
+
+int live_frames::run(std::span<const std::byte> bytes, std::uint32_t frames)
+{
     LIBBPF_OPTS(bpf_test_run_opts, call);
     call.data_in = bytes.data();
-    call.data_size_in = bytes.size();
+    call.data_size_in = static_cast<__u32>(bytes.size());
     call.repeat = static_cast<int>(frames);
     call.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
     call.batch_size = frames;

@@ -3,14 +3,17 @@
 // what is redirected to them, and what a packet costs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "datapath/probes/attempt.h"
 #include "datapath/tap_device.h"
 #include "datapath/unique_fd.h"
+#include "mrc/maps.h"
 
 namespace mrc::datapath::probes
 {
@@ -19,10 +22,11 @@ class live_frames
 {
 public:
     // `attached`: the program also sits on a TAP of its own, in the network namespace of the caller. Without, the
-    // kernel rebuilds its XDP dispatcher in every call.
-    explicit live_frames(bool attached);
+    // kernel rebuilds its XDP dispatcher in every call. `longest`: of the frames that will be sent; how many bytes fit
+    // beside the kernel's own depends on its configuration.
+    explicit live_frames(bool attached, std::uint32_t longest = MRC_PUSH_FRAME_MAX);
 
-    // Whether the kernel ran one frame.
+    // Whether the kernel ran one frame of the longest.
     [[nodiscard]] const attempt &possible() const { return possible_; }
     // Sends frames to the device, addressed to itself and of the EtherType for local experiments, and looks whether its
     // transmit counter moves: the kernel tells no caller that a redirect failed. A driver that takes redirects only
@@ -36,6 +40,7 @@ private:
     void attach();
     [[nodiscard]] int point_to(const std::string &device);
     [[nodiscard]] int send(const std::string &device, std::uint32_t frames);
+    [[nodiscard]] int run(std::span<const std::byte> bytes, std::uint32_t frames);
 
     std::unique_ptr<tap_device> tap_;
     unique_fd target_; // devmap of one row
