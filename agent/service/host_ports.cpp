@@ -23,11 +23,9 @@ std::size_t packet_memory_bytes(std::uint32_t queues)
 
 host_ports::host_ports(const daemon_config &config, const fabric &rules, datapath::host_programs &programs,
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
-    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, first_socket_(MRC_MAX_PORTS),
-      engines_(MRC_MAX_PORTS)
+    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
+      attached_(links.ports().begin(), links.ports().end()), first_socket_(MRC_MAX_PORTS), engines_(MRC_MAX_PORTS)
 {
-    for (const port_status &port : links.ports())
-        attached_.push_back(port.ifindex);
     bind_sockets(modes);
     build_engines(modes);
 }
@@ -110,14 +108,15 @@ std::uint64_t host_ports::socket_drops() const
     return sum;
 }
 
-// A device that came back under another index has neither our program nor our sockets, and one whose MTU has shrunk
-// carries probes but no data: neither is usable, whatever the link says.
+// A device that came back, from another network namespace or as another one, has none of our sockets, and one whose MTU
+// has shrunk carries probes but no data: neither is usable, whatever the link says.
 mrc_port_reason host_ports::reason_of(std::size_t port, const port_status &status)
 {
     if (status.reason == MRC_PORT_MISSING)
         return MRC_PORT_MISSING;
     const std::uint32_t row = config_.ports[port].plane.value;
-    if (status.ifindex != attached_[port] || !programs_.set_transmit_port(row, static_cast<int>(status.ifindex)))
+    const bool came_back = status.ifindex != attached_[port].ifindex || status.departures != attached_[port].departures;
+    if (came_back || !programs_.set_transmit_port(row, static_cast<int>(status.ifindex)))
         return MRC_PORT_REPLACED;
     const bool small = status.mtu < plan_.payload_bytes + packet_overhead;
     return small && status.reason == MRC_PORT_IN_USE ? MRC_PORT_SMALL_MTU : status.reason;

@@ -70,7 +70,7 @@ private:
     const fabric &rules_;
     datapath::host_programs &programs_;
     port_plan plan_;
-    std::vector<std::uint32_t> attached_; // interface indices that programs and sockets are on, by configured port
+    std::vector<port_status> attached_; // what programs and sockets were put on, by configured port
     std::unique_ptr<datapath::umem> memory_;
     std::vector<std::unique_ptr<datapath::xsk_socket_pair>> sockets_;
     std::vector<datapath::xsk_socket_pair *> first_socket_; // by port row

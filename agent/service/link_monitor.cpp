@@ -60,6 +60,7 @@ private:
     struct watched_port {
         port_options options;
         std::optional<link_record> device;
+        std::uint32_t departures = 0;
     };
 
     void watch(int fd);
@@ -202,9 +203,12 @@ void link_monitor::implementation::on_link(const link_record &changed)
 void link_monitor::implementation::on_link_gone(std::uint32_t ifindex)
 {
     neighbours_.remove_device(ifindex);
-    for (auto &port : ports_)
-        if (port.device && port.device->ifindex == ifindex)
-            port.device.reset();
+    for (auto &port : ports_) {
+        if (!port.device || port.device->ifindex != ifindex)
+            continue;
+        port.device.reset();
+        ++port.departures;
+    }
 }
 
 // The answer of a router may need no neighbour discovery on our side: the kernel is told to start it.
@@ -247,6 +251,7 @@ bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
 port_status link_monitor::implementation::status_of(const watched_port &port) const
 {
     port_status status;
+    status.departures = port.departures;
     if (!port.device)
         return status;
     const auto &device = *port.device;

@@ -24,6 +24,7 @@ struct port_status {
     std::uint32_t ifindex = 0;
     std::uint32_t flags = 0; // enum mrc_port_flags
     std::uint32_t mtu = 0;
+    std::uint32_t departures = 0; // how often it has left: a device that comes back has lost what was bound to it
     mac_address mac{};
     mac_address gateway_mac{};                 // zero unless MRC_PORT_NEIGHBOUR
     mrc_port_reason reason = MRC_PORT_MISSING; // why it is not usable

@@ -108,7 +108,7 @@ enum mrc_port_reason {
     MRC_PORT_NO_CARRIER,         /* up, but the link is not */
     MRC_PORT_NO_NEIGHBOUR,       /* the gateway has no MAC address */
     MRC_PORT_SEVERAL_NEIGHBOURS, /* gateway = auto, and there is more than one to choose from */
-    MRC_PORT_REPLACED,           /* came back as another device, without our programs and sockets */
+    MRC_PORT_REPLACED,           /* came back, or another in its place: our sockets are not on it */
     MRC_PORT_SMALL_MTU,          /* its MTU has shrunk below what a packet needs */
     MRC_PORT_DISABLED,           /* by the controller */
     MRC_PORT_REASON_COUNT

@@ -111,7 +111,9 @@ TEST_F(link_monitor_test, device_comes_goes_and_comes_back)
 
     net().ip("link del p0");
     EXPECT_TRUE(until_reason(MRC_PORT_MISSING));
-    EXPECT_EQ(port(), port_status{});
+    port_status gone;
+    gone.departures = 1;
+    EXPECT_EQ(port(), gone);
 
     net().add_link("p0", "d0");
     EXPECT_TRUE(until_reason(MRC_PORT_DOWN));
@@ -160,6 +162,24 @@ TEST_F(link_monitor_test, device_in_another_namespace_is_missing)
     EXPECT_NE(port().ifindex, 0U);
     net().move_far("p0");
     EXPECT_TRUE(until_reason(MRC_PORT_MISSING));
+}
+
+// The same device under the same index, but what was bound to it is gone.
+TEST_F(link_monitor_test, device_that_was_in_another_namespace_is_told_from_one_that_stayed)
+{
+    net().add_link("p0 index 77", "d0"); // free in the other namespace, too
+    net().ip("link set p0 up");
+    net().far_ip("link set d0 up");
+    watch({port_with("p0", literal_gateway)});
+    ASSERT_TRUE(until([&] { return port().is_usable(); }));
+    const port_status before = port();
+    EXPECT_EQ(before.departures, 0U);
+    net().move_far("p0");
+    net().move_near("p0");
+    net().ip("link set p0 up");
+    EXPECT_TRUE(until([&] { return port().is_usable() && port() != before; }));
+    EXPECT_EQ(port().ifindex, before.ifindex);
+    EXPECT_EQ(port().departures, 1U);
 }
 
 TEST_F(link_monitor_test, permanent_neighbour_added_changed_removed)

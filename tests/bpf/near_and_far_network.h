@@ -56,6 +56,10 @@ public:
     }
 
     void move_far(const std::string &device) const { ip("link set " + device + " netns " + std::to_string(far_)); }
+    void move_near(const std::string &device) const
+    {
+        far_ip("link set " + device + " netns " + std::to_string(getpid()));
+    }
 
 private:
     static void enter_new()

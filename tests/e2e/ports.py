@@ -1,18 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ports go down and come back while bytes flow, by `ip link`: the sender's own, then one of the receiver, which tells
-the sender by a port status update. Nothing is lost, the other planes carry on, and the plane is used again."""
+the sender by a port status update. Nothing is lost, the other planes carry on, and the plane is used again. A port that
+was in another network namespace meanwhile is not: its sockets are gone."""
 
+import json
 import signal
+import subprocess
 
-from lab_support import TIME_SCALE, check, lab, need_binaries, need_root
+from lab_support import DEADLINE_S, TIME_SCALE, check, lab, need_binaries, need_root
 from pinned_maps import host_maps
-from transfer_support import transfer
+from transfer_support import transfer, wait_until
 
 PLANES = 4
 LONGEST_STALL_S = 2 * TIME_SCALE
 # Packets on each of the other planes that show: this plane is out of use, or in use again.
 ENOUGH = 300
+REPLACED = 6  # enum mrc_port_reason
 
 
 class steps:
@@ -54,6 +58,32 @@ def peer_planes(fabric, host, peer_address):
     return host_maps(f"{fabric.prefix}-{host}").peer(peer_address)["plane_mask"]
 
 
+def leave_and_return(fabric, host, port):
+    """Into a namespace of its own and back, up again."""
+    away = f"{fabric.prefix}-away"
+    subprocess.run(["ip", "netns", "add", away], check=True)
+    try:
+        fabric.inside(host, "ip", "link", "set", port, "netns", away)
+        fabric.inside("away", "ip", "link", "set", port, "netns", f"{fabric.prefix}-{host}")
+        fabric.inside(host, "ip", "link", "set", port, "up")
+    finally:
+        subprocess.run(["ip", "netns", "del", away], check=True)
+
+
+def index_of(fabric, host, port):
+    return json.loads(fabric.inside(host, "ip", "-j", "link", "show", port))[0]["ifindex"]
+
+
+def check_that_returns(fabric):
+    """A port that was in another network namespace meanwhile."""
+    maps = host_maps(f"{fabric.prefix}-h0")
+    before = index_of(fabric, "h0", "p3")
+    leave_and_return(fabric, "h0", "p3")
+    check(index_of(fabric, "h0", "p3") == before, "p3 has left and come back under its index")
+    check(wait_until(lambda: maps.row("ports", 3)["reason"] == REPLACED, DEADLINE_S), "its row says 'replaced'")
+    check(maps.row("host", 0)["plane_mask"] == 0b0111, "and its plane is out of use")
+
+
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
@@ -88,6 +118,7 @@ def main():
         check(seen["after the sender's"] == 0b1111, "the sender's own port says nothing about the receiver")
         check(seen["after the receiver's"] == 0b1011, "the receiver's port was told to the sender")
         check(seen["at last"] == 0b1111, "and its return, too")
+        check_that_returns(fabric)
 
 
 if __name__ == "__main__":
