@@ -80,7 +80,10 @@ std::size_t worker::transmit_endpoint_operations(instant now)
     for (const probe_targets::group &group : targets_.groups())
         sent += drain(group.target, [&] { return group.paths->next_packet(now); });
     for (const worker_peer &peer : talking_) {
+        const protocol::plane_mask reachable = peer.ports->peer_ports();
         sent += drain(peer, [&] { return peer.ports->next_packet(now); });
+        if (peer.ports->peer_ports() != reachable && io_.on_peer_ports) // what it told is forgotten
+            io_.on_peer_ports(peer);
         sent += drain(peer, [&] { return peer.planes->next_packet(now); });
     }
     return sent + transmit_batches();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/port_status.h"
 
+#include <algorithm>
+
 namespace mrc::protocol
 {
 
@@ -75,12 +77,20 @@ outgoing port_status::send_reply(const reply &to)
     return {response, {}, to.entropy, path_for_answer(to.path), MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 
+instant port_status::forgotten_at() const
+{
+    const instant last = std::max(taken_at_, until_);
+    return peer_ == all_ || last == never ? never : last + config_.forget;
+}
+
 std::optional<outgoing> port_status::next_packet(instant now)
 {
+    if (now >= forgotten_at())
+        peer_ = all_;
     if (!replies_.empty())
         return send_reply(replies_.pop());
     const plane_mask own = paths_.usable();
-    if (now >= until_ || own.empty()) { // nobody to tell, or no way to
+    if (!has_to_tell(now) || own.empty()) { // nobody to tell, or no way to
         telling_ = false;
         if (!own.empty())
             due_ = never;
@@ -92,10 +102,12 @@ std::optional<outgoing> port_status::next_packet(instant now)
         if (sent_ < config_.attempts)
             return send_update(now);
         telling_ = false;
+        owes_ = owes_ && now < until_;
         due_ = now + config_.refresh;
         return std::nullopt;
     }
     told_ = own;
+    owes_ = owes_ || told_ != all_;
     id_ = issue_id();
     telling_ = true;
     sent_ = 0;
@@ -106,7 +118,8 @@ instant port_status::next_deadline() const
 {
     if (!replies_.empty())
         return instant::min();
-    return due_ < until_ && !paths_.usable().empty() ? due_ : never;
+    const bool tells = has_to_tell(due_) && !paths_.usable().empty();
+    return std::min(tells ? due_ : never, forgotten_at());
 }
 
 port_status::outcome port_status::on_request(const endpoint_request_packet &request, const arrival &how, instant now)
@@ -142,6 +155,7 @@ bool port_status::on_response(const endpoint_response_packet &response)
         return false;
     }
     telling_ = false;
+    owes_ = told_ != all_;
     due_ += config_.refresh;
     ++counters_.confirmed;
     return true;

@@ -13,12 +13,16 @@
 // telling  `retry` has passed, `attempts` sent              -                                            settled
 // telling  this host's usable ports changed                 update with a new id                         telling
 // telling  no traffic any more, or no port left             -                                            settled
+// A peer that was told of fewer ports than all is told on, although no traffic goes there any more, until it has
+// confirmed all of them or does not answer: it may send to this host, ordinary sockets for instance.
 //
 // being told, in this order
 // more than `burst` updates at once, or `rate` a second     dropped, counted
 // no known plane in its mask                                dropped, counted: it came from somewhere
 // id not newer than that of an update just taken            answered, not taken: it was overtaken
 // else                                                      answered, taken
+// A peer that has told of fewer ports than all, to which no traffic goes, and which is not heard for `forget`, has gone
+// or begun anew: it can be reached on all.
 //
 // Updates are never proof against forgery: only those from known peers may come here (protocol text §9).
 #pragma once
@@ -39,6 +43,7 @@ namespace mrc::protocol
 struct port_status_config {
     duration retry = std::chrono::milliseconds{1};
     duration refresh = std::chrono::seconds{1};
+    duration forget = std::chrono::seconds{5};
     duration overtaken = std::chrono::milliseconds{100}; // how late an old update may be
     unsigned attempts = 3;
     unsigned burst = 16;     // updates taken at once
@@ -63,7 +68,7 @@ public:
     // `paths` lead to the peer, and know this host's ports; they outlive this object.
     port_status(const port_status_config &config, const path_group &paths);
 
-    // Planes on which the peer says it can be reached: all at first.
+    // Planes on which the peer says it can be reached: all at first. Changed by on_request() and next_packet().
     [[nodiscard]] const plane_mask &peer_ports() const { return peer_; }
 
     // Traffic goes to the peer, until then at least: it is told of changes, and reminded.
@@ -107,6 +112,8 @@ private:
     };
 
     [[nodiscard]] plane_mask planes_of(std::uint32_t mask) const;
+    [[nodiscard]] instant forgotten_at() const; // what the peer told
+    [[nodiscard]] bool has_to_tell(instant now) const { return now < until_ || owes_; }
     [[nodiscard]] std::optional<path_choice> next_path();
     [[nodiscard]] std::optional<outgoing> send_update(instant now);
     [[nodiscard]] outgoing send_reply(const reply &to);
@@ -122,6 +129,7 @@ private:
     std::uint16_t id_;      // of the present update
     unsigned sent_ = 0;     // of the present update
     bool telling_ = false;
+    bool owes_ = false; // the peer was told of fewer ports than all
     unsigned turn_ = 0;
     instant due_; // of the next repetition or refresh
     instant until_ = instant::min();

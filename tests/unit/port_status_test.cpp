@@ -164,6 +164,79 @@ TEST_F(port_status_test, floods_are_limited)
     EXPECT_NEAR(static_cast<double>(status_.counters().taken), 16 + 21, 2) << "20 a second";
 }
 
+// Two hosts; what one sends arrives at the other at once.
+class port_status_pair : public port_status_test
+{
+protected:
+    void exchange(duration time)
+    {
+        for (const instant end = now_ + time; now_ < end; now_ += 1ms) {
+            carry(status_, far_);
+            carry(far_, status_);
+        }
+    }
+    void carry(port_status &from, port_status &to)
+    {
+        while (const auto packet = from.next_packet(now_)) {
+            if (const auto *request = std::get_if<endpoint_request_packet>(&packet->content))
+                to.on_request(*request, {.entropy = packet->entropy, .path = packet->path, .at = now_}, now_);
+            else
+                EXPECT_TRUE(to.on_response(std::get<endpoint_response_packet>(packet->content)));
+        }
+    }
+
+    local_ports far_local_{plane_mask{0b1111}};
+    path_group far_paths_{four_planes(), far_local_};
+    port_status far_{{}, far_paths_};
+};
+
+TEST_F(port_status_pair, lost_port_stays_known_when_the_traffic_has_ended_and_so_does_its_return)
+{
+    far_.watch(now_ + 3s);
+    far_local_.up = plane_mask{0b1011};
+    exchange(1s);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1011u);
+    exchange(60s);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1011u) << "it is repeated";
+    far_local_.up = plane_mask{0b1111};
+    exchange(2ms);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1111u);
+    exchange(2s);
+    EXPECT_EQ(far_.next_deadline(), never) << "nothing is left to tell";
+    EXPECT_EQ(status_.next_deadline(), never);
+}
+
+TEST_F(port_status_test, peer_that_does_not_answer_is_told_no_more_when_the_traffic_has_ended)
+{
+    status_.watch(now_ + 500ms);
+    local_.up = plane_mask{0b0111};
+    EXPECT_EQ(run(status_, now_ + 5s).size(), 6u) << "one update, one refresh";
+    EXPECT_EQ(status_.next_deadline(), never);
+}
+
+TEST_F(port_status_test, silent_peer_can_be_reached_on_all_ports_again)
+{
+    const instant told = now_;
+    status_.on_request(update(1, 0b11010), {.entropy = {}, .path = {}, .at = now_}, now_);
+    (void)run(status_, told + 4900ms);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1101u);
+    EXPECT_EQ(status_.next_deadline(), told + 5s);
+    (void)run(status_, told + 5s);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1111u);
+    EXPECT_EQ(status_.next_deadline(), never);
+}
+
+TEST_F(port_status_test, peer_with_traffic_need_not_repeat_what_it_told)
+{
+    const instant told = now_;
+    status_.on_request(update(1, 0b11010), {.entropy = {}, .path = {}, .at = now_}, now_);
+    status_.watch(told + 60s);
+    (void)run(status_, told + 64s);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1101u);
+    (void)run(status_, told + 66s);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1111u);
+}
+
 TEST_F(port_status_test, mask_may_count_from_bit_zero)
 {
     port_status ibta{{.mask_base = 0}, paths_};
