@@ -107,6 +107,18 @@ static __always_inline enum mrc_verdict pop(struct xdp_md *ctx, const struct rx_
     return MRC_GO_ON;
 }
 
+/*
+ * A queue that was added after mrcd started has no socket. What arrives there is dropped, so no probe may be answered
+ * there: its path would be taken for good.
+ */
+static __always_inline bool has_socket(const struct xdp_md *ctx)
+{
+    const __u32 queue = ctx->rx_queue_index;
+    const __u32 row = config.port * MRC_MAX_QUEUES + queue;
+
+    return queue < MRC_MAX_QUEUES && bpf_map_lookup_elem(&xsks, &row);
+}
+
 static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct rx_packet *packet)
 {
     const __u32 queue = ctx->rx_queue_index;
@@ -176,7 +188,7 @@ static __always_inline enum mrc_verdict receive(struct xdp_md *ctx, struct rx_pa
     packet->path = packet->peer ? path_row(packet->peer, packet->ev) : 0;
     packet->now = bpf_ktime_get_ns();
     count_signals(packet);
-    if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer) {
+    if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && has_socket(ctx)) {
         verdict = reflect(ctx, packet, own_port());
         if (verdict != MRC_GO_ON)
             return verdict;

@@ -58,6 +58,12 @@ protected:
     host_rx_that_leaves_probes() { settings_.agent_answers = true; }
 };
 
+class host_rx_on_an_unserved_queue : public host_rx_reflect
+{
+protected:
+    host_rx_on_an_unserved_queue() { settings_.socket = false; }
+};
+
 struct probe {
     std::uint32_t ev = ev_plane2_uplink1;
     std::uint8_t operation = MRC_EP_EV_PROBE;
@@ -175,6 +181,13 @@ TEST_F(host_rx_reflect, everything_else_is_left_to_the_agent)
 TEST_F(host_rx_that_leaves_probes, to_the_agent)
 {
     expect_left_to_the_agent(request({}));
+    EXPECT_EQ(program_->port().tx_packets, 0U);
+}
+
+// An answer would speak for data that is dropped.
+TEST_F(host_rx_on_an_unserved_queue, probes_are_dropped_as_data_is)
+{
+    expect(request({}), MRC_RX_DROP_NO_SOCKET, XDP_DROP);
     EXPECT_EQ(program_->port().tx_packets, 0U);
 }
 
