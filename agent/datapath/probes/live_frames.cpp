@@ -27,7 +27,10 @@ namespace
 using clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t burst = 64;
-constexpr std::uint32_t tried_frames = 2; // a driver may count a frame as sent only when the next one comes
+// The device's counter also has what the host itself sends, such as neighbour discovery of a link that has just come
+// up; and a driver may count a frame only when the next one comes.
+constexpr std::uint32_t tried_bursts = 4;
+constexpr std::uint32_t counted_frames = tried_bursts * burst / 2;
 constexpr auto counter_deadline = std::chrono::milliseconds{100};
 constexpr std::uint16_t ethertype_local_experimental = 0x88B5; // IEEE 802, for use within one network
 
@@ -100,7 +103,7 @@ int live_frames::run(std::span<const std::byte> bytes, std::uint32_t frames)
 attempt live_frames::redirect_into(const std::string &device)
 {
     if (!possible_.worked())
-        return refused(possible_.error, "the kernel has no live frames");
+        return possible_;
     if (!is_running(device))
         return untried("the link is down");
     const auto before = transmitted_packets(device);
@@ -109,9 +112,10 @@ attempt live_frames::redirect_into(const std::string &device)
     if (const int error = point_to(device); error != 0)
         return refused(error);
     const auto deadline = clock::now() + counter_deadline;
-    if (const int error = send(device, tried_frames); error != 0)
-        return refused(error);
-    while (transmitted_packets(device) == before) {
+    for (std::uint32_t i = 0; i < tried_bursts; ++i)
+        if (const int error = send(device, burst); error != 0)
+            return refused(error);
+    while (transmitted_packets(device).value_or(0) < *before + counted_frames) {
         if (clock::now() >= deadline)
             return refused(EOPNOTSUPP, "frames redirected to it were dropped");
         ::poll(nullptr, 0, 1);

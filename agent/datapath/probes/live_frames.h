@@ -29,8 +29,8 @@ public:
     // Whether the kernel ran one frame of the longest.
     [[nodiscard]] const attempt &possible() const { return possible_; }
     // Sends frames to the device, addressed to itself and of the EtherType for local experiments, and looks whether its
-    // transmit counter moves: the kernel tells no caller that a redirect failed. A driver that takes redirects only
-    // with an XDP program on the device must have one.
+    // transmit counter moves by half as many at least: the kernel tells no caller that a redirect failed. A driver that
+    // takes redirects only with an XDP program on the device must have one.
     [[nodiscard]] attempt redirect_into(const std::string &device);
     // Nanoseconds per frame of calls of 64 frames that are redirected to the device, the median of calls during about
     // `budget_ms`. None when a call fails.
