@@ -149,11 +149,14 @@ def _archives():
 
 
 def virtme():
-    """The folder that virtme-ng's package was unpacked to."""
+    """The folder that virtme-ng's package was unpacked to, in this run or before."""
+    folder = CACHE / "virtme-ng"
+    if (folder / ".complete").exists():
+        return folder
     with _locked():
         for source in _archives():
             if source.has("virtme-ng"):
-                return source.unpack(["virtme-ng"], CACHE / "virtme-ng")
+                return source.unpack(["virtme-ng"], folder)
     raise unavailable("the mirror has no virtme-ng")
 
 

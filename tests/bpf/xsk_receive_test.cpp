@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include "../unit/table_in_memory.h"
 #include "datapath/probes/tiny_programs.h"
 #include "datapath/umem.h"
 #include "datapath/worker.h"
@@ -91,14 +92,6 @@ TEST_F(xsk_receive_test, a_socket_holds_no_more_than_its_share_of_the_memory)
         EXPECT_EQ(sockets[0]->receive(2 * share, [](const std::byte *, std::uint32_t) {}), share);
     }
     EXPECT_EQ(memory->free_frames(), memory_frames - share);
-}
-
-template <typename Row>
-datapath::mapped_array<Row> table(std::size_t rows)
-{
-    const datapath::unique_fd file{::memfd_create("table", MFD_CLOEXEC)};
-    EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(rows * sizeof(Row) + 4096)), 0);
-    return {file.get(), rows, "table"};
 }
 
 class any_memory final : public protocol::memory_sink
@@ -197,9 +190,9 @@ protected:
         });
     }
 
-    datapath::mapped_array<mrc_path> paths = table<mrc_path>(MRC_MAX_PATHS);
-    datapath::mapped_array<mrc_qp> qps = table<mrc_qp>(MRC_MAX_QPS);
-    datapath::mapped_array<mrc_overlay> overlay = table<mrc_overlay>(MRC_MAX_GROUPS);
+    datapath::mapped_array<mrc_path> paths = table_in_memory<mrc_path>(MRC_MAX_PATHS);
+    datapath::mapped_array<mrc_qp> qps = table_in_memory<mrc_qp>(MRC_MAX_QPS);
+    datapath::mapped_array<mrc_overlay> overlay = table_in_memory<mrc_overlay>(MRC_MAX_GROUPS);
     protocol::local_ports local{protocol::plane_mask{1}};
     protocol::path_group group{one_path(), local};
     protocol::port_status ports{{}, group};

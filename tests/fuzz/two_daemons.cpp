@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "../unit/table_in_memory.h"
 #include "datapath/frame_codec.h"
 #include "datapath/monotonic_clock.h"
 #include "service/fd_passing.h"
@@ -42,14 +43,6 @@ daemon_config config_of(unsigned leaf)
         std::fprintf(stderr, "%s\n", config.error().text().c_str());
     demand(config.has_value(), "the configuration is refused");
     return *config;
-}
-
-template <typename Row>
-datapath::mapped_array<Row> table(std::size_t rows)
-{
-    const datapath::unique_fd file{::memfd_create("table", MFD_CLOEXEC)};
-    demand(file && ::ftruncate(file.get(), static_cast<off_t>(rows * sizeof(Row) + 4096)) == 0, "no table");
-    return {file.get(), rows, "table"};
 }
 
 protocol::qpn destination_of(const protocol::packet &content)
@@ -111,12 +104,12 @@ void fake_daemon::wire::commit(const datapath::departure &packet)
 
 fake_daemon::fake_daemon(unsigned leaf)
     : config_{config_of(leaf)}, rules_{config_}, links_{config_.ports},
-      tables_{.host = table<mrc_host>(1),
-              .ports = table<mrc_port>(MRC_MAX_PORTS),
-              .paths = table<mrc_path>(MRC_MAX_PATHS),
-              .signals = table<mrc_signal>(MRC_MAX_PATHS),
-              .qps = table<mrc_qp>(MRC_MAX_QPS),
-              .overlay = table<mrc_overlay>(MRC_MAX_GROUPS)},
+      tables_{.host = test::table_in_memory<mrc_host>(1),
+              .ports = test::table_in_memory<mrc_port>(MRC_MAX_PORTS),
+              .paths = test::table_in_memory<mrc_path>(MRC_MAX_PATHS),
+              .signals = test::table_in_memory<mrc_signal>(MRC_MAX_PATHS),
+              .qps = test::table_in_memory<mrc_qp>(MRC_MAX_QPS),
+              .overlay = test::table_in_memory<mrc_overlay>(MRC_MAX_GROUPS)},
       peers_{config_, rules_, tables_, rows_, worker_, local_, payload_bytes},
       worker_{{.address = address()},
               {.sockets = &sockets_,

@@ -104,24 +104,20 @@ TEST(path_heartbeat, a_late_answer_is_an_answer)
 
 TEST(path_heartbeat, rests_when_the_traffic_has_ended)
 {
-    path_heartbeat heartbeat{{}, planes, uplinks};
-    heartbeat.watch(start + 50ms);
-    EXPECT_FALSE(ask_all(heartbeat, start).empty());
-    EXPECT_FALSE(heartbeat.next_silence(start + 50ms));
-    EXPECT_TRUE(ask_all(heartbeat, start + 50ms).empty());
-    EXPECT_EQ(heartbeat.next_deadline(), never);
-}
-
-TEST(path_heartbeat, a_round_that_came_due_when_nobody_looked_is_due_no_more)
-{
-    path_heartbeat heartbeat{{}, planes, uplinks};
-    heartbeat.watch(start + 150ms);
-    EXPECT_FALSE(ask_all(heartbeat, start).empty());
-    EXPECT_FALSE(heartbeat.next_silence(start + 151ms));
-    EXPECT_TRUE(ask_all(heartbeat, start + 151ms).empty());
-    EXPECT_EQ(heartbeat.next_deadline(), never);
-    heartbeat.watch(start + 1s);
-    EXPECT_EQ(ask_all(heartbeat, start + 200ms).size(), planes * uplinks) << "traffic begins anew";
+    struct row {
+        duration end;
+        duration looked_at;
+    };
+    for (const row &entry : {row{50ms, 50ms}, row{150ms, 151ms}}) { // in the second a round came due meanwhile
+        path_heartbeat heartbeat{{}, planes, uplinks};
+        heartbeat.watch(start + entry.end);
+        EXPECT_FALSE(ask_all(heartbeat, start).empty());
+        EXPECT_FALSE(heartbeat.next_silence(start + entry.looked_at));
+        EXPECT_TRUE(ask_all(heartbeat, start + entry.looked_at).empty());
+        EXPECT_EQ(heartbeat.next_deadline(), never);
+        heartbeat.watch(start + 1s);
+        EXPECT_EQ(ask_all(heartbeat, start + 200ms).size(), planes * uplinks) << "traffic begins anew";
+    }
 }
 
 // A path group whose probes are answered on the planes of `alive`.

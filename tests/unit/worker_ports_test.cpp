@@ -7,12 +7,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "datapath/frame_builder.h"
 #include "datapath/monotonic_clock.h"
 #include "datapath/worker.h"
+#include "table_in_memory.h"
 
 namespace mrc::datapath
 {
@@ -24,14 +23,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t ethernet_bytes = 14;
 constexpr mrc_ip here{{0xfd, 1}};
 constexpr mrc_ip there{{0xfd, 2}};
-
-template <typename Row>
-mapped_array<Row> table(std::size_t rows)
-{
-    const unique_fd file{::memfd_create("table", MFD_CLOEXEC)};
-    EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(rows * sizeof(Row) + 4096)), 0);
-    return {file.get(), rows, "table"};
-}
 
 protocol::path_group_config four_planes()
 {
@@ -66,9 +57,9 @@ protected:
                          monotonic_now());
     }
 
-    mapped_array<mrc_path> paths_ = table<mrc_path>(MRC_MAX_PATHS);
-    mapped_array<mrc_qp> qps_ = table<mrc_qp>(MRC_MAX_QPS);
-    mapped_array<mrc_overlay> overlay_ = table<mrc_overlay>(MRC_MAX_GROUPS);
+    mapped_array<mrc_path> paths_ = test::table_in_memory<mrc_path>(MRC_MAX_PATHS);
+    mapped_array<mrc_qp> qps_ = test::table_in_memory<mrc_qp>(MRC_MAX_QPS);
+    mapped_array<mrc_overlay> overlay_ = test::table_in_memory<mrc_overlay>(MRC_MAX_GROUPS);
     std::vector<std::unique_ptr<xsk_socket_pair>> sockets_;
     protocol::local_ports local_{protocol::plane_mask{0b1111}};
     protocol::path_group group_{four_planes(), local_};
