@@ -6,9 +6,9 @@
 #include "outer.h"
 #include "rows.h"
 
-MRC_ROWS(host, struct mrc_host, 1);
-MRC_ROWS(paths, struct mrc_path, MRC_MAX_PATHS);
-MRC_ROWS(ports, struct mrc_port, MRC_MAX_PORTS);
+MRC_ROWS(host, struct mrc_host_row, 1);
+MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
+MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
 
 /* Neighbouring candidates alternate planes, so 64 of them cover 8 uplinks of each of 8 planes. */
 #define MRC_TX_SCAN 64
@@ -33,10 +33,10 @@ __noinline __u64 list_planes(__u32 mask, __u32 planes)
     return list | (__u64)count << MRC_PLANES_COUNT_SHIFT;
 }
 
-static __always_inline struct mrc_port *port_of(const struct mrc_path *path)
+static __always_inline struct mrc_port_row *port_of(const struct mrc_path_row *path)
 {
     const __u32 row = path->port;
-    struct mrc_port *port = bpf_map_lookup_elem(&ports, &row);
+    struct mrc_port_row *port = bpf_map_lookup_elem(&ports, &row);
 
     return port && port_usable(port) ? port : NULL;
 }
@@ -45,10 +45,10 @@ static __always_inline struct mrc_port *port_of(const struct mrc_path *path)
  * Row of `paths`, or 0. The hash picks where the scan starts, so a flow stays on its path as long as that is GOOD, and
  * moves to its neighbour, another plane, when it is not.
  */
-static __always_inline __u32 choose_path(const struct mrc_peer *peer, __u32 hash)
+static __always_inline __u32 choose_path(const struct mrc_peer_row *peer, __u32 hash)
 {
     const __u32 only = 0;
-    const struct mrc_host *self = bpf_map_lookup_elem(&host, &only);
+    const struct mrc_host_row *self = bpf_map_lookup_elem(&host, &only);
     const __u64 list = list_planes(self ? self->plane_mask & peer->plane_mask : 0, peer->planes);
     const __u32 planes = (__u32)(list >> MRC_PLANES_COUNT_SHIFT);
     const __u32 candidates = planes * peer->uplinks;
@@ -59,7 +59,7 @@ static __always_inline __u32 choose_path(const struct mrc_peer *peer, __u32 hash
         const __u32 at = (start + i) % candidates;
         const __u32 plane = (__u32)list >> (at % planes * 4) & 7;
         const __u32 row = peer->group_base + plane * peer->uplinks + at / planes;
-        const struct mrc_path *path = bpf_map_lookup_elem(&paths, &row);
+        const struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
 
         if (!path || (path->state != MRC_PATH_GOOD && path->state != MRC_PATH_SKIP) || !port_of(path))
             continue;

@@ -30,7 +30,7 @@ struct rx_echo {
 struct rx_packet {
     struct mrc_ip source; /* inner */
     __u64 now;
-    const struct mrc_peer *peer;
+    const struct mrc_peer_row *peer;
     struct rx_echo echo;
     __u32 frame_bytes; /* as it arrived */
     __u32 length;      /* from Ethernet on, without the outer header */

@@ -9,7 +9,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/wire.h>
+#include "mrc/abi/wire.h"
 
 #define MRC_ECN_DROP -1
 

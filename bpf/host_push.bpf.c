@@ -20,8 +20,8 @@
 
 MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
 MRC_ROWS(push_ring, struct mrc_push_ring, 1);
-MRC_ROWS(paths, struct mrc_path, MRC_MAX_PATHS);
-MRC_ROWS(ports, struct mrc_port, MRC_MAX_PORTS);
+MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
+MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
 
 struct {
     __uint(type, BPF_MAP_TYPE_DEVMAP);
@@ -33,8 +33,8 @@ struct {
 /* Everything that one departure needs, each pointer checked once. */
 struct departure {
     struct mrc_push_slot *slot;
-    struct mrc_path *path;
-    struct mrc_port *port;
+    struct mrc_path_row *path;
+    struct mrc_port_row *port;
     __u32 port_row;
     __u32 length; /* of the inner packet */
 };

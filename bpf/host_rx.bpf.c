@@ -21,9 +21,9 @@
 #include "signals.h"
 #include "verdict.h"
 
-MRC_ROWS(qps, struct mrc_qp, MRC_MAX_QPS);
-MRC_ROWS(ports, struct mrc_port, MRC_MAX_PORTS);
-MRC_ROWS(signals, struct mrc_signal, MRC_MAX_PATHS);
+MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);
+MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
+MRC_ROWS(signals, struct mrc_signal_row, MRC_MAX_PATHS);
 MRC_PEERS(peers);
 
 struct {
@@ -37,7 +37,7 @@ struct {
 static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
 {
     const __u32 row = MRC_QPN_ROW(packet->dqp);
-    const struct mrc_qp *qp;
+    const struct mrc_qp_row *qp;
 
     packet->peer = bpf_map_lookup_elem(&peers, &packet->source);
     packet->qp_row = MRC_NO_QP;
@@ -55,7 +55,7 @@ static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
 static __always_inline void count_signals(const struct rx_packet *packet)
 {
     const __u32 path = packet->path;
-    struct mrc_signal *signal = bpf_map_lookup_elem(&signals, &path);
+    struct mrc_signal_row *signal = bpf_map_lookup_elem(&signals, &path);
 
     if (signal)
         signal_arrival(signal, packet);
@@ -67,7 +67,7 @@ static __always_inline void count_signals(const struct rx_packet *packet)
         signal_echo(signal, packet);
 }
 
-static __always_inline struct mrc_port *own_port(void)
+static __always_inline struct mrc_port_row *own_port(void)
 {
     const __u32 row = config.port;
 
@@ -76,7 +76,7 @@ static __always_inline struct mrc_port *own_port(void)
 
 static __always_inline void count_port(const struct rx_packet *packet)
 {
-    struct mrc_port *port = own_port();
+    struct mrc_port_row *port = own_port();
 
     if (!port)
         return;

@@ -22,7 +22,7 @@
 #include "verdict.h"
 
 MRC_PEERS(peers);
-MRC_ROWS(overlay, struct mrc_overlay, MRC_MAX_GROUPS);
+MRC_ROWS(overlay, struct mrc_overlay_row, MRC_MAX_GROUPS);
 
 const volatile struct mrc_tx_config config = {
     .udp_ports = {MRC_UDP_PORT_ROCE, MRC_UDP_PORT_SPEC},
@@ -104,10 +104,10 @@ static __always_inline enum mrc_verdict push_outer(struct __sk_buff *skb, const 
 }
 
 /* Tells the agent which paths are in use. Flows overwrite each other: any peer that is sent to will do. */
-static __always_inline void note_use(const struct mrc_path *path, const struct mrc_peer *peer, __u64 now)
+static __always_inline void note_use(const struct mrc_path_row *path, const struct mrc_peer_row *peer, __u64 now)
 {
     const __u32 row = path->group;
-    struct mrc_overlay *use = bpf_map_lookup_elem(&overlay, &row);
+    struct mrc_overlay_row *use = bpf_map_lookup_elem(&overlay, &row);
 
     if (!use)
         return;
@@ -116,7 +116,7 @@ static __always_inline void note_use(const struct mrc_path *path, const struct m
 }
 
 static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const struct tx_packet *packet, __u32 row,
-                                                __u32 hash, const struct mrc_peer *peer, __u32 *ifindex)
+                                                __u32 hash, const struct mrc_peer_row *peer, __u32 *ifindex)
 {
     const __u32 segments = skb->gso_segs ? skb->gso_segs : 1;
     /* wire_len counts the headers of every segment that GSO will make. */
@@ -129,8 +129,8 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
         .hop_limit = config.hop_limit,
         .next_header = packet->next_header,
     };
-    struct mrc_path *path = bpf_map_lookup_elem(&paths, &row);
-    struct mrc_port *port = path ? port_of(path) : NULL;
+    struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
+    struct mrc_port_row *port = path ? port_of(path) : NULL;
     struct outer_header header = {};
     enum mrc_verdict verdict;
     __u64 now;
@@ -152,7 +152,7 @@ static __always_inline enum mrc_verdict transmit(struct __sk_buff *skb, __u32 *i
 {
     struct tx_packet packet = {};
     enum mrc_verdict verdict = parse(skb, &packet);
-    const struct mrc_peer *peer;
+    const struct mrc_peer_row *peer;
     __u32 hash, row;
 
     if (verdict != MRC_GO_ON)

@@ -12,7 +12,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/wire.h>
+#include "mrc/abi/wire.h"
 
 /* Everything under the ICRC of the longest endpoint operation, on the stack. */
 struct icrc_message {

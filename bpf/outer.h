@@ -36,8 +36,8 @@ static __always_inline void copy_mac(__u8 *to, const __u8 *from)
     out[2] = in[2];
 }
 
-static __always_inline void write_outer(struct ethhdr *eth, struct ipv6hdr *ip6, const struct mrc_port *port,
-                                        const struct mrc_path *path, const struct outer_fields *fields)
+static __always_inline void write_outer(struct ethhdr *eth, struct ipv6hdr *ip6, const struct mrc_port_row *port,
+                                        const struct mrc_path_row *path, const struct outer_fields *fields)
 {
     const struct mrc_ip destination __attribute__((aligned(8))) = mrc_path_destination(path, fields->host_usid);
 
@@ -52,12 +52,12 @@ static __always_inline void write_outer(struct ethhdr *eth, struct ipv6hdr *ip6,
     copy_ip(&ip6->daddr, &destination);
 }
 
-static __always_inline int port_usable(const struct mrc_port *port)
+static __always_inline int port_usable(const struct mrc_port_row *port)
 {
     return (port->flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
 }
 
-static __always_inline void count_sent(struct mrc_port *port, struct mrc_path *path, __u32 packets, __u32 bytes,
+static __always_inline void count_sent(struct mrc_port_row *port, struct mrc_path_row *path, __u32 packets, __u32 bytes,
                                        __u64 now)
 {
     add(&path->tx_packets, packets);

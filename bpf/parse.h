@@ -16,7 +16,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/maps.h>
+#include "mrc/abi/maps.h"
 
 struct cursor {
     void *at;

@@ -12,7 +12,7 @@
 #include "outer.h"
 #include "rows.h"
 
-MRC_ROWS(paths, struct mrc_path, MRC_MAX_PATHS);
+MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
 
 /* One per CPU. The messages would not fit the 512 bytes of stack that kernels before 6.13 give a program. */
 struct reflector {
@@ -96,8 +96,8 @@ static __always_inline void turn_into_response(struct icrc_message *message)
     eeth->tx_timestamp = timestamp;
 }
 
-static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_message *response, struct mrc_port *port,
-                                           const struct mrc_path *path, __u16 host_usid)
+static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_message *response, struct mrc_port_row *port,
+                                           const struct mrc_path_row *path, __u16 host_usid)
 {
     const struct outer_fields fields = {
         .flow_label = ipv6_flow_label(&response->ip6),
@@ -127,12 +127,12 @@ static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_messa
  * what it has just grown.
  */
 static __always_inline enum mrc_verdict reflect(struct xdp_md *ctx, const struct rx_packet *packet,
-                                                struct mrc_port *port)
+                                                struct mrc_port_row *port)
 {
     const __u32 only = 0;
     struct reflector *reflector = bpf_map_lookup_elem(&reflectors, &only);
     const __u32 row = packet->path;
-    struct mrc_path *path;
+    struct mrc_path_row *path;
 
     if (config.agent_answers || !row || !reflector || !port || !port_usable(port) ||
         !read_probe(ctx, packet, reflector))

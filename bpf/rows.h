@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Declares the shared maps of include/mrc/maps.h. A program declares those it uses; the loader creates each once and
- * hands it to the other objects (bpf_map__reuse_fd).
+ * Declares the shared maps of include/mrc/abi/maps.h. A program declares those it uses; the loader creates each once
+ * and hands it to the other objects (bpf_map__reuse_fd).
  */
 #ifndef MRC_BPF_ROWS_H
 #define MRC_BPF_ROWS_H
@@ -10,7 +10,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/maps.h>
+#include "mrc/abi/maps.h"
 
 /* Rows that the agent reads and writes through a mapping: only plain arrays can be mmapped. */
 #define MRC_ROWS(name, row_type, rows)                                                                                 \
@@ -27,7 +27,7 @@
         __uint(type, BPF_MAP_TYPE_HASH);                                                                               \
         __uint(max_entries, MRC_MAX_PEERS);                                                                            \
         __type(key, struct mrc_ip);                                                                                    \
-        __type(value, struct mrc_peer);                                                                                \
+        __type(value, struct mrc_peer_row);                                                                            \
     } name SEC(".maps")
 
 static __always_inline void add(__u64 *counter, __u64 count)
@@ -36,7 +36,7 @@ static __always_inline void add(__u64 *counter, __u64 count)
 }
 
 /* Row of `paths` and `signals` that an EV names toward or from a peer; 0 (unknown) when the EV is out of range. */
-static __always_inline __u32 path_row(const struct mrc_peer *peer, __u32 ev)
+static __always_inline __u32 path_row(const struct mrc_peer_row *peer, __u32 ev)
 {
     const __u32 plane = mrc_ev_plane(ev);
     const __u32 uplink = mrc_ev_uplink(ev);

@@ -6,7 +6,7 @@
 #include "classify.h"
 #include "rows.h"
 
-static __always_inline void signal_arrival(struct mrc_signal *signal, const struct rx_packet *packet)
+static __always_inline void signal_arrival(struct mrc_signal_row *signal, const struct rx_packet *packet)
 {
     add(&signal->packets, 1);
     add(&signal->bytes, packet->frame_bytes);
@@ -24,7 +24,7 @@ static __always_inline __u32 round_trip_ns(__u64 now, __u16 reflected)
 }
 
 /* Two queues may write one row at once; a lost sample of a moving average is worth less than a lock. */
-static __always_inline void signal_echo(struct mrc_signal *signal, const struct rx_packet *packet)
+static __always_inline void signal_echo(struct mrc_signal_row *signal, const struct rx_packet *packet)
 {
     add(&signal->acks, 1);
     if (packet->echo.congested)

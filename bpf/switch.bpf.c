@@ -8,7 +8,7 @@
  * output:  redirect to the egress port, or XDP_DROP with a counted reason. With forward_in_kernel: XDP_PASS after the
  *          impairments of the ingress port, for the kernel's own seg6local to forward; no byte but a corrupted one
  *          changes
- * maps:    switch_tables.h; layouts of the pinned ones: include/mrc/switch_maps.h
+ * maps:    switch_tables.h; layouts of the pinned ones: include/mrc/abi/switch_maps.h
  * kernel:  6.1 and newer
  * cost:    about 200 ns per packet, 250 with a virtual queue, 80 for a foreign one, on a busy 2-core virtual machine
  *          (tests/bpf/switch_test.cpp prints it)
@@ -22,7 +22,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/srv6.h>
+#include "mrc/abi/srv6.h"
 
 #include "switch_impair.h"
 #include "switch_queue.h"
@@ -40,9 +40,9 @@ struct sw_hop {
     struct ipv6hdr *ip;
     __u32 frame_bytes;
     __u32 port; /* egress; with forward_in_kernel ingress */
-    struct mrc_sw_route route;
-    struct mrc_sw_port *egress;
-    struct mrc_sw_impair *link;
+    struct mrc_sw_route_row route;
+    struct mrc_sw_port_row *egress;
+    struct mrc_sw_impair_row *link;
 };
 
 static __always_inline bool sw_headers(struct xdp_md *ctx, struct sw_hop *hop)
@@ -96,7 +96,7 @@ static __always_inline int sw_shift(struct sw_hop *hop)
 static __always_inline int sw_route(struct sw_hop *hop)
 {
     const __u32 usid = mrc_usid_at((const struct mrc_carrier *)&hop->ip->daddr, 0);
-    const struct mrc_sw_route *route = bpf_map_lookup_elem(&sw_routes, &usid);
+    const struct mrc_sw_route_row *route = bpf_map_lookup_elem(&sw_routes, &usid);
 
     if (!route)
         return MRC_SW_DROP_NO_ROUTE;
@@ -203,7 +203,7 @@ static __always_inline __u32 sw_receive(struct xdp_md *ctx)
 {
     const __u32 ifindex = ctx->ingress_ifindex;
     const __u32 *row = bpf_map_lookup_elem(&sw_devices, &ifindex);
-    struct mrc_sw_port *port = row ? bpf_map_lookup_elem(&sw_ports, row) : NULL;
+    struct mrc_sw_port_row *port = row ? bpf_map_lookup_elem(&sw_ports, row) : NULL;
 
     if (!row || !port)
         return MRC_SW_MAX_PORTS;
@@ -215,7 +215,7 @@ static __always_inline __u32 sw_receive(struct xdp_md *ctx)
 /* A cable that is cut carries nothing either way: what arrives on a blackholed port is lost as well. */
 static __always_inline int sw_arrive(__u32 ingress)
 {
-    const struct mrc_sw_impair *link = bpf_map_lookup_elem(&sw_impair, &ingress);
+    const struct mrc_sw_impair_row *link = bpf_map_lookup_elem(&sw_impair, &ingress);
 
     return link && link->flags & MRC_SW_BLACKHOLE ? (int)MRC_SW_IMPAIR_BLACKHOLE : SW_CONTINUE;
 }
@@ -241,7 +241,7 @@ static __always_inline int sw_forward(struct xdp_md *ctx, struct sw_hop *hop, __
 
 static __always_inline int sw_leave_to_kernel(struct xdp_md *ctx, struct sw_hop *hop, __u32 ingress)
 {
-    const struct mrc_sw_impair *link = bpf_map_lookup_elem(&sw_impair, &ingress);
+    const struct mrc_sw_impair_row *link = bpf_map_lookup_elem(&sw_impair, &ingress);
     int verdict;
 
     if (!link)

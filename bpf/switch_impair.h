@@ -15,7 +15,7 @@ static __always_inline bool sw_hit(__u32 probability)
 }
 
 /* A packet lost here takes no room in the virtual queue. */
-static __always_inline int sw_impair_lose(const struct mrc_sw_impair *link)
+static __always_inline int sw_impair_lose(const struct mrc_sw_impair_row *link)
 {
     if (link->flags & MRC_SW_BLACKHOLE)
         return MRC_SW_IMPAIR_BLACKHOLE;
@@ -28,7 +28,8 @@ static __always_inline int sw_impair_lose(const struct mrc_sw_impair *link)
  * Flips one random bit behind the outer header: a flip in the outer header would be a lost or misrouted packet, which
  * `loss` makes; this one has to reach the receiver, whose ICRC must catch it.
  */
-static __always_inline void sw_impair_corrupt(struct xdp_md *ctx, const struct mrc_sw_impair *link, __u32 frame_bytes)
+static __always_inline void sw_impair_corrupt(struct xdp_md *ctx, const struct mrc_sw_impair_row *link,
+                                              __u32 frame_bytes)
 {
     const __u32 random = bpf_get_prandom_u32();
     __u32 offset;

@@ -39,7 +39,7 @@ static __always_inline __u64 sw_scaled(__u32 bytes)
 }
 
 /* Priority first, the rest of the time serves the others. A clock read on another CPU may be a little behind. */
-static __always_inline void sw_queue_drain(struct mrc_sw_queue *queue, __u64 rate, __u64 now_ns)
+static __always_inline void sw_queue_drain(struct mrc_sw_queue_row *queue, __u64 rate, __u64 now_ns)
 {
     __u64 elapsed = now_ns - queue->updated_ns;
     __u64 credit;
@@ -60,7 +60,7 @@ static __always_inline void sw_queue_drain(struct mrc_sw_queue *queue, __u64 rat
 }
 
 /* Random early detection: never up to min, always from max on, linear in between. */
-static __always_inline bool sw_red_hit(__u64 backlog_bytes, const struct mrc_sw_impair *link, __u32 random)
+static __always_inline bool sw_red_hit(__u64 backlog_bytes, const struct mrc_sw_impair_row *link, __u32 random)
 {
     const __u32 min = link->ecn_min_bytes;
     const __u32 max = link->ecn_max_bytes;
@@ -72,7 +72,7 @@ static __always_inline bool sw_red_hit(__u64 backlog_bytes, const struct mrc_sw_
     return (__u64)random * (max - min) < (backlog_bytes - min) << 32;
 }
 
-static __always_inline bool sw_priority_enqueue(struct mrc_sw_queue *queue, __u32 bytes, __u32 limit_bytes)
+static __always_inline bool sw_priority_enqueue(struct mrc_sw_queue_row *queue, __u32 bytes, __u32 limit_bytes)
 {
     const __u64 backlog = queue->priority_backlog + sw_scaled(bytes);
 
@@ -84,8 +84,8 @@ static __always_inline bool sw_priority_enqueue(struct mrc_sw_queue *queue, __u3
     return true;
 }
 
-static __always_inline enum sw_queue_action sw_queue_admit(struct mrc_sw_queue *queue, const struct mrc_sw_impair *link,
-                                                           const struct sw_arrival *arrival)
+static __always_inline enum sw_queue_action
+sw_queue_admit(struct mrc_sw_queue_row *queue, const struct mrc_sw_impair_row *link, const struct sw_arrival *arrival)
 {
     const __u64 backlog = queue->backlog + sw_scaled(arrival->bytes);
 
@@ -108,10 +108,10 @@ static __always_inline enum sw_queue_action sw_queue_admit(struct mrc_sw_queue *
     return SW_QUEUE_ADMIT;
 }
 
-static __always_inline enum sw_queue_action sw_queue_pass(__u32 port, const struct mrc_sw_impair *link,
+static __always_inline enum sw_queue_action sw_queue_pass(__u32 port, const struct mrc_sw_impair_row *link,
                                                           const struct sw_arrival *arrival)
 {
-    struct mrc_sw_queue *queue = bpf_map_lookup_elem(&sw_queues, &port);
+    struct mrc_sw_queue_row *queue = bpf_map_lookup_elem(&sw_queues, &port);
     const __u64 rate = link->rate;
     enum sw_queue_action action;
 

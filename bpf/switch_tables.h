@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The maps of the lab switch. Layouts: include/mrc/switch_maps.h. */
+/* The maps of the lab switch. Layouts: include/mrc/abi/switch_maps.h. */
 #ifndef MRC_BPF_SWITCH_TABLES_H
 #define MRC_BPF_SWITCH_TABLES_H
 
@@ -7,8 +7,8 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/maps.h>
-#include <mrc/switch_maps.h>
+#include "mrc/abi/maps.h"
+#include "mrc/abi/switch_maps.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -21,7 +21,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MRC_SW_MAX_PORTS);
     __type(key, __u32);
-    __type(value, struct mrc_sw_port);
+    __type(value, struct mrc_sw_port_row);
 } sw_ports SEC(".maps");
 
 /* Interface index -> row of sw_ports. */
@@ -38,21 +38,21 @@ struct {
     __uint(max_entries, MRC_SW_MAX_ROUTES);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, __u32);
-    __type(value, struct mrc_sw_route);
+    __type(value, struct mrc_sw_route_row);
 } sw_routes SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MRC_SW_MAX_PORTS);
     __type(key, __u32);
-    __type(value, struct mrc_sw_impair);
+    __type(value, struct mrc_sw_impair_row);
 } sw_impair SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, MRC_SW_MAX_PORTS);
     __type(key, __u32);
-    __type(value, struct mrc_sw_queue);
+    __type(value, struct mrc_sw_queue_row);
 } sw_queues SEC(".maps");
 
 struct {

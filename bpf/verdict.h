@@ -12,7 +12,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include <mrc/maps.h>
+#include "mrc/abi/maps.h"
 
 /* A step that has nothing to refuse returns this instead of a verdict. */
 #define MRC_GO_ON MRC_VERDICT_COUNT

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "datapath/icrc.h"
+#include "codec/icrc.h"
 
 namespace
 {
@@ -61,7 +61,7 @@ int main()
                        icrc_bytes);
             return 2;
         }
-        const std::uint32_t ours = mrc::datapath::icrc(std::span{*packet}.first(packet->size() - icrc_bytes));
+        const std::uint32_t ours = mrc::codec::icrc(std::span{*packet}.first(packet->size() - icrc_bytes));
         if (ours == found_in(*packet))
             continue;
         ++wrong;

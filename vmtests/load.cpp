@@ -3,11 +3,11 @@
 // their hook has; host_rx for packets of several buffers to one whose MTU needs it. Configured: the verifier skips what
 // constant zeros make unreachable, half of host_rx.
 // One line per map, and per program and mode; what the verifier says about a refused program follows its line.
+#include "mrc/abi/maps.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/core.h>
 #include <linux/if_link.h>
-#include <mrc/maps.h>
 #include <net/if.h>
 #include <unistd.h>
 

@@ -6,8 +6,8 @@
 #include <concepts>
 #include <new>
 
+#include "client/daemon_channel.h"
 #include "client/failure_text.h"
-#include "client/session.h"
 
 namespace mrc::client
 {

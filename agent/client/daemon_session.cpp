@@ -12,8 +12,8 @@
 #include <sys/un.h>
 
 #include "client/shared_memory.h"
-#include "service/control_protocol.h"
-#include "service/fd_passing.h"
+#include "session/control_protocol.h"
+#include "session/fd_passing.h"
 
 namespace mrc::client
 {
@@ -21,7 +21,7 @@ namespace mrc::client
 namespace
 {
 
-// datapath::region_access; the daemon's headers of the data path are not the client's.
+// session::region_access; the daemon's headers of the data path are not the client's.
 constexpr std::uint32_t access_remote_write = 1;
 constexpr std::uint32_t access_local_write = 2;
 
@@ -30,21 +30,21 @@ std::unexpected<session_error> failure(const std::string &what, int error = errn
     return std::unexpected{session_error{error, what + ": " + std::strerror(error)}};
 }
 
-datapath::mapping map_shared(const datapath::unique_fd &file, std::size_t bytes, int protection)
+kernel::mapping map_shared(const kernel::unique_fd &file, std::size_t bytes, int protection)
 {
     void *at = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
-    return at == MAP_FAILED ? datapath::mapping{} : datapath::mapping{at, bytes};
+    return at == MAP_FAILED ? kernel::mapping{} : kernel::mapping{at, bytes};
 }
 
-service::session_request request_of(service::request_kind kind, std::uint32_t number = 0)
+session::session_request request_of(session::request_kind kind, std::uint32_t number = 0)
 {
-    service::session_request request;
+    session::session_request request;
     request.kind = kind;
     request.number = number;
     return request;
 }
 
-host_description description_of(const service::host_reply &host)
+host_description description_of(const session::host_reply &host)
 {
     host_description described;
     described.instance = host.instance;
@@ -52,8 +52,8 @@ host_description description_of(const service::host_reply &host)
     if (std::ranges::any_of(host.address4.bytes, [](std::uint8_t byte) { return byte != 0; }))
         described.addresses.push_back(host.address4);
     described.payload_bytes = host.payload_bytes;
-    for (std::uint32_t plane = 0; plane < std::min<std::uint32_t>(host.planes, service::max_planes); ++plane) {
-        const service::port_reply &port = host.ports[plane];
+    for (std::uint32_t plane = 0; plane < std::min<std::uint32_t>(host.planes, session::max_planes); ++plane) {
+        const session::port_reply &port = host.ports[plane];
         described.ports.push_back({.up = port.up != 0,
                                    .enabled = port.enabled != 0,
                                    .mtu = port.mtu,
@@ -73,7 +73,7 @@ host_description description_of(const service::host_reply &host)
 
 } // namespace
 
-result<std::shared_ptr<session>> session::open(const instance &where)
+result<std::shared_ptr<daemon_channel>> daemon_channel::open(const instance &where)
 {
     auto connected = daemon_session::connect(where);
     if (!connected)
@@ -88,7 +88,7 @@ result<std::shared_ptr<daemon_session>> daemon_session::connect(const instance &
     if (where.socket.size() >= sizeof(address.sun_path))
         return failure("socket path '" + where.socket + "'", ENAMETOOLONG);
     std::memcpy(address.sun_path, where.socket.c_str(), where.socket.size());
-    datapath::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+    kernel::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
     if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0)
         return failure("cannot reach mrcd at '" + where.socket + "'");
     std::shared_ptr<daemon_session> made{new daemon_session{std::move(socket)}};
@@ -102,35 +102,35 @@ result<std::shared_ptr<daemon_session>> daemon_session::connect(const instance &
     return made;
 }
 
-result<service::session_reply> daemon_session::say_hello()
+result<session::session_reply> daemon_session::say_hello()
 {
     // Fails in a process that is not dumpable; then only shared memory can be registered.
-    const datapath::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
-    std::array<datapath::unique_fd, 3> fds;
-    auto reply = exchange(request_of(service::request_kind::hello), memory.get(), fds);
+    const kernel::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+    std::array<kernel::unique_fd, 3> fds;
+    auto reply = exchange(request_of(session::request_kind::hello), memory.get(), fds);
     if (!reply)
         return reply;
     process_memory_ = reply->host.process_memory != 0;
     doorbell_ = std::move(fds[0]);
-    worker_page_ = map_shared(fds[1], sizeof(datapath::worker_status), PROT_READ);
-    bell_memory_ = map_shared(fds[2], sizeof(datapath::bell_page), PROT_READ | PROT_WRITE);
+    worker_page_ = map_shared(fds[1], sizeof(session::worker_status), PROT_READ);
+    bell_memory_ = map_shared(fds[2], sizeof(session::bell_page), PROT_READ | PROT_WRITE);
     if (!doorbell_ || !worker_page_ || !bell_memory_)
         return failure("cannot map the worker's pages", errno == EBADF ? EMFILE : errno);
     return reply;
 }
 
-result<service::session_reply> daemon_session::exchange(const service::session_request &request, int fd_out,
-                                                        std::span<datapath::unique_fd> fds_in)
+result<session::session_reply> daemon_session::exchange(const session::session_request &request, int fd_out,
+                                                        std::span<kernel::unique_fd> fds_in)
 {
     const std::scoped_lock turn{turn_};
     if (gone_)
         return failure("mrcd has gone", ECONNRESET);
-    const bool sent = service::send_packet(socket_.get(), &request, sizeof(request), {&fd_out, fd_out >= 0 ? 1U : 0U});
+    const bool sent = session::send_packet(socket_.get(), &request, sizeof(request), {&fd_out, fd_out >= 0 ? 1U : 0U});
     const int why_unsent = errno;
-    service::session_reply reply;
-    auto received = service::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
+    session::session_reply reply;
+    auto received = session::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
     if (!received && errno == ECONNRESET) // told once, before what the daemon said last
-        received = service::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
+        received = session::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
     if (!received || received->bytes != sizeof(reply)) {
         gone_ = true;
         return sent ? failure("mrcd closed the session", received ? ECONNRESET : errno)
@@ -147,12 +147,12 @@ result<std::vector<std::byte>> daemon_session::control(std::span<const std::byte
     const std::scoped_lock turn{turn_};
     if (gone_)
         return failure("mrcd has gone", ECONNRESET);
-    std::vector<std::byte> reply(service::most_control_bytes);
-    if (!service::send_packet(socket_.get(), request.data(), request.size(), {})) {
+    std::vector<std::byte> reply(session::most_control_bytes);
+    if (!session::send_packet(socket_.get(), request.data(), request.size(), {})) {
         gone_ = true;
         return failure("cannot send to mrcd");
     }
-    const auto received = service::receive_packet(socket_.get(), reply.data(), reply.size(), {});
+    const auto received = session::receive_packet(socket_.get(), reply.data(), reply.size(), {});
     if (!received || received->bytes == 0) {
         gone_ = true;
         return failure("mrcd closed the session", received ? ECONNRESET : errno);
@@ -173,14 +173,14 @@ bool daemon_session::gone() const
 
 void daemon_session::clear_events()
 {
-    std::array<datapath::event_record, 64> records;
+    std::array<session::event_record, 64> records;
     while (::read(event_fd(), records.data(), sizeof(records)) == sizeof(records))
         continue;
 }
 
-result<service::host_reply> daemon_session::host()
+result<session::host_reply> daemon_session::host()
 {
-    return map(exchange(request_of(service::request_kind::describe)), [](const auto &reply) { return reply.host; });
+    return map(exchange(request_of(session::request_kind::describe)), [](const auto &reply) { return reply.host; });
 }
 
 result<host_description> daemon_session::describe()
@@ -190,16 +190,16 @@ result<host_description> daemon_session::describe()
 
 result<std::uint32_t> daemon_session::allocate_pd()
 {
-    return map(exchange(request_of(service::request_kind::allocate_pd)),
+    return map(exchange(request_of(session::request_kind::allocate_pd)),
                [](const auto &reply) { return reply.number; });
 }
 
 result<void> daemon_session::deallocate_pd(std::uint32_t pd)
 {
-    return act(service::request_kind::deallocate_pd, pd);
+    return act(session::request_kind::deallocate_pd, pd);
 }
 
-result<void> daemon_session::act(service::request_kind kind, std::uint32_t number)
+result<void> daemon_session::act(session::request_kind kind, std::uint32_t number)
 {
     return map(exchange(request_of(kind, number)), [](const auto &) {});
 }
@@ -207,8 +207,8 @@ result<void> daemon_session::act(service::request_kind kind, std::uint32_t numbe
 result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *address, std::uint64_t length,
                                                     std::uint64_t iova, std::uint32_t access)
 {
-    service::session_request request;
-    request.kind = service::request_kind::register_memory;
+    session::session_request request;
+    request.kind = session::request_kind::register_memory;
     request.memory = {.address = reinterpret_cast<std::uint64_t>(address),
                       .length = length,
                       .iova = iova,
@@ -230,12 +230,12 @@ result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *addr
 
 result<void> daemon_session::deregister_memory(std::uint32_t lkey)
 {
-    return act(service::request_kind::deregister_memory, lkey);
+    return act(session::request_kind::deregister_memory, lkey);
 }
 
-result<event_pipe> daemon_session::open_pipe(service::request_kind kind, service::request_kind undo)
+result<event_pipe> daemon_session::open_pipe(session::request_kind kind, session::request_kind undo)
 {
-    std::array<datapath::unique_fd, 1> fds;
+    std::array<kernel::unique_fd, 1> fds;
     const auto reply = exchange(request_of(kind), -1, fds);
     if (!reply)
         return std::unexpected{reply.error()};
@@ -249,85 +249,85 @@ result<event_pipe> daemon_session::open_pipe(service::request_kind kind, service
 
 result<event_pipe> daemon_session::open_events()
 {
-    return open_pipe(service::request_kind::open_events, service::request_kind::close_events);
+    return open_pipe(session::request_kind::open_events, session::request_kind::close_events);
 }
 
 result<event_pipe> daemon_session::create_channel()
 {
-    return open_pipe(service::request_kind::create_channel, service::request_kind::destroy_channel);
+    return open_pipe(session::request_kind::create_channel, session::request_kind::destroy_channel);
 }
 
-result<shared_object<service::cq_reply>> daemon_session::create_cq(const service::cq_request &wanted)
+result<shared_object<session::cq_reply>> daemon_session::create_cq(const session::cq_request &wanted)
 {
-    service::session_request request;
-    request.kind = service::request_kind::create_cq;
+    session::session_request request;
+    request.kind = session::request_kind::create_cq;
     request.cq = wanted;
-    std::array<datapath::unique_fd, 1> fds;
+    std::array<kernel::unique_fd, 1> fds;
     const auto reply = exchange(request, -1, fds);
     if (!reply)
         return std::unexpected{reply.error()};
-    shared_object<service::cq_reply> made{
+    shared_object<session::cq_reply> made{
         .reply = reply->cq,
-        .memory = map_shared(fds[0], datapath::completion_layout{reply->cq.entries}.bytes(), PROT_READ | PROT_WRITE)};
+        .memory = map_shared(fds[0], session::completion_layout{reply->cq.entries}.bytes(), PROT_READ | PROT_WRITE)};
     if (!made.memory) {
-        (void)act(service::request_kind::destroy_cq, reply->cq.number);
+        (void)act(session::request_kind::destroy_cq, reply->cq.number);
         return failure("cannot map a completion queue", fds[0] ? ENOMEM : EMFILE);
     }
     return made;
 }
 
-result<shared_object<service::qp_reply>> daemon_session::create_qp(const service::qp_request &wanted)
+result<shared_object<session::qp_reply>> daemon_session::create_qp(const session::qp_request &wanted)
 {
-    service::session_request request;
-    request.kind = service::request_kind::create_qp;
+    session::session_request request;
+    request.kind = session::request_kind::create_qp;
     request.create = wanted;
-    std::array<datapath::unique_fd, 1> fds;
+    std::array<kernel::unique_fd, 1> fds;
     const auto reply = exchange(request, -1, fds);
     if (!reply)
         return std::unexpected{reply.error()};
-    const datapath::queue_pair_layout layout{.send_capacity = reply->qp.send_depth,
-                                             .receive_capacity = reply->qp.receive_depth,
-                                             .most_pieces = reply->qp.most_pieces,
-                                             .most_inline = reply->qp.most_inline};
-    shared_object<service::qp_reply> made{.reply = reply->qp,
+    const session::queue_pair_layout layout{.send_capacity = reply->qp.send_depth,
+                                            .receive_capacity = reply->qp.receive_depth,
+                                            .most_pieces = reply->qp.most_pieces,
+                                            .most_inline = reply->qp.most_inline};
+    shared_object<session::qp_reply> made{.reply = reply->qp,
                                           .memory = map_shared(fds[0], layout.bytes(), PROT_READ | PROT_WRITE)};
     if (!made.memory) {
-        (void)act(service::request_kind::destroy_qp, reply->qp.qpn);
+        (void)act(session::request_kind::destroy_qp, reply->qp.qpn);
         return failure("cannot map the rings of a queue pair", fds[0] ? ENOMEM : EMFILE);
     }
     return made;
 }
 
-result<service::qp_attributes> daemon_session::modify_qp(const service::qp_attributes &wanted)
+result<session::qp_attributes> daemon_session::modify_qp(const session::qp_attributes &wanted)
 {
-    service::session_request request;
-    request.kind = service::request_kind::modify_qp;
+    session::session_request request;
+    request.kind = session::request_kind::modify_qp;
     request.qp = wanted;
     return map(exchange(request), [](const auto &reply) { return reply.attributes; });
 }
 
-result<service::qp_attributes> daemon_session::query_qp(std::uint32_t qpn)
+result<session::qp_attributes> daemon_session::query_qp(std::uint32_t qpn)
 {
-    return map(exchange(request_of(service::request_kind::query_qp, qpn)),
+    return map(exchange(request_of(session::request_kind::query_qp, qpn)),
                [](const auto &reply) { return reply.attributes; });
 }
 
-result<service::qp_report> daemon_session::report_qp(std::uint32_t qpn)
+result<session::qp_report> daemon_session::report_qp(std::uint32_t qpn)
 {
-    return map(exchange(request_of(service::request_kind::report_qp, qpn)),
+    return map(exchange(request_of(session::request_kind::report_qp, qpn)),
                [](const auto &reply) { return reply.report; });
 }
 
-result<service::status_report> daemon_session::status()
+result<session::status_report> daemon_session::status()
 {
-    return map(exchange(request_of(service::request_kind::query_status)),
+    return map(exchange(request_of(session::request_kind::query_status)),
                [](const auto &reply) { return reply.status; });
 }
 
 void daemon_session::ring(std::uint32_t bell)
 {
-    static_cast<datapath::bell_page *>(bell_memory_.get())->ring(bell);
-    const auto *status = static_cast<const datapath::worker_status *>(worker_page_.get());
+    static_cast<session::bell_page *>(bell_memory_.get())->ring(bell);
+    const auto *status = static_cast<const session::worker_status *>(worker_page_.get());
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (__atomic_load_n(&status->sleeping, __ATOMIC_RELAXED) != 0) { // atomic_ref wants a writable page
         const std::uint64_t one = 1;

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "client/session.h"
-#include "datapath/unique_fd.h"
-#include "datapath/work_ring.h"
-#include "service/session_protocol.h"
+#include "client/daemon_channel.h"
+#include "kernel/unique_fd.h"
+#include "session/session_protocol.h"
+#include "session/work_ring.h"
 
 namespace mrc::client
 {
@@ -21,17 +21,17 @@ namespace mrc::client
 // A pipe that the daemon tells of events in.
 struct event_pipe {
     std::uint32_t number = 0;
-    datapath::unique_fd end; // blocking
+    kernel::unique_fd end; // blocking
 };
 
 // Shared memory of an object, with the daemon's words about it.
 template <typename Reply>
 struct shared_object {
     Reply reply{};
-    datapath::mapping memory;
+    kernel::mapping memory;
 };
 
-class daemon_session final : public session
+class daemon_session final : public daemon_channel
 {
 public:
     [[nodiscard]] static result<std::shared_ptr<daemon_session>> connect(const instance &where);
@@ -47,17 +47,17 @@ public:
     // Once true, always true. Costs a system call while the daemon lives.
     [[nodiscard]] bool gone() const override;
 
-    [[nodiscard]] result<service::host_reply> host();
+    [[nodiscard]] result<session::host_reply> host();
     [[nodiscard]] result<event_pipe> open_events();
     [[nodiscard]] result<event_pipe> create_channel();
-    [[nodiscard]] result<shared_object<service::cq_reply>> create_cq(const service::cq_request &wanted);
-    [[nodiscard]] result<shared_object<service::qp_reply>> create_qp(const service::qp_request &wanted);
-    [[nodiscard]] result<service::qp_attributes> modify_qp(const service::qp_attributes &wanted);
-    [[nodiscard]] result<service::qp_attributes> query_qp(std::uint32_t qpn);
-    [[nodiscard]] result<service::qp_report> report_qp(std::uint32_t qpn);
-    [[nodiscard]] result<service::status_report> status();
+    [[nodiscard]] result<shared_object<session::cq_reply>> create_cq(const session::cq_request &wanted);
+    [[nodiscard]] result<shared_object<session::qp_reply>> create_qp(const session::qp_request &wanted);
+    [[nodiscard]] result<session::qp_attributes> modify_qp(const session::qp_attributes &wanted);
+    [[nodiscard]] result<session::qp_attributes> query_qp(std::uint32_t qpn);
+    [[nodiscard]] result<session::qp_report> report_qp(std::uint32_t qpn);
+    [[nodiscard]] result<session::status_report> status();
     // Requests that name one object and answer with success or not: destroy_…, close_events, reset_progress.
-    result<void> act(service::request_kind kind, std::uint32_t number);
+    result<void> act(session::request_kind kind, std::uint32_t number);
 
     // A request of control_protocol.h with its array, and the reply with its own.
     [[nodiscard]] result<std::vector<std::byte>> control(std::span<const std::byte> request);
@@ -69,19 +69,19 @@ public:
     void ring(std::uint32_t bell);
 
 private:
-    explicit daemon_session(datapath::unique_fd socket) : socket_{std::move(socket)} {}
-    [[nodiscard]] result<service::session_reply> exchange(const service::session_request &request, int fd_out = -1,
-                                                          std::span<datapath::unique_fd> fds_in = {});
-    [[nodiscard]] result<service::session_reply> say_hello();
-    [[nodiscard]] result<event_pipe> open_pipe(service::request_kind kind, service::request_kind undo);
+    explicit daemon_session(kernel::unique_fd socket) : socket_{std::move(socket)} {}
+    [[nodiscard]] result<session::session_reply> exchange(const session::session_request &request, int fd_out = -1,
+                                                          std::span<kernel::unique_fd> fds_in = {});
+    [[nodiscard]] result<session::session_reply> say_hello();
+    [[nodiscard]] result<event_pipe> open_pipe(session::request_kind kind, session::request_kind undo);
 
     std::mutex turn_;       // of requests
     std::mutex batch_turn_; // of batches; taken before turn_
-    datapath::unique_fd socket_;
+    kernel::unique_fd socket_;
     mutable std::atomic<bool> gone_ = false;
-    datapath::unique_fd doorbell_;
-    datapath::mapping worker_page_;
-    datapath::mapping bell_memory_;
+    kernel::unique_fd doorbell_;
+    kernel::mapping worker_page_;
+    kernel::mapping bell_memory_;
     event_pipe events_;
     bool process_memory_ = false; // the daemon reaches all memory of this process
 };

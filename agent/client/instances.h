@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/session.h"
+#include "client/daemon_channel.h"
 
 namespace mrc::client
 {

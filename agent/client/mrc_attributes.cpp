@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "client/gid_table.h"
-#include "mrc/wire.h"
+#include "client/verbs/gid_table.h"
+#include "mrc/abi/wire.h"
 #include "protocol/qp_state.h"
 
 namespace mrc::client
@@ -14,10 +14,10 @@ namespace mrc::client
 namespace
 {
 
+using mrc::session::qp_attributes;
 using protocol::qp_state;
-using service::qp_attributes;
 
-constexpr std::uint32_t access_remote_write = 1; // datapath::region_access
+constexpr std::uint32_t access_remote_write = 1; // mrc::session::region_access
 constexpr std::uint8_t default_hop_limit = 64;
 
 constexpr int settable = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -63,7 +63,7 @@ std::uint32_t bytes_of(ibv_mtu mtu)
     return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned int>(mtu) : 0;
 }
 
-result<void> take_address(const mrc_qp &qp, const ibv_qp_attr &vattr, int vmask, qp_attributes &wanted)
+result<void> take_address(const mrc_qp &qp, const ibv_qp_attr &vattr, int vmask, mrc::session::qp_attributes &wanted)
 {
     if (((vmask & IBV_QP_AV) != 0) != ((vmask & IBV_QP_DEST_QPN) != 0))
         return refused(EINVAL, "the peer's address and its queue pair number belong together");
@@ -78,50 +78,50 @@ result<void> take_address(const mrc_qp &qp, const ibv_qp_attr &vattr, int vmask,
         return refused(EINVAL, "no GID at that index");
     wanted.peer = to_address(vattr.ah_attr.grh.dgid);
     wanted.peer_qpn = vattr.dest_qp_num;
-    wanted.mask |= service::qp_sets_peer;
+    wanted.mask |= mrc::session::qp_sets_peer;
     return {};
 }
 
-result<void> take_verbs(const mrc_qp &qp, const ibv_qp_attr &vattr, int vmask, qp_attributes &wanted)
+result<void> take_verbs(const mrc_qp &qp, const ibv_qp_attr &vattr, int vmask, mrc::session::qp_attributes &wanted)
 {
     if ((vmask & IBV_QP_STATE) != 0) {
         const auto state = daemon_state(vattr.qp_state);
         if (!state)
             return std::unexpected{state.error()};
         wanted.state = *state;
-        wanted.mask |= service::qp_sets_state;
+        wanted.mask |= mrc::session::qp_sets_state;
     }
     if ((vmask & IBV_QP_CUR_STATE) != 0) {
         const auto state = daemon_state(vattr.cur_qp_state);
         if (!state)
             return std::unexpected{state.error()};
         wanted.current_state = *state;
-        wanted.mask |= service::qp_asserts_state;
+        wanted.mask |= mrc::session::qp_asserts_state;
     }
     if ((vmask & IBV_QP_PKEY_INDEX) != 0 && vattr.pkey_index != 0)
         return refused(EINVAL, "the only partition key is at index 0");
     if ((vmask & IBV_QP_ACCESS_FLAGS) != 0) {
         wanted.access = (vattr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE) != 0 ? access_remote_write : 0;
-        wanted.mask |= service::qp_sets_access;
+        wanted.mask |= mrc::session::qp_sets_access;
     }
     if ((vmask & IBV_QP_PATH_MTU) != 0) {
         wanted.payload_bytes = bytes_of(vattr.path_mtu);
-        wanted.mask |= service::qp_sets_mtu;
+        wanted.mask |= mrc::session::qp_sets_mtu;
         if (wanted.payload_bytes == 0)
             return refused(EINVAL, "no such MTU");
     }
     if ((vmask & IBV_QP_RQ_PSN) != 0) {
         wanted.receive_psn = vattr.rq_psn & MRC_PSN_MASK;
-        wanted.mask |= service::qp_sets_receive_psn;
+        wanted.mask |= mrc::session::qp_sets_receive_psn;
     }
     if ((vmask & IBV_QP_SQ_PSN) != 0) {
         wanted.send_psn = vattr.sq_psn & MRC_PSN_MASK;
-        wanted.mask |= service::qp_sets_send_psn;
+        wanted.mask |= mrc::session::qp_sets_send_psn;
     }
     return take_address(qp, vattr, vmask, wanted);
 }
 
-void take_mrc(const mrc_qp_attr &mattr, unsigned int mmask, qp_attributes &wanted)
+void take_mrc(const mrc_qp_attr &mattr, unsigned int mmask, mrc::session::qp_attributes &wanted)
 {
     const auto asks = [mmask](unsigned int bit) { return (mmask & bit) != 0; };
     const auto set = [&](unsigned int bit, std::uint32_t daemon_bit, auto &to, auto from) {
@@ -130,19 +130,19 @@ void take_mrc(const mrc_qp_attr &mattr, unsigned int mmask, qp_attributes &wante
         to = from;
         wanted.mask |= daemon_bit;
     };
-    set(MRC_QP_MPR, service::qp_sets_mpr, wanted.mpr, mattr.mpr.mpr);
-    set(MRC_QP_MPR_DEST, service::qp_sets_mpr_dest, wanted.mpr_dest, mattr.mpr.mpr_dest);
-    set(MRC_QP_MAX_WIMM, service::qp_sets_max_wimm, wanted.max_wimm, mattr.wimm.max_wimm);
-    set(MRC_QP_MAX_WIMM_DEST, service::qp_sets_max_wimm_dest, wanted.max_wimm_dest, mattr.wimm.max_wimm_dest);
-    set(MRC_QP_TIMEOUT, service::qp_sets_timeout, wanted.timeout, mattr.timeout);
-    set(MRC_QP_RETRY_CNT, service::qp_sets_retries, wanted.linear, mattr.retry.linear_cnt);
-    set(MRC_QP_RETRY_CNT, service::qp_sets_retries, wanted.exponential, mattr.retry.exp_cnt);
-    set(MRC_QP_EV_PROFILE_ID, service::qp_sets_ev_profile, wanted.ev_profile, mattr.profile.ev_profile_id);
-    set(MRC_QP_CC_PROFILE_ID, service::qp_sets_cc_profile, wanted.cc_profile, mattr.profile.cc_profile_id);
-    set(MRC_QP_CAP, service::qp_sets_capabilities, wanted.capabilities, mattr.cap);
+    set(MRC_QP_MPR, mrc::session::qp_sets_mpr, wanted.mpr, mattr.mpr.mpr);
+    set(MRC_QP_MPR_DEST, mrc::session::qp_sets_mpr_dest, wanted.mpr_dest, mattr.mpr.mpr_dest);
+    set(MRC_QP_MAX_WIMM, mrc::session::qp_sets_max_wimm, wanted.max_wimm, mattr.wimm.max_wimm);
+    set(MRC_QP_MAX_WIMM_DEST, mrc::session::qp_sets_max_wimm_dest, wanted.max_wimm_dest, mattr.wimm.max_wimm_dest);
+    set(MRC_QP_TIMEOUT, mrc::session::qp_sets_timeout, wanted.timeout, mattr.timeout);
+    set(MRC_QP_RETRY_CNT, mrc::session::qp_sets_retries, wanted.linear, mattr.retry.linear_cnt);
+    set(MRC_QP_RETRY_CNT, mrc::session::qp_sets_retries, wanted.exponential, mattr.retry.exp_cnt);
+    set(MRC_QP_EV_PROFILE_ID, mrc::session::qp_sets_ev_profile, wanted.ev_profile, mattr.profile.ev_profile_id);
+    set(MRC_QP_CC_PROFILE_ID, mrc::session::qp_sets_cc_profile, wanted.cc_profile, mattr.profile.cc_profile_id);
+    set(MRC_QP_CAP, mrc::session::qp_sets_capabilities, wanted.capabilities, mattr.cap);
 }
 
-void report_mrc(const mrc_qp &qp, const qp_attributes &now, mrc_qp_attr &mattr, unsigned int mmask)
+void report_mrc(const mrc_qp &qp, const mrc::session::qp_attributes &now, mrc_qp_attr &mattr, unsigned int mmask)
 {
     if ((mmask & MRC_QP_MPR) != 0)
         mattr.mpr.mpr = now.mpr;
@@ -167,7 +167,7 @@ void report_mrc(const mrc_qp &qp, const qp_attributes &now, mrc_qp_attr &mattr, 
 }
 
 // Only what is asked for.
-void report_verbs(const mrc_qp &qp, const qp_attributes &now, ibv_qp_attr &vattr, int vmask)
+void report_verbs(const mrc_qp &qp, const mrc::session::qp_attributes &now, ibv_qp_attr &vattr, int vmask)
 {
     const auto tell = [&](int bit, auto &to, const auto &value) {
         if ((vmask & bit) != 0)
@@ -194,7 +194,7 @@ void put(const Page &page, std::span<std::uint8_t, MRC_MAX_VENDOR_CFG_SIZE> to)
     std::memcpy(to.data(), &page, sizeof(page));
 }
 
-mrc_qp_report page_of(const service::qp_report &from)
+mrc_qp_report page_of(const mrc::session::qp_report &from)
 {
     mrc_qp_report page{};
     page.version = MRC_REPORT_VERSION;
@@ -219,7 +219,7 @@ mrc_qp_report page_of(const service::qp_report &from)
     return page;
 }
 
-mrc_traffic_report traffic_of(const service::qp_report &from)
+mrc_traffic_report traffic_of(const mrc::session::qp_report &from)
 {
     return {.version = MRC_REPORT_VERSION,
             .payload_bytes = from.payload_bytes,
@@ -232,7 +232,7 @@ mrc_traffic_report traffic_of(const service::qp_report &from)
             .reserved = {}};
 }
 
-mrc_host_report page_of(const service::status_report &from)
+mrc_host_report page_of(const mrc::session::status_report &from)
 {
     mrc_host_report page{};
     page.version = MRC_REPORT_VERSION;
@@ -251,15 +251,15 @@ mrc_host_report page_of(const service::status_report &from)
 
 } // namespace
 
-result<qp_attributes> request_of(const mrc_qp &qp, const ibv_qp_attr *vattr, int vmask, const mrc_qp_attr *mattr,
-                                 int mmask)
+result<mrc::session::qp_attributes> request_of(const mrc_qp &qp, const ibv_qp_attr *vattr, int vmask,
+                                               const mrc_qp_attr *mattr, int mmask)
 {
     const auto mrc_mask = static_cast<unsigned int>(mmask);
     if ((vmask & ~(settable | ignored)) != 0 || (mrc_mask & ~mrc_settable) != 0)
         return refused(EINVAL, "an attribute that queue pairs of MRC do not have");
     if ((mrc_mask & MRC_QP_CAP) != 0 && (mattr->cap & ~known_caps) != 0)
         return refused(EINVAL, "unknown capability bit");
-    qp_attributes wanted{};
+    mrc::session::qp_attributes wanted{};
     wanted.qpn = qp.numbers.qpn;
     if (vmask != 0)
         if (auto taken = take_verbs(qp, *vattr, vmask, wanted); !taken)
@@ -282,7 +282,8 @@ void remember(mrc_qp &qp, const ibv_qp_attr *vattr, int vmask)
         qp.verbs.port_num = vattr->port_num;
 }
 
-void report(const mrc_qp &qp, const qp_attributes &now, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mattr, int mmask)
+void report(const mrc_qp &qp, const mrc::session::qp_attributes &now, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mattr,
+            int mmask)
 {
     if (vmask != 0)
         report_verbs(qp, now, *vattr, vmask);

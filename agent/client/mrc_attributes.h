@@ -15,14 +15,14 @@ namespace mrc::client
 {
 
 // EINVAL for attributes that do not exist or cannot be. The mask is empty when there is nothing to ask the daemon for.
-[[nodiscard]] result<service::qp_attributes> request_of(const mrc_qp &qp, const ibv_qp_attr *vattr, int vmask,
-                                                        const mrc_qp_attr *mattr, int mmask);
+[[nodiscard]] result<mrc::session::qp_attributes> request_of(const mrc_qp &qp, const ibv_qp_attr *vattr, int vmask,
+                                                             const mrc_qp_attr *mattr, int mmask);
 
 // Keeps for queries what the daemon does not.
 void remember(mrc_qp &qp, const ibv_qp_attr *vattr, int vmask);
 
 // Fills in what is asked for, as it is in effect.
-void report(const mrc_qp &qp, const service::qp_attributes &now, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mattr,
+void report(const mrc_qp &qp, const mrc::session::qp_attributes &now, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mattr,
             int mmask);
 
 // The page of mrc/report.h that was chosen.

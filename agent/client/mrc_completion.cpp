@@ -14,9 +14,9 @@
 #include "protocol/qp_config.h"
 
 using namespace mrc::client;
-using mrc::datapath::completion_entry;
 using mrc::protocol::completion_status;
-using mrc::service::request_kind;
+using mrc::session::completion_entry;
+using mrc::session::request_kind;
 
 namespace
 {
@@ -79,7 +79,7 @@ mrc_qp *owner_of(mrc_cq &cq, std::uint32_t qpn)
 }
 
 // False: of a queue pair that is no more, or was reset since.
-bool translate(mrc_cq &cq, const completion_entry &entry, ibv_wc &to)
+bool translate(mrc_cq &cq, const mrc::session::completion_entry &entry, ibv_wc &to)
 {
     mrc_qp *qp = owner_of(cq, entry.qpn);
     if (qp == nullptr || entry.life != qp->life)
@@ -89,7 +89,7 @@ bool translate(mrc_cq &cq, const completion_entry &entry, ibv_wc &to)
     to.status = status_of(entry.status);
     to.byte_len = entry.bytes;
     to.qp_num = entry.qpn;
-    if ((entry.flags & mrc::datapath::completion_receive) != 0) {
+    if ((entry.flags & mrc::session::completion_receive) != 0) {
         to.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
         to.wc_flags = IBV_WC_WITH_IMM;
         to.imm_data = htobe32(entry.immediate);
@@ -113,7 +113,7 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
     }
     std::unique_lock lock{cq->lock};
     int got = 0;
-    completion_entry entry;
+    mrc::session::completion_entry entry;
     while (got < wanted && cq->ring.pop(entry))
         if (translate(*cq, entry, to[got]))
             ++got;
@@ -158,7 +158,7 @@ result<void> channel_destroyed(mrc_comp_channel *channel)
             return refused(EBUSY, "completion queues use the channel");
     }
     if (check_owner(channel->context))
-        (void)channel->context->daemon->act(request_kind::destroy_channel, channel->pipe.number);
+        (void)channel->context->daemon->act(mrc::session::request_kind::destroy_channel, channel->pipe.number);
     --channel->context->children;
     delete channel;
     return {};
@@ -186,7 +186,7 @@ result<mrc_cq *> cq_made(mrc_context *context, int entries, void *user, mrc_comp
     cq->user = user;
     cq->number = made->reply.number;
     cq->memory = std::move(made->memory);
-    cq->ring = mrc::datapath::completion_layout{made->reply.entries}.completions(cq->memory.get());
+    cq->ring = mrc::session::completion_layout{made->reply.entries}.completions(cq->memory.get());
     {
         const std::scoped_lock lock{context->lock};
         context->cqs.emplace(cq->number, cq.get());
@@ -213,7 +213,7 @@ result<void> cq_destroyed(mrc_cq *cq)
         if (cq->subscription != 0)
             mrc::client::end_subscription(*cq);
         else
-            (void)context->daemon->act(request_kind::destroy_cq, cq->number);
+            (void)context->daemon->act(mrc::session::request_kind::destroy_cq, cq->number);
     }
     if (cq->channel != nullptr) { // no new events; those given out come to an end
         std::unique_lock lock{cq->channel->lock};
@@ -244,7 +244,7 @@ mrc_cq *next_orphan(mrc_comp_channel &channel)
 result<mrc_cq *> next_cq_event(mrc_comp_channel *channel)
 {
     for (;;) {
-        mrc::datapath::event_record record;
+        mrc::session::event_record record;
         const ssize_t got = ::read(channel->pipe.end.get(), &record, sizeof(record));
         if (got < 0)
             return refused(errno, "reading completion events");
@@ -347,14 +347,15 @@ extern "C" MRC_EXPORT int mrc_destroy_cq(mrc_cq *cq)
 
 extern "C" MRC_EXPORT int mrc_req_notify_cq(mrc_cq *cq, int solicited_only)
 {
-    using mrc::datapath::arming;
+    using mrc::session::arming;
     if (cq == nullptr || cq->channel == nullptr)
         return errno = EINVAL;
     if (cq->subscription != 0) {
         cq->ev_armed = true;
         return 0;
     }
-    mrc::datapath::arm(cq->ring.header(), solicited_only != 0 ? arming::solicited : arming::any);
+    mrc::session::arm(cq->ring.header(),
+                      solicited_only != 0 ? mrc::session::arming::solicited : mrc::session::arming::any);
     return 0;
 }
 

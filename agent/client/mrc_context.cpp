@@ -11,8 +11,8 @@
 #include "client/mrc_objects.h"
 
 using namespace mrc::client;
-using mrc::datapath::event_kind;
-using mrc::datapath::event_record;
+using mrc::session::event_kind;
+using mrc::session::event_record;
 
 namespace
 {
@@ -62,12 +62,12 @@ result<void> destroyed(mrc_context *context)
     if (context->children != 0)
         return refused(EBUSY, "objects of the context are left");
     if (check_owner(context)) // a child only forgets it
-        (void)context->daemon->act(mrc::service::request_kind::close_events, context->events.number);
+        (void)context->daemon->act(mrc::session::request_kind::close_events, context->events.number);
     delete context;
     return {};
 }
 
-ibv_event_type type_of(event_kind kind)
+ibv_event_type type_of(mrc::session::event_kind kind)
 {
     switch (kind) {
     case event_kind::qp_fatal:
@@ -91,16 +91,16 @@ ibv_event_type type_of(event_kind kind)
 }
 
 // False: about an object that is no more.
-bool translate(mrc_context &context, const event_record &record, mrc_async_event &event)
+bool translate(mrc_context &context, const mrc::session::event_record &record, mrc_async_event &event)
 {
     const std::scoped_lock lock{context.lock};
     event = {};
     event.event_type = type_of(record.kind);
     switch (record.kind) {
-    case event_kind::qp_fatal:
-    case event_kind::qp_access_error:
-    case event_kind::qp_request_error:
-    case event_kind::qp_drained: {
+    case mrc::session::event_kind::qp_fatal:
+    case mrc::session::event_kind::qp_access_error:
+    case mrc::session::event_kind::qp_request_error:
+    case mrc::session::event_kind::qp_drained: {
         const auto at = context.qps.find(record.number);
         if (at == context.qps.end())
             return false;
@@ -108,7 +108,7 @@ bool translate(mrc_context &context, const event_record &record, mrc_async_event
         event.element.qp = at->second;
         return true;
     }
-    case event_kind::cq_overrun: {
+    case mrc::session::event_kind::cq_overrun: {
         const auto at = context.cqs.find(record.number);
         if (at == context.cqs.end())
             return false;
@@ -116,11 +116,11 @@ bool translate(mrc_context &context, const event_record &record, mrc_async_event
         event.element.cq = at->second;
         return true;
     }
-    case event_kind::port_up:
-    case event_kind::port_down:
+    case mrc::session::event_kind::port_up:
+    case mrc::session::event_kind::port_down:
         event.element.port_num = static_cast<int>(record.number);
         return true;
-    case event_kind::device_fatal:
+    case mrc::session::event_kind::device_fatal:
         context.told_gone = true;
         return true;
     }
@@ -134,14 +134,14 @@ result<void> next_event(mrc_context *context, mrc_async_event *event)
     if (auto mine = check_owner(context); !mine)
         return mine;
     for (;;) {
-        event_record record;
+        mrc::session::event_record record;
         const ssize_t got = ::read(context->events.end.get(), &record, sizeof(record));
         if (got < 0)
             return refused(errno, "reading events");
         if (got == 0) { // the daemon has closed its end
             if (context->told_gone)
                 return refused(EIO, "mrcd has gone");
-            record = {event_kind::device_fatal, 0};
+            record = {mrc::session::event_kind::device_fatal, 0};
         }
         if (translate(*context, record, *event))
             return {};

@@ -21,7 +21,7 @@ thread_local std::array<char, 256> last_failure{};
 
 result<void> listed(const mrc_context *context, mrc_ctl_profile_list list, std::uint64_t *ids, int &count)
 {
-    auto request = control_request_of(mrc::service::control_kind::list_profiles, 0, 0);
+    auto request = control_request_of(mrc::session::control_kind::list_profiles, 0, 0);
     request.operation = static_cast<std::uint32_t>(list);
     request.capacity = static_cast<std::uint32_t>(count);
     do {

@@ -5,21 +5,21 @@
 #include "client/boundary.h"
 #include "client/export.h"
 #include "client/mrc_ctl_requests.h"
-#include "client/verbs_device.h"
+#include "client/verbs/device.h"
 
 using namespace mrc::client;
-using mrc::service::control_kind;
+using mrc::session::control_kind;
 
 namespace
 {
 
 const char **algorithms()
 {
-    static const char *names[] = {mrc::service::control::nscc_algorithm, nullptr};
+    static const char *names[] = {mrc::session::nscc_algorithm, nullptr};
     return names;
 }
 
-mrc_ctl_device_attr attributes_of(const mrc::service::control_device &from)
+mrc_ctl_device_attr attributes_of(const mrc::session::control_device &from)
 {
     return {.mrc_ctl_protocol_version = from.version,
             .ev = {.ev_max_fmt_profiles = from.max_fmt_profiles,
@@ -44,7 +44,7 @@ result<void> queried(const device &here, mrc_ctl_device_attr &attributes)
     const auto daemon = std::dynamic_pointer_cast<daemon_session>(here.daemon());
     if (!daemon)
         return refused(EOPNOTSUPP, "the device has no daemon");
-    const auto answer = ask(*daemon, control_request_of(control_kind::query_device, 0, 0));
+    const auto answer = ask(*daemon, control_request_of(mrc::session::control_kind::query_device, 0, 0));
     if (!answer)
         return std::unexpected{answer.error()};
     if (auto done = outcome_of(*answer); !done)
@@ -53,7 +53,8 @@ result<void> queried(const device &here, mrc_ctl_device_attr &attributes)
     return {};
 }
 
-result<void> port_asked(control_kind kind, mrc_context *context, std::uint8_t port, mrc_ctl_port_attr *attr, int mask)
+result<void> port_asked(mrc::session::control_kind kind, mrc_context *context, std::uint8_t port,
+                        mrc_ctl_port_attr *attr, int mask)
 {
     if (auto right = check_context(context); !right)
         return right;
@@ -107,11 +108,13 @@ extern "C" MRC_EXPORT int mrc_ctl_query_device(ibv_context *context, mrc_ctl_dev
 extern "C" MRC_EXPORT int mrc_ctl_query_port(mrc_context *context, uint8_t port_num, mrc_ctl_port_attr *attr,
                                              int attr_mask)
 {
-    return minus_one_of([&] { return port_asked(control_kind::query_port, context, port_num, attr, attr_mask); });
+    return minus_one_of(
+        [&] { return port_asked(mrc::session::control_kind::query_port, context, port_num, attr, attr_mask); });
 }
 
 extern "C" MRC_EXPORT int mrc_ctl_modify_port(mrc_context *context, uint8_t port_num, mrc_ctl_port_attr *attr,
                                               int attr_mask)
 {
-    return minus_one_of([&] { return port_asked(control_kind::modify_port, context, port_num, attr, attr_mask); });
+    return minus_one_of(
+        [&] { return port_asked(mrc::session::control_kind::modify_port, context, port_num, attr, attr_mask); });
 }

@@ -8,31 +8,31 @@
 #include "client/mrc_ctl_requests.h"
 
 using namespace mrc::client;
-using mrc::service::control_kind;
-using mrc::service::control_request;
-using mrc::service::most_entries;
-using mrc::service::most_fields;
+using mrc::session::control_kind;
+using mrc::session::control_request;
+using mrc::session::most_entries;
+using mrc::session::most_fields;
 
 namespace
 {
 
-using mrc::service::control::ev_entry;
+using mrc::session::ev_entry;
 
-static_assert(sizeof(mrc_ctl_ev_op_entry) == sizeof(ev_entry));
-static_assert(offsetof(mrc_ctl_ev_op_entry, state) == offsetof(ev_entry, state));
+static_assert(sizeof(mrc_ctl_ev_op_entry) == sizeof(mrc::session::ev_entry));
+static_assert(offsetof(mrc_ctl_ev_op_entry, state) == offsetof(mrc::session::ev_entry, state));
 static_assert(sizeof(mrc_ctl_ev_field) == sizeof(mrc_ev_field));
 
 constexpr std::uint32_t array_bits = MRC_CTL_EV_PROFILE_EV_OP | MRC_CTL_EV_PROFILE_EV_FIELDS_OP;
 
 struct profile_call {
-    control_kind kind;
+    mrc::session::control_kind kind;
     const mrc_context *context;
     std::uint64_t id;
     mrc_ctl_ev_profile_attr *attr; // null: the mask is empty
     std::uint32_t mask;
 
     [[nodiscard]] bool asks(std::uint32_t bits) const { return (mask & bits) != 0; }
-    [[nodiscard]] control_request request(std::uint32_t of_mask) const
+    [[nodiscard]] mrc::session::control_request request(std::uint32_t of_mask) const
     {
         auto made = control_request_of(kind, id, of_mask);
         if (attr != nullptr)
@@ -55,7 +55,7 @@ std::uint32_t mask_of_piece(const profile_call &call, bool first, bool last)
     return (first ? call.mask & ~at_end : call.mask & array_bits) | (last ? at_end : 0);
 }
 
-void store_attributes(const profile_call &call, const mrc::service::control_ev_profile &told)
+void store_attributes(const profile_call &call, const mrc::session::control_ev_profile &told)
 {
     mrc_ctl_ev_profile_attr &attr = *call.attr;
     if (call.asks(MRC_CTL_EV_PROFILE_STATE))
@@ -83,17 +83,19 @@ result<void> entries_done(const profile_call &call)
     std::size_t done = 0;
     result<void> outcome;
     do {
-        const std::span piece = entries.subspan(done, std::min<std::size_t>(most_entries, entries.size() - done));
+        const std::span piece =
+            entries.subspan(done, std::min<std::size_t>(mrc::session::most_entries, entries.size() - done));
         auto request = call.request(mask_of_piece(call, done == 0, done + piece.size() == entries.size()));
         request.operation = static_cast<std::uint32_t>(op.op);
         request.count = static_cast<std::uint32_t>(piece.size());
         request.capacity = static_cast<std::uint32_t>(entries.size());
-        const auto answer = ask(*call.context->daemon, request, std::as_bytes(piece), tells ? sizeof(ev_entry) : 0);
+        const auto answer =
+            ask(*call.context->daemon, request, std::as_bytes(piece), tells ? sizeof(mrc::session::ev_entry) : 0);
         if (!answer)
             return std::unexpected{answer.error()};
         for (std::size_t i = 0; tells && i < std::min<std::size_t>(answer->reply.count, piece.size()); ++i)
-            piece[i].state = static_cast<mrc_ctl_ev_state>(answer->element<ev_entry>(i).state);
-        if (tells && done == 0 && call.kind == control_kind::query_ev_profile && answer->reply.error == 0)
+            piece[i].state = static_cast<mrc_ctl_ev_state>(answer->element<mrc::session::ev_entry>(i).state);
+        if (tells && done == 0 && call.kind == mrc::session::control_kind::query_ev_profile && answer->reply.error == 0)
             store_attributes(call, answer->reply.ev_profile);
         outcome = outcome_of(*answer);
         done += std::min<std::size_t>(outcome ? piece.size() : answer->reply.done, piece.size());
@@ -125,7 +127,7 @@ result<void> array_filled(const profile_call &call, std::uint32_t operation, int
         if (total > static_cast<std::uint32_t>(count) || answer->reply.count > total - first ||
             (answer->reply.count == 0 && first < total))
             return refused(EIO, "a reply with another number of elements than it says");
-        if (first == 0 && call.kind == control_kind::query_ev_profile)
+        if (first == 0 && call.kind == mrc::session::control_kind::query_ev_profile)
             store_attributes(call, answer->reply.ev_profile);
         for (std::uint32_t i = 0; i < answer->reply.count; ++i)
             store(first + i, *answer, i);
@@ -143,9 +145,9 @@ result<void> evs_asked(const profile_call &call)
     const auto operation = static_cast<std::uint32_t>(op.op);
     if (op.op != MRC_CTL_EV_OP_QUERY_EV_ARRAY)
         return entries_done(call);
-    return array_filled(call, operation, op.entry_count, sizeof(ev_entry),
+    return array_filled(call, operation, op.entry_count, sizeof(mrc::session::ev_entry),
                         [&](std::size_t at, const control_answer &answer, std::size_t i) {
-                            const auto entry = answer.element<ev_entry>(i);
+                            const auto entry = answer.element<mrc::session::ev_entry>(i);
                             std::memcpy(&op.entries[at].ev, &entry.subject, sizeof(mrc_ctl_ev));
                             op.entries[at].state = static_cast<mrc_ctl_ev_state>(entry.state);
                         });
@@ -162,7 +164,7 @@ result<void> fields_asked(const profile_call &call)
                             [&](std::size_t at, const control_answer &answer, std::size_t i) {
                                 op.fields[at] = answer.element<mrc_ctl_ev_field>(i);
                             });
-    if (static_cast<std::uint32_t>(op.field_count) > most_fields)
+    if (static_cast<std::uint32_t>(op.field_count) > mrc::session::most_fields)
         return refused(E2BIG, "more fields than any profile has");
     auto request = call.request(call.mask);
     request.operation = operation;
@@ -171,7 +173,7 @@ result<void> fields_asked(const profile_call &call)
     return answer ? outcome_of(*answer) : std::unexpected{answer.error()};
 }
 
-result<void> profile_asked(control_kind kind, const mrc_context *context, std::uint64_t id,
+result<void> profile_asked(mrc::session::control_kind kind, const mrc_context *context, std::uint64_t id,
                            mrc_ctl_ev_profile_attr *attr, int mask)
 {
     if (auto right = check_context(context); !right)
@@ -202,13 +204,15 @@ result<void> profile_asked(control_kind kind, const mrc_context *context, std::u
 extern "C" MRC_EXPORT int mrc_ctl_modify_ev_profile(mrc_context *mrc_ctx, uint64_t ev_profile_id,
                                                     mrc_ctl_ev_profile_attr *attr, int attr_mask)
 {
-    return minus_one_of(
-        [&] { return profile_asked(control_kind::modify_ev_profile, mrc_ctx, ev_profile_id, attr, attr_mask); });
+    return minus_one_of([&] {
+        return profile_asked(mrc::session::control_kind::modify_ev_profile, mrc_ctx, ev_profile_id, attr, attr_mask);
+    });
 }
 
 extern "C" MRC_EXPORT int mrc_ctl_query_ev_profile(mrc_context *mrc_ctx, uint64_t ev_profile_id,
                                                    mrc_ctl_ev_profile_attr *attr, int attr_mask)
 {
-    return minus_one_of(
-        [&] { return profile_asked(control_kind::query_ev_profile, mrc_ctx, ev_profile_id, attr, attr_mask); });
+    return minus_one_of([&] {
+        return profile_asked(mrc::session::control_kind::query_ev_profile, mrc_ctx, ev_profile_id, attr, attr_mask);
+    });
 }

@@ -8,22 +8,22 @@
 #include "client/mrc_ctl_requests.h"
 
 using namespace mrc::client;
-using mrc::service::control_kind;
-using mrc::service::ep_request;
-using mrc::service::ep_response;
-using mrc::service::most_batch_requests;
-using mrc::service::most_entries;
-using mrc::service::most_ep_requests;
+using mrc::session::control_kind;
+using mrc::session::ep_request;
+using mrc::session::ep_response;
+using mrc::session::most_batch_requests;
+using mrc::session::most_entries;
+using mrc::session::most_ep_requests;
 
 namespace
 {
 
-using mrc::service::control::ev_event;
+using mrc::session::ev_event;
 
-static_assert(sizeof(mrc_ctl_ev_event) == sizeof(ev_event));
-static_assert(offsetof(mrc_ctl_ev_event, state) == offsetof(ev_event, state));
-static_assert(sizeof(mrc_ctl_ep_req) == sizeof(ep_request));
-static_assert(offsetof(mrc_ctl_ep_req, op) == offsetof(ep_request, port_status));
+static_assert(sizeof(mrc_ctl_ev_event) == sizeof(mrc::session::ev_event));
+static_assert(offsetof(mrc_ctl_ev_event, state) == offsetof(mrc::session::ev_event, state));
+static_assert(sizeof(mrc_ctl_ep_req) == sizeof(mrc::session::ep_request));
+static_assert(offsetof(mrc_ctl_ep_req, op) == offsetof(mrc::session::ep_request, port_status));
 
 result<mrc_cq *> ev_queue_made(mrc_context *context, int entries, void *user, mrc_comp_channel *channel, int vector)
 {
@@ -34,7 +34,7 @@ result<mrc_cq *> ev_queue_made(mrc_context *context, int entries, void *user, mr
     if (channel != nullptr && channel->context != context)
         return refused(EINVAL, "the channel belongs to another context");
     auto cq = std::make_unique<mrc_cq>();
-    auto request = control_request_of(control_kind::subscribe_events, 0, 0);
+    auto request = control_request_of(mrc::session::control_kind::subscribe_events, 0, 0);
     request.events = {.capacity = static_cast<std::uint32_t>(entries),
                       .channel = channel != nullptr ? channel->pipe.number : 0};
     const auto answer = ask(*context->daemon, request);
@@ -46,7 +46,7 @@ result<mrc_cq *> ev_queue_made(mrc_context *context, int entries, void *user, mr
     cq->channel = channel;
     cq->user = user;
     cq->subscription = answer->reply.id;
-    cq->number = mrc::service::ev_event_queue_bit | static_cast<std::uint32_t>(cq->subscription);
+    cq->number = mrc::session::ev_event_queue_bit | static_cast<std::uint32_t>(cq->subscription);
     if (channel != nullptr) {
         const std::scoped_lock lock{channel->lock};
         channel->cqs.emplace(cq->number, cq.get());
@@ -65,9 +65,9 @@ result<int> events_polled(const mrc_cq *queue, int wanted, mrc_ctl_ev_event *to)
     auto *place = reinterpret_cast<std::byte *>(to);
     int got = 0;
     while (got < wanted) {
-        auto request = control_request_of(control_kind::poll_events, queue->subscription, 0);
-        request.capacity = std::min(static_cast<std::uint32_t>(wanted - got), most_entries);
-        const auto answer = ask(*queue->context->daemon, request, {}, sizeof(ev_event));
+        auto request = control_request_of(mrc::session::control_kind::poll_events, queue->subscription, 0);
+        request.capacity = std::min(static_cast<std::uint32_t>(wanted - got), mrc::session::most_entries);
+        const auto answer = ask(*queue->context->daemon, request, {}, sizeof(mrc::session::ev_event));
         if (!answer)
             return std::unexpected{answer.error()};
         if (auto done = outcome_of(*answer); !done)
@@ -75,7 +75,7 @@ result<int> events_polled(const mrc_cq *queue, int wanted, mrc_ctl_ev_event *to)
         if (answer->reply.count > request.capacity)
             return refused(EIO, "a reply of more events than were asked for");
         for (std::size_t i = 0; i < answer->reply.count; ++i, place += stride)
-            std::memcpy(place, answer->array.data() + i * sizeof(ev_event), stride);
+            std::memcpy(place, answer->array.data() + i * sizeof(mrc::session::ev_event), stride);
         got += static_cast<int>(answer->reply.count);
         if (answer->reply.count < request.capacity)
             break;
@@ -83,7 +83,7 @@ result<int> events_polled(const mrc_cq *queue, int wanted, mrc_ctl_ev_event *to)
     return got;
 }
 
-ep_request wire_of(const mrc_ctl_ep_req &from, mrc_ctl_ep_op_type type)
+mrc::session::ep_request wire_of(const mrc_ctl_ep_req &from, mrc_ctl_ep_op_type type)
 {
     ep_request to;
     to.id = from.req_id;
@@ -110,17 +110,17 @@ struct ep_call {
 // One packet's worth, answered at once but for the last one.
 result<control_answer> piece_sent(const ep_call &call, std::span<const mrc_ctl_ep_req> requests, bool last)
 {
-    std::vector<ep_request> wire;
+    std::vector<mrc::session::ep_request> wire;
     wire.reserve(requests.size());
     for (const mrc_ctl_ep_req &one : requests)
         wire.push_back(wire_of(one, call.type));
-    auto request = control_request_of(control_kind::ep_batch, 0, 0);
+    auto request = control_request_of(mrc::session::control_kind::ep_batch, 0, 0);
     request.count = static_cast<std::uint32_t>(wire.size());
     request.ep = {.operation = static_cast<std::uint32_t>(call.type),
                   .traffic_class = call.traffic_class,
                   .timeout_ns = call.timeout_ns,
                   .more = last ? 0U : 1U};
-    return ask(*call.context->daemon, request, std::as_bytes(std::span{wire}), sizeof(ep_response));
+    return ask(*call.context->daemon, request, std::as_bytes(std::span{wire}), sizeof(mrc::session::ep_response));
 }
 
 // The responses that came are there, whatever the outcome.
@@ -129,7 +129,7 @@ result<void> responses_taken(const ep_call &call, const control_answer &answer)
     if (answer.reply.count > call.requests.size())
         return refused(EIO, "a reply of more responses than there were requests");
     for (std::size_t i = 0; i < answer.reply.count; ++i) {
-        const auto response = answer.element<ep_response>(i);
+        const auto response = answer.element<mrc::session::ep_response>(i);
         call.responses[call.count++] = {.req_id = response.id,
                                         .port = response.port,
                                         .rtt = response.rtt_ns,
@@ -140,11 +140,11 @@ result<void> responses_taken(const ep_call &call, const control_answer &answer)
 
 result<void> batch_sent(const ep_call &call)
 {
-    if (call.requests.size() > most_batch_requests)
+    if (call.requests.size() > mrc::session::most_batch_requests)
         return refused(EINVAL, "more requests than a batch may have");
     const auto turn = call.context->daemon->batch_turn();
     for (auto left = call.requests;;) {
-        const auto piece = left.first(std::min<std::size_t>(left.size(), most_ep_requests));
+        const auto piece = left.first(std::min<std::size_t>(left.size(), mrc::session::most_ep_requests));
         left = left.subspan(piece.size());
         const auto answer = piece_sent(call, piece, left.empty());
         if (!answer)

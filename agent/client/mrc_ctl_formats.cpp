@@ -9,14 +9,14 @@
 #include "client/mrc_ctl_requests.h"
 
 using namespace mrc::client;
-using mrc::service::control_kind;
-using mrc::service::control_request;
+using mrc::session::control_kind;
+using mrc::session::control_request;
 
 namespace
 {
 
 static_assert(sizeof(mrc_ctl_ev_fmt_field) == sizeof(std::uint8_t));
-static_assert(sizeof(mrc_ctl_cc_nscc_cfg) == sizeof(mrc::service::control::nscc_values));
+static_assert(sizeof(mrc_ctl_cc_nscc_cfg) == sizeof(mrc::session::nscc_values));
 
 result<void> store_widths(const control_answer &answer, mrc_ctl_ev_fmt_profile_attr &attr)
 {
@@ -31,7 +31,7 @@ result<void> store_widths(const control_answer &answer, mrc_ctl_ev_fmt_profile_a
     return {};
 }
 
-result<control_answer> ask_about_format(control_kind kind, const mrc_context *context, std::uint64_t id,
+result<control_answer> ask_about_format(mrc::session::control_kind kind, const mrc_context *context, std::uint64_t id,
                                         const mrc_ctl_ev_fmt_profile_attr *attr, int mask)
 {
     auto request = control_request_of(kind, id, without_vendor(mask));
@@ -43,7 +43,7 @@ result<control_answer> ask_about_format(control_kind kind, const mrc_context *co
         request.operation = static_cast<std::uint32_t>(op.op);
         request.capacity = static_cast<std::uint32_t>(op.fmt_field_count);
         if (kind == control_kind::modify_ev_format && op.op == MRC_CTL_EV_FMT_OP_MODIFY_FIELDS) {
-            if (request.capacity > mrc::service::most_fields)
+            if (request.capacity > mrc::session::most_fields)
                 return refused(E2BIG, "more fields than any format has");
             request.count = request.capacity;
             array = std::as_bytes(std::span{op.fmt_fields, request.count});
@@ -57,7 +57,7 @@ result<control_answer> ask_about_format(control_kind kind, const mrc_context *co
     return ask(*context->daemon, request, array, sizeof(std::uint8_t));
 }
 
-result<void> format_asked(control_kind kind, const mrc_context *context, std::uint64_t id,
+result<void> format_asked(mrc::session::control_kind kind, const mrc_context *context, std::uint64_t id,
                           mrc_ctl_ev_fmt_profile_attr *attr, int mask)
 {
     if (auto right = check_context(context); !right)
@@ -85,7 +85,7 @@ result<void> format_asked(control_kind kind, const mrc_context *context, std::ui
 }
 
 // What `algorithm` and `cc_config` point at is copied here.
-result<void> fill(control_request &request, const mrc_ctl_cc_profile_attr &attr, int mask)
+result<void> fill(mrc::session::control_request &request, const mrc_ctl_cc_profile_attr &attr, int mask)
 {
     auto &to = request.cc_profile;
     to.state = static_cast<std::uint32_t>(attr.profile_state);
@@ -112,7 +112,7 @@ result<void> cc_modified(const mrc_context *context, std::uint64_t id, const mrc
         return right;
     if (attr == nullptr && mask != 0)
         return refused(EINVAL, "no attributes");
-    auto request = control_request_of(control_kind::modify_cc_profile, id, without_vendor(mask));
+    auto request = control_request_of(mrc::session::control_kind::modify_cc_profile, id, without_vendor(mask));
     if (attr != nullptr)
         if (auto filled = fill(request, *attr, mask); !filled)
             return filled;
@@ -126,8 +126,8 @@ result<void> cc_queried(mrc_context *context, std::uint64_t id, mrc_ctl_cc_profi
         return right;
     if (attr == nullptr && mask != 0)
         return refused(EINVAL, "no attributes");
-    const auto answer =
-        ask(*context->daemon, control_request_of(control_kind::query_cc_profile, id, without_vendor(mask)));
+    const auto answer = ask(*context->daemon,
+                            control_request_of(mrc::session::control_kind::query_cc_profile, id, without_vendor(mask)));
     if (!answer)
         return std::unexpected{answer.error()};
     if (auto done = outcome_of(*answer); !done)
@@ -138,7 +138,7 @@ result<void> cc_queried(mrc_context *context, std::uint64_t id, mrc_ctl_cc_profi
     if ((mask & MRC_CTL_CC_PROFILE_CUR_STATE) != 0)
         attr->cur_profile_state = static_cast<mrc_ctl_profile_state>(told.current);
     if ((mask & MRC_CTL_CC_PROFILE_ALGORITHM) != 0)
-        attr->algorithm = told.algorithm[0] != '\0' ? mrc::service::control::nscc_algorithm : nullptr;
+        attr->algorithm = told.algorithm[0] != '\0' ? mrc::session::nscc_algorithm : nullptr;
     if ((mask & MRC_CTL_CC_PROFILE_CONFIG) != 0) {
         const std::scoped_lock lock{context->lock};
         mrc_ctl_cc_nscc_cfg &kept = context->cc_configs[id];
@@ -155,15 +155,17 @@ result<void> cc_queried(mrc_context *context, std::uint64_t id, mrc_ctl_cc_profi
 extern "C" MRC_EXPORT int mrc_ctl_modify_ev_fmt_profile(mrc_context *mrc_ctx, uint64_t ev_fmt_profile_id,
                                                         mrc_ctl_ev_fmt_profile_attr *attr, int attr_mask)
 {
-    return minus_one_of(
-        [&] { return format_asked(control_kind::modify_ev_format, mrc_ctx, ev_fmt_profile_id, attr, attr_mask); });
+    return minus_one_of([&] {
+        return format_asked(mrc::session::control_kind::modify_ev_format, mrc_ctx, ev_fmt_profile_id, attr, attr_mask);
+    });
 }
 
 extern "C" MRC_EXPORT int mrc_ctl_query_ev_fmt_profile(mrc_context *mrc_ctx, uint64_t ev_fmt_profile_id,
                                                        mrc_ctl_ev_fmt_profile_attr *attr, int attr_mask)
 {
-    return minus_one_of(
-        [&] { return format_asked(control_kind::query_ev_format, mrc_ctx, ev_fmt_profile_id, attr, attr_mask); });
+    return minus_one_of([&] {
+        return format_asked(mrc::session::control_kind::query_ev_format, mrc_ctx, ev_fmt_profile_id, attr, attr_mask);
+    });
 }
 
 extern "C" MRC_EXPORT int mrc_ctl_modify_cc_profile(mrc_context *mrc_ctx, uint64_t cc_profile_id,

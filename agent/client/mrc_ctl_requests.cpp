@@ -6,17 +6,17 @@
 namespace mrc::client
 {
 
-service::control_request control_request_of(service::control_kind kind, std::uint64_t id, std::uint32_t mask)
+mrc::session::control_request control_request_of(mrc::session::control_kind kind, std::uint64_t id, std::uint32_t mask)
 {
-    service::control_request request;
+    mrc::session::control_request request;
     request.kind = kind;
     request.id = id;
     request.mask = mask;
     return request;
 }
 
-result<control_answer> ask(daemon_session &daemon, service::control_request request, std::span<const std::byte> array,
-                           std::size_t reply_element)
+result<control_answer> ask(daemon_session &daemon, mrc::session::control_request request,
+                           std::span<const std::byte> array, std::size_t reply_element)
 {
     std::vector<std::byte> packet(sizeof(request) + array.size());
     std::memcpy(packet.data(), &request, sizeof(request));
@@ -52,7 +52,8 @@ result<void> check_context(const mrc_context *context)
 
 void end_subscription(const mrc_cq &cq)
 {
-    (void)ask(*cq.context->daemon, control_request_of(service::control_kind::unsubscribe_events, cq.subscription, 0));
+    (void)ask(*cq.context->daemon,
+              control_request_of(mrc::session::control_kind::unsubscribe_events, cq.subscription, 0));
 }
 
 } // namespace mrc::client

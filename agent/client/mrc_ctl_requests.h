@@ -11,7 +11,7 @@
 
 #include "client/boundary.h"
 #include "client/mrc_objects.h"
-#include "service/control_protocol.h"
+#include "session/control_protocol.h"
 
 namespace mrc::client
 {
@@ -25,7 +25,7 @@ template <typename Mask>
 }
 
 struct control_answer {
-    service::control_reply reply; // its error may be set
+    mrc::session::control_reply reply; // its error may be set
     std::vector<std::byte> array;
 
     // Element `index` of the array, which has `reply.count`.
@@ -39,11 +39,11 @@ struct control_answer {
     }
 };
 
-[[nodiscard]] service::control_request control_request_of(service::control_kind kind, std::uint64_t id,
-                                                          std::uint32_t mask);
+[[nodiscard]] mrc::session::control_request control_request_of(mrc::session::control_kind kind, std::uint64_t id,
+                                                               std::uint32_t mask);
 
 // An error only when there is no reply, or not one of elements of that size.
-[[nodiscard]] result<control_answer> ask(daemon_session &daemon, service::control_request request,
+[[nodiscard]] result<control_answer> ask(daemon_session &daemon, mrc::session::control_request request,
                                          std::span<const std::byte> array = {}, std::size_t reply_element = 0);
 
 // The reply's error as the call's.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "client/daemon_session.h"
-#include "client/verbs_device.h"
+#include "client/verbs/device.h"
 #include <mrc.h>
 #include <mrc_ctl.h>
 
@@ -62,10 +62,10 @@ struct mrc_cq {
     std::uint32_t number = 0;
     std::uint64_t subscription = 0;     // to EV events, of which it is a queue; 0: of completions
     std::atomic<bool> ev_armed = false; // the next EV event signals the channel
-    mrc::datapath::mapping memory;
+    mrc::kernel::mapping memory;
 
     std::mutex lock; // of polling
-    mrc::datapath::ring_view<mrc::datapath::completion_entry> ring;
+    mrc::session::ring_view<mrc::session::completion_entry> ring;
     std::unordered_map<std::uint32_t, mrc_qp *> qps; // by QPN
     mrc_qp *latest = nullptr;                        // whose completion was polled last
     std::uint32_t empty_polls = 0;
@@ -85,19 +85,19 @@ struct mrc_qp {
     bool all_signaled = false;
     std::uint64_t operations = 0; // ibv_qp_create_send_ops_flags
     ibv_qp_cap granted{};
-    mrc::service::qp_reply numbers{};
-    mrc::datapath::mapping rings;
+    mrc::session::qp_reply numbers{};
+    mrc::kernel::mapping rings;
 
     struct posted {
         std::uint64_t id = 0;
         bool immediate = false;
     };
     std::mutex send_lock;
-    mrc::datapath::ring_view<mrc::datapath::send_entry> sends;
+    mrc::session::ring_view<mrc::session::send_entry> sends;
     std::vector<posted> posted_sends;          // by slot: told as flushed when the daemon goes
     std::atomic<std::uint32_t> sends_done = 0; // position behind the newest completed request
     std::mutex receive_lock;
-    mrc::datapath::ring_view<mrc::datapath::receive_entry> receives;
+    mrc::session::ring_view<mrc::session::receive_entry> receives;
     std::vector<std::uint64_t> posted_receives;
     std::atomic<std::uint32_t> receives_done = 0;
     std::atomic<std::uint16_t> life = 0;    // how often it has been reset; completions of former lives are dropped
@@ -111,7 +111,7 @@ struct mrc_qp {
     unsigned int async_given = 0;  // under the context's lock, as the next
     unsigned int async_acked = 0;
 
-    [[nodiscard]] mrc::datapath::queue_pair_layout layout() const
+    [[nodiscard]] mrc::session::queue_pair_layout layout() const
     {
         return {.send_capacity = numbers.send_depth,
                 .receive_capacity = numbers.receive_depth,

@@ -10,15 +10,15 @@
 #include "client/mrc_objects.h"
 #include "protocol/qp_state.h"
 
-using mrc::datapath::gather_entry;
-using mrc::datapath::send_entry;
+using mrc::session::gather_entry;
+using mrc::session::send_entry;
 
 namespace
 {
 
 constexpr std::uint64_t longest_message = std::uint64_t{1} << 31;
 
-gather_entry piece_of(const ibv_sge &piece)
+mrc::session::gather_entry piece_of(const ibv_sge &piece)
 {
     return {.address = piece.addr, .length = piece.length, .lkey = piece.lkey};
 }
@@ -59,20 +59,20 @@ std::uint32_t copy_inline(mrc_qp &qp, std::uint32_t slot, const ibv_send_wr &req
     return bytes;
 }
 
-send_entry entry_of(mrc_qp &qp, std::uint32_t slot, const ibv_send_wr &request)
+mrc::session::send_entry entry_of(mrc_qp &qp, std::uint32_t slot, const ibv_send_wr &request)
 {
     send_entry entry{
         .id = request.wr_id, .remote_address = request.wr.rdma.remote_addr, .rkey = request.wr.rdma.rkey, .first = {}};
     if (qp.all_signaled || (request.send_flags & IBV_SEND_SIGNALED) != 0)
-        entry.flags |= mrc::datapath::send_signaled;
+        entry.flags |= mrc::session::send_signaled;
     if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
-        entry.flags |= mrc::datapath::send_immediate;
+        entry.flags |= mrc::session::send_immediate;
         entry.immediate = be32toh(request.imm_data);
         if ((request.send_flags & IBV_SEND_SOLICITED) != 0)
-            entry.flags |= mrc::datapath::send_solicited;
+            entry.flags |= mrc::session::send_solicited;
     }
     if ((request.send_flags & IBV_SEND_INLINE) != 0) {
-        entry.flags |= mrc::datapath::send_inline;
+        entry.flags |= mrc::session::send_inline;
         entry.first.length = copy_inline(qp, slot, request);
         return entry;
     }
@@ -109,9 +109,9 @@ void tell(mrc_qp &qp)
         qp.context->daemon->ring(qp.numbers.bell);
         return;
     }
-    mrc::service::qp_attributes again{};
+    mrc::session::qp_attributes again{};
     again.qpn = qp.numbers.qpn;
-    again.mask = mrc::service::qp_sets_state;
+    again.mask = mrc::session::qp_sets_state;
     again.state = static_cast<std::uint8_t>(mrc::protocol::qp_state::error);
     (void)qp.context->daemon->modify_qp(again);
 }

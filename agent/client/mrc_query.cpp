@@ -9,7 +9,7 @@
 #include "client/boundary.h"
 #include "client/export.h"
 #include "client/limits.h"
-#include "client/verbs_device.h"
+#include "client/verbs/device.h"
 
 namespace mrc::client
 {

@@ -11,7 +11,7 @@
 #include "client/mrc_objects.h"
 
 using namespace mrc::client;
-using mrc::service::request_kind;
+using mrc::session::request_kind;
 
 namespace
 {
@@ -38,7 +38,7 @@ result<void> acceptable(const mrc_context *context, const mrc_qp_init_attr *want
     return check_owner(context);
 }
 
-void prepare(mrc_qp &qp, shared_object<mrc::service::qp_reply> made)
+void prepare(mrc_qp &qp, shared_object<mrc::session::qp_reply> made)
 {
     qp.numbers = made.reply;
     qp.rings = std::move(made.memory);
@@ -114,7 +114,7 @@ result<void> qp_destroyed(mrc_qp *qp)
         return refused(EINVAL, "no queue pair");
     mrc_context *context = qp->context;
     if (check_owner(context))
-        (void)context->daemon->act(request_kind::destroy_qp, qp->numbers.qpn);
+        (void)context->daemon->act(mrc::session::request_kind::destroy_qp, qp->numbers.qpn);
     detach(*qp->send_cq, *qp);
     detach(*qp->receive_cq, *qp);
     {
@@ -160,8 +160,9 @@ result<mrc_report_control> control_of(const mrc_qp &qp, const mrc_qp_attr &mattr
 result<void> controlled(mrc_qp &qp, const mrc_report_control &control)
 {
     qp.report_page = control.page;
-    return control.reset_stall == 0 ? result<void>{}
-                                    : qp.context->daemon->act(request_kind::reset_progress, qp.numbers.qpn);
+    return control.reset_stall == 0
+               ? result<void>{}
+               : qp.context->daemon->act(mrc::session::request_kind::reset_progress, qp.numbers.qpn);
 }
 
 result<void> modified(mrc_qp *qp, const ibv_qp_attr *vattr, int vmask, const mrc_qp_attr *mattr, int mmask)

@@ -30,7 +30,7 @@ void watch(int epoll, int fd, std::uint32_t events)
 
 } // namespace
 
-port_events::port_events(std::shared_ptr<session> daemon, std::vector<host_port> known)
+port_events::port_events(std::shared_ptr<daemon_channel> daemon, std::vector<host_port> known)
     : daemon_{std::move(daemon)}, epoll_{::epoll_create1(EPOLL_CLOEXEC)},
       waiting_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, known_{std::move(known)}
 {

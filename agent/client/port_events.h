@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "client/session.h"
+#include "client/daemon_channel.h"
 
 namespace mrc::client
 {
@@ -27,7 +27,7 @@ class port_events
 {
 public:
     // `known`: ports as the caller's first description has them. Throws std::system_error when descriptors run out.
-    port_events(std::shared_ptr<session> daemon, std::vector<host_port> known);
+    port_events(std::shared_ptr<daemon_channel> daemon, std::vector<host_port> known);
     ~port_events();
     port_events(const port_events &) = delete;
     port_events &operator=(const port_events &) = delete;
@@ -45,7 +45,7 @@ private:
     void look(); // asks the daemon, if there is something to ask
     void push(host_event event);
 
-    std::shared_ptr<session> daemon_;
+    std::shared_ptr<daemon_channel> daemon_;
     int epoll_;
     int waiting_; // eventfd, readable while queue_ has events: the edge alone would be over with the first
     std::mutex mutex_;

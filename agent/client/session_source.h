@@ -5,14 +5,14 @@
 #include <memory>
 #include <vector>
 
-#include "client/session.h"
+#include "client/daemon_channel.h"
 
 namespace mrc::client
 {
 
 struct session_source {
     std::vector<instance> (*find)() = &find_instances;
-    result<std::shared_ptr<session>> (*open)(const instance &where) = &session::open;
+    result<std::shared_ptr<daemon_channel>> (*open)(const instance &where) = &daemon_channel::open;
 };
 
 [[nodiscard]] session_source current_session_source();

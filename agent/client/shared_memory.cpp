@@ -10,7 +10,7 @@
 #include <fcntl.h>
 
 #include "client/export.h"
-#include "datapath/unique_fd.h"
+#include "kernel/unique_fd.h"
 #include "mrc/memory.h"
 
 namespace mrc::client
@@ -20,8 +20,8 @@ namespace
 {
 
 struct allocation {
-    datapath::unique_fd file;
-    datapath::mapping memory;
+    mrc::kernel::unique_fd file;
+    mrc::kernel::mapping memory;
 };
 
 std::mutex registry_lock;
@@ -92,7 +92,7 @@ using mrc::client::allocation;
 extern "C" MRC_EXPORT void *mrc_alloc_shared(size_t bytes)
 {
     allocation made;
-    made.file = mrc::datapath::unique_fd{::memfd_create("mrc-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    made.file = mrc::kernel::unique_fd{::memfd_create("mrc-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (bytes == 0) {
         errno = EINVAL;
         return nullptr;
@@ -103,7 +103,7 @@ extern "C" MRC_EXPORT void *mrc_alloc_shared(size_t bytes)
     void *at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.file.get(), 0);
     if (at == MAP_FAILED)
         return nullptr;
-    made.memory = mrc::datapath::mapping{at, bytes};
+    made.memory = mrc::kernel::mapping{at, bytes};
     try {
         const std::scoped_lock lock{mrc::client::registry_lock};
         mrc::client::registry().emplace(mrc::client::number_of(at), std::move(made));

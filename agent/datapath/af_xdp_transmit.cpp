@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "datapath/monotonic_clock.h"
-#include "datapath/outer_header.h"
+#include "codec/outer_header.h"
+#include "kernel/monotonic_clock.h"
 
 namespace mrc::datapath
 {
@@ -18,20 +18,20 @@ namespace
 
 constexpr std::chrono::milliseconds stall_limit{5}; // as late as an EV probe's answer is none (D12)
 
-mac_address mac_of(const __u8 (&bytes)[6])
+codec::mac_address mac_of(const __u8 (&bytes)[6])
 {
-    mac_address mac;
+    codec::mac_address mac;
     std::ranges::copy(bytes, std::begin(mac.bytes));
     return mac;
 }
 
 } // namespace
 
-af_xdp_transmit::af_xdp_transmit(umem &memory, const std::vector<xsk_socket_pair *> &sockets,
-                                 mapped_array<mrc_path> &paths, mapped_array<mrc_port> &ports,
+af_xdp_transmit::af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets,
+                                 kernel::mapped_array<mrc_path_row> &paths, kernel::mapped_array<mrc_port_row> &ports,
                                  std::uint32_t longest_packet)
     : memory_{memory}, lanes_(sockets.size()), paths_{paths}, ports_{ports},
-      frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + umem::frame_bytes - 1) / umem::frame_bytes}
+      frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + kernel::umem::frame_bytes - 1) / kernel::umem::frame_bytes}
 {
     for (std::size_t row = 0; row < sockets.size(); ++row)
         lanes_[row].socket = sockets[row];
@@ -59,32 +59,34 @@ bool af_xdp_transmit::ready()
 
 std::span<std::byte> af_xdp_transmit::head()
 {
-    return staging_.empty() ? std::span{memory_.data(current_.address()), umem::frame_bytes} : std::span{staging_};
+    return staging_.empty() ? std::span{memory_.data(current_.address()), kernel::umem::frame_bytes}
+                            : std::span{staging_};
 }
 
 std::span<std::byte> af_xdp_transmit::reserve()
 {
-    return head().subspan(outer_header_bytes);
+    return head().subspan(codec::outer_header_bytes);
 }
 
 void af_xdp_transmit::commit(const departure &packet)
 {
-    mrc_path &path = paths_[packet.path];
-    mrc_port &port = ports_[path.port];
+    mrc_path_row &path = paths_[packet.path];
+    mrc_port_row &port = ports_[path.port];
     if (path.state == MRC_PATH_UNUSED || !usable(path.port) ||
         !lanes_[path.port].socket->has_room(frames_per_packet_)) {
         ++counters_.refused; // the frame stays ours for the next packet
         return;
     }
-    write_outer(head().first<outer_header_bytes>(), {.destination_mac = mac_of(port.gateway_mac),
-                                                     .source_mac = mac_of(port.mac),
-                                                     .source = port.outer_source,
-                                                     .carrier = mrc_path_destination(&path, packet.host_usid),
-                                                     .traffic_class = packet.tclass,
-                                                     .flow_label = packet.flow_label,
-                                                     .next_header = packet.next_header,
-                                                     .payload_length = packet.bytes});
-    const auto length = static_cast<std::uint32_t>(outer_header_bytes + packet.bytes);
+    codec::write_outer(head().first<codec::outer_header_bytes>(),
+                       {.destination_mac = mac_of(port.gateway_mac),
+                        .source_mac = mac_of(port.mac),
+                        .source = port.outer_source,
+                        .carrier = mrc_path_destination(&path, packet.host_usid),
+                        .traffic_class = packet.tclass,
+                        .flow_label = packet.flow_label,
+                        .next_header = packet.next_header,
+                        .payload_length = packet.bytes});
+    const auto length = static_cast<std::uint32_t>(codec::outer_header_bytes + packet.bytes);
     if (!send(*lanes_[path.port].socket, length)) {
         ++counters_.refused;
         return;
@@ -98,13 +100,13 @@ void af_xdp_transmit::commit(const departure &packet)
 }
 
 // The packet's frames one after the other; ready() has made sure of memory, commit() of room for all of them.
-bool af_xdp_transmit::send(xsk_socket_pair &socket, std::uint32_t length)
+bool af_xdp_transmit::send(kernel::xsk_socket_pair &socket, std::uint32_t length)
 {
     if (staging_.empty())
         return socket.transmit(std::exchange(current_, {}), length);
-    for (std::uint32_t offset = 0; offset < length; offset += umem::frame_bytes) {
-        frame part = offset == 0 ? std::exchange(current_, {}) : memory_.allocate();
-        const std::uint32_t bytes = std::min(length - offset, umem::frame_bytes);
+    for (std::uint32_t offset = 0; offset < length; offset += kernel::umem::frame_bytes) {
+        kernel::frame part = offset == 0 ? std::exchange(current_, {}) : memory_.allocate();
+        const std::uint32_t bytes = std::min(length - offset, kernel::umem::frame_bytes);
         std::memcpy(memory_.data(part.address()), staging_.data() + offset, bytes);
         if (!socket.transmit(std::move(part), bytes, offset + bytes < length))
             return false;
@@ -117,7 +119,7 @@ void af_xdp_transmit::flush()
     for (const lane &each : lanes_)
         if (each.socket != nullptr)
             each.socket->flush();
-    const protocol::instant now = monotonic_now();
+    const protocol::instant now = kernel::monotonic_now();
     for (lane &each : lanes_) {
         if (each.socket == nullptr)
             continue;

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "datapath/mapped_array.h"
 #include "datapath/transmit_engine.h"
-#include "datapath/xsk_socket_pair.h"
-#include "mrc/maps.h"
+#include "kernel/mapped_array.h"
+#include "kernel/xsk_socket_pair.h"
+#include "mrc/abi/maps.h"
 #include "protocol/types.h"
 
 namespace mrc::datapath
@@ -24,8 +24,9 @@ class af_xdp_transmit final : public transmit_engine
 public:
     // `sockets[port]` sends for the port of that row, null where the host has none. All is borrowed and outlives the
     // engine.
-    af_xdp_transmit(umem &memory, const std::vector<xsk_socket_pair *> &sockets, mapped_array<mrc_path> &paths,
-                    mapped_array<mrc_port> &ports, std::uint32_t longest_packet = umem::frame_bytes - MRC_OUTER_BYTES);
+    af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets,
+                    kernel::mapped_array<mrc_path_row> &paths, kernel::mapped_array<mrc_port_row> &ports,
+                    std::uint32_t longest_packet = kernel::umem::frame_bytes - MRC_OUTER_BYTES);
 
     [[nodiscard]] std::string_view name() const override { return "af_xdp"; }
     [[nodiscard]] bool ready() override;
@@ -38,20 +39,20 @@ public:
 private:
     // A port's way out.
     struct lane {
-        xsk_socket_pair *socket = nullptr;
+        kernel::xsk_socket_pair *socket = nullptr;
         protocol::instant moved; // last time that it had room, or that something left
         bool stalled = false;
     };
 
     [[nodiscard]] bool usable(std::size_t row) const;
     [[nodiscard]] std::span<std::byte> head(); // of the packet under construction
-    bool send(xsk_socket_pair &socket, std::uint32_t length);
+    bool send(kernel::xsk_socket_pair &socket, std::uint32_t length);
 
-    umem &memory_;
+    kernel::umem &memory_;
     std::vector<lane> lanes_;
-    mapped_array<mrc_path> &paths_;
-    mapped_array<mrc_port> &ports_;
-    frame current_;
+    kernel::mapped_array<mrc_path_row> &paths_;
+    kernel::mapped_array<mrc_port_row> &ports_;
+    kernel::frame current_;
     std::vector<std::byte> staging_; // where packets longer than a frame are put together; empty when there are none
     std::uint32_t frames_per_packet_;
     transmit_counters counters_;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "datapath/sigbus_guard.h"
+#include "kernel/sigbus_guard.h"
 
 namespace mrc::datapath
 {
@@ -56,12 +56,13 @@ std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uin
 
 } // namespace
 
-client_memory::client_memory(mapping pages, std::uint64_t bytes) : how_{std::move(pages)}, bytes_{bytes}
+client_memory::client_memory(kernel::mapping pages, std::uint64_t bytes) : how_{std::move(pages)}, bytes_{bytes}
 {
-    install_sigbus_guard();
+    kernel::install_sigbus_guard();
 }
 
-client_memory::client_memory(std::shared_ptr<const process_memory> process, std::uint64_t address, std::uint64_t bytes)
+client_memory::client_memory(std::shared_ptr<const kernel::process_memory> process, std::uint64_t address,
+                             std::uint64_t bytes)
     : how_{process_range{.process = std::move(process), .address = address}}, bytes_{bytes}
 {
 }
@@ -70,8 +71,8 @@ bool client_memory::copy_in(std::uint64_t offset, std::span<const std::byte> fro
 {
     if (broken_)
         return false;
-    if (const auto *shared = std::get_if<mapping>(&how_))
-        return settle(guarded_copy(shared->bytes(), shared->bytes().data() + offset, from.data(), from.size()));
+    if (const auto *shared = std::get_if<kernel::mapping>(&how_))
+        return settle(kernel::guarded_copy(shared->bytes(), shared->bytes().data() + offset, from.data(), from.size()));
     const auto *range = std::get_if<process_range>(&how_);
     return settle(range->process->write(range->address + offset, from));
 }
@@ -80,8 +81,8 @@ bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to) noex
 {
     if (broken_)
         return false;
-    if (const auto *shared = std::get_if<mapping>(&how_))
-        return settle(guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + offset, to.size()));
+    if (const auto *shared = std::get_if<kernel::mapping>(&how_))
+        return settle(kernel::guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + offset, to.size()));
     const auto *range = std::get_if<process_range>(&how_);
     return settle(range->process->read(range->address + offset, to));
 }
@@ -92,26 +93,27 @@ bool client_memory::settle(bool copied) noexcept
     return copied;
 }
 
-std::expected<client_memory, memory_error> map_shared(const unique_fd &file, std::uint64_t offset, std::uint64_t bytes)
+std::expected<client_memory, kernel::memory_error> map_shared(const kernel::unique_fd &file, std::uint64_t offset,
+                                                              std::uint64_t bytes)
 {
     if (!cannot_shrink(file.get()))
         return std::unexpected{
-            memory_error{.code = EINVAL, .text = "memory must be a memfd sealed with F_SEAL_SHRINK"}};
+            kernel::memory_error{.code = EINVAL, .text = "memory must be a memfd sealed with F_SEAL_SHRINK"}};
     const std::uint64_t page = page_bytes(file.get());
     if (std::string problem = why_unfit(file.get(), page, offset, bytes); !problem.empty())
-        return std::unexpected{memory_error{.code = EINVAL, .text = std::move(problem)}};
-    // Whole pages, because a mapping of huge pages is not unmapped by fewer.
+        return std::unexpected{kernel::memory_error{.code = EINVAL, .text = std::move(problem)}};
+    // Whole pages, because a kernel::mapping of huge pages is not unmapped by fewer.
     const std::uint64_t whole = (bytes + page - 1) / page * page;
     void *address = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), static_cast<off_t>(offset));
     if (address == MAP_FAILED) {
         const int error = errno;
-        return std::unexpected{
-            memory_error{.code = error, .text = "memory cannot be mapped: " + std::string{std::strerror(error)}}};
+        return std::unexpected{kernel::memory_error{
+            .code = error, .text = "memory cannot be mapped: " + std::string{std::strerror(error)}}};
     }
     // Best effort; nothing is lost where it fails.
     [[maybe_unused]] const int populated =
         ::madvise(address, std::min(whole, most_populated / page * page), MADV_POPULATE_WRITE);
-    return client_memory{mapping{address, whole}, bytes};
+    return client_memory{kernel::mapping{address, whole}, bytes};
 }
 
 } // namespace mrc::datapath

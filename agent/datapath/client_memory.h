@@ -14,8 +14,8 @@
 #include <span>
 #include <variant>
 
-#include "datapath/process_memory.h"
-#include "datapath/unique_fd.h"
+#include "kernel/process_memory.h"
+#include "kernel/unique_fd.h"
 
 namespace mrc::datapath
 {
@@ -26,9 +26,9 @@ public:
     client_memory() = default; // no memory
 
     // The first `bytes` of whole mapped pages.
-    client_memory(mapping pages, std::uint64_t bytes);
+    client_memory(kernel::mapping pages, std::uint64_t bytes);
     // [address, address + bytes) of the process. Precondition: the sum does not exceed INT64_MAX.
-    client_memory(std::shared_ptr<const process_memory> process, std::uint64_t address, std::uint64_t bytes);
+    client_memory(std::shared_ptr<const kernel::process_memory> process, std::uint64_t address, std::uint64_t bytes);
 
     [[nodiscard]] std::uint64_t size() const { return bytes_; }
     [[nodiscard]] bool broken() const { return broken_; }
@@ -40,19 +40,19 @@ public:
 
 private:
     struct process_range {
-        std::shared_ptr<const process_memory> process;
+        std::shared_ptr<const kernel::process_memory> process;
         std::uint64_t address = 0;
     };
 
     [[nodiscard]] bool settle(bool copied) noexcept;
 
-    std::variant<mapping, process_range> how_;
+    std::variant<kernel::mapping, process_range> how_;
     std::uint64_t bytes_ = 0;
     bool broken_ = false;
 };
 
 // Checks and maps a range of a file that a client offers: a memfd, on huge pages or not, sealed against shrinking.
-[[nodiscard]] std::expected<client_memory, memory_error> map_shared(const unique_fd &file, std::uint64_t offset,
-                                                                    std::uint64_t bytes);
+[[nodiscard]] std::expected<client_memory, kernel::memory_error> map_shared(const kernel::unique_fd &file,
+                                                                            std::uint64_t offset, std::uint64_t bytes);
 
 } // namespace mrc::datapath

@@ -25,7 +25,8 @@ bool same_host(const worker_peer &a, const worker_peer &b) // whichever of its a
 
 } // namespace
 
-probe_targets::probe_targets(const mapped_array<mrc_path> &paths, const mapped_array<mrc_overlay> &overlay)
+probe_targets::probe_targets(const kernel::mapped_array<mrc_path_row> &paths,
+                             const kernel::mapped_array<mrc_overlay_row> &overlay)
     : paths_{paths}, overlay_{overlay}
 {
 }
@@ -91,7 +92,7 @@ void probe_targets::watch_overlay(instant now)
     for (group &entry : groups_) {
         if (entry.row >= overlay_.size())
             continue;
-        mrc_overlay &row = overlay_[entry.row];
+        mrc_overlay_row &row = overlay_[entry.row];
         const instant last{std::chrono::nanoseconds{std::atomic_ref{row.last_tx_ns}.load(std::memory_order_relaxed)}};
         if (last == instant{} || now - last > overlay_memory)
             continue;

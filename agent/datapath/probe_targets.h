@@ -9,12 +9,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "datapath/mapped_array.h"
-#include "mrc/maps.h"
-#include "protocol/congestion_control.h"
-#include "protocol/path_group.h"
-#include "protocol/peer_planes.h"
-#include "protocol/port_status.h"
+#include "kernel/mapped_array.h"
+#include "mrc/abi/maps.h"
+#include "protocol/congestion/congestion_control.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/peer_planes.h"
+#include "protocol/paths/port_status.h"
 
 namespace mrc::datapath
 {
@@ -40,7 +40,8 @@ public:
         std::vector<worker_peer> peers;
     };
 
-    probe_targets(const mapped_array<mrc_path> &paths, const mapped_array<mrc_overlay> &overlay);
+    probe_targets(const kernel::mapped_array<mrc_path_row> &paths,
+                  const kernel::mapped_array<mrc_overlay_row> &overlay);
 
     // The first peer of a group is its target until another one is known to be in use. Ordinary sockets use it, too.
     void add(const worker_peer &peer);
@@ -66,8 +67,8 @@ private:
     group &entry_of(const worker_peer &peer, std::uint32_t row);
     void use(group &entry, const worker_peer &peer, protocol::instant now);
 
-    const mapped_array<mrc_path> &paths_;
-    const mapped_array<mrc_overlay> &overlay_;
+    const kernel::mapped_array<mrc_path_row> &paths_;
+    const kernel::mapped_array<mrc_overlay_row> &overlay_;
     std::vector<group> groups_;
     std::unordered_map<const protocol::path_group *, std::size_t> at_; // in groups_
 };

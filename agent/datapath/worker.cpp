@@ -11,9 +11,9 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 
-#include "datapath/frame_codec.h"
-#include "datapath/monotonic_clock.h"
-#include "datapath/startup_error.h"
+#include "codec/frame_codec.h"
+#include "kernel/monotonic_clock.h"
+#include "kernel/startup_error.h"
 
 namespace mrc::datapath
 {
@@ -59,12 +59,14 @@ worker::worker(const worker_options &options, resources borrowed)
       doorbells_{::epoll_create1(EPOLL_CLOEXEC)}, service_bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
 {
-    if (!doorbells_ || !service_bell_ || !status_fd_ || ::ftruncate(status_fd_.get(), sizeof(worker_status)) != 0)
-        fail_startup("cannot create the worker's bells");
-    void *page = ::mmap(nullptr, sizeof(worker_status), PROT_READ | PROT_WRITE, MAP_SHARED, status_fd_.get(), 0);
+    if (!doorbells_ || !service_bell_ || !status_fd_ ||
+        ::ftruncate(status_fd_.get(), sizeof(session::worker_status)) != 0)
+        kernel::fail_startup("cannot create the worker's bells");
+    void *page =
+        ::mmap(nullptr, sizeof(session::worker_status), PROT_READ | PROT_WRITE, MAP_SHARED, status_fd_.get(), 0);
     if (page == MAP_FAILED)
-        fail_startup("cannot map the worker's status page");
-    status_ = mapping{page, sizeof(worker_status)};
+        kernel::fail_startup("cannot map the worker's status page");
+    status_ = kernel::mapping{page, sizeof(session::worker_status)};
     ::fcntl(status_fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
     qps_.reserve(MRC_MAX_QPS);
     for (transmit_engine *engine : io_.engines)
@@ -147,11 +149,11 @@ void worker::run()
     ::pthread_setname_np(::pthread_self(), "mrc-worker");
     ::prctl(PR_SET_TIMERSLACK, 1);
 
-    instant idle_since = monotonic_now();
+    instant idle_since = kernel::monotonic_now();
     while (!stopping_.load(std::memory_order_relaxed)) {
         if (round() != 0)
-            idle_since = monotonic_now();
-        else if (monotonic_now() - idle_since >= options_.spin)
+            idle_since = kernel::monotonic_now();
+        else if (kernel::monotonic_now() - idle_since >= options_.spin)
             sleep_until(next_deadline());
     }
     run_calls();
@@ -161,7 +163,7 @@ std::size_t worker::round()
 {
     ++counters_.loops;
     std::size_t work = run_calls();
-    const instant now = monotonic_now();
+    const instant now = kernel::monotonic_now();
     work += receive(now);
     work += take_requests(now);
     run_timers(now);
@@ -205,9 +207,9 @@ void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
         return;
     }
     const bool trimmed = (meta.flags & MRC_RX_TRIMMED) != 0;
-    const auto parsed = decode({data + ethernet_bytes, length - ethernet_bytes}, trimmed);
+    const auto parsed = codec::decode({data + ethernet_bytes, length - ethernet_bytes}, trimmed);
     if (!parsed) {
-        ++counters_.drops[verdict(parsed.error())];
+        ++counters_.drops[codec::verdict(parsed.error())];
         return;
     }
     const instant arrival{std::chrono::nanoseconds{meta.arrival_ns}};

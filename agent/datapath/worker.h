@@ -19,21 +19,21 @@
 
 #include <poll.h>
 
-#include "datapath/frame_codec.h"
-#include "datapath/mapped_array.h"
+#include "codec/frame_codec.h"
 #include "datapath/probe_targets.h"
 #include "datapath/region_table.h"
 #include "datapath/transmit_engine.h"
-#include "datapath/unique_fd.h"
-#include "datapath/work_ring.h"
 #include "datapath/worker_batch.h"
 #include "datapath/worker_client.h"
-#include "datapath/xsk_socket_pair.h"
-#include "mrc/maps.h"
-#include "protocol/congestion_control.h"
-#include "protocol/endpoint_batches.h"
-#include "protocol/path_group.h"
+#include "kernel/mapped_array.h"
+#include "kernel/unique_fd.h"
+#include "kernel/xsk_socket_pair.h"
+#include "mrc/abi/maps.h"
+#include "protocol/congestion/congestion_control.h"
+#include "protocol/paths/endpoint_batches.h"
+#include "protocol/paths/path_group.h"
 #include "protocol/queue_pair.h"
+#include "session/work_ring.h"
 
 namespace mrc::datapath
 {
@@ -74,11 +74,11 @@ public:
     // The BPF arrays and sockets are borrowed and outlive the worker; `engines[port]` may name one engine several
     // times.
     struct resources {
-        std::vector<std::unique_ptr<xsk_socket_pair>> *sockets = nullptr;
+        std::vector<std::unique_ptr<kernel::xsk_socket_pair>> *sockets = nullptr;
         std::vector<transmit_engine *> engines; // by port row, null where the host has no port
-        mapped_array<mrc_path> *paths = nullptr;
-        mapped_array<mrc_qp> *qps = nullptr;
-        mapped_array<mrc_overlay> *overlay = nullptr;
+        kernel::mapped_array<mrc_path_row> *paths = nullptr;
+        kernel::mapped_array<mrc_qp_row> *qps = nullptr;
+        kernel::mapped_array<mrc_overlay_row> *overlay = nullptr;
         int verdicts_fd = -1; // per-CPU array; the agent's rows are written here
         // On the worker thread: a peer's port status has changed; a path has changed its state.
         std::function<void(const worker_peer &)> on_peer_ports;
@@ -137,7 +137,7 @@ public:
 
     // From now on until its client is removed, whatever is written to this eventfd ends the worker's sleep. False with
     // errno set when that cannot be.
-    [[nodiscard]] bool hear(const unique_fd &doorbell) const;
+    [[nodiscard]] bool hear(const kernel::unique_fd &doorbell) const;
     // worker_status page, sealed memfd, for clients to map read-only.
     [[nodiscard]] int status_fd() const { return status_fd_.get(); }
 
@@ -166,7 +166,7 @@ private:
     void answer_bells();
     [[nodiscard]] static bool can_take(const worker_qp &qp);
     std::size_t take_requests(protocol::instant now);
-    void take_send(worker_qp &qp, std::uint32_t position, const send_entry &entry, protocol::instant now);
+    void take_send(worker_qp &qp, std::uint32_t position, const session::send_entry &entry, protocol::instant now);
     std::size_t take_receives(worker_qp &qp) const;
     static void complete_send(worker_qp &qp, const protocol::completion &done);
     static void complete_receive(worker_qp &qp, const protocol::receive_completion &done);
@@ -191,8 +191,8 @@ private:
     // Payload is that of requests of `qp`. False when it cannot be read under the requests' local keys.
     bool emit(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,
               const worker_qp *qp = nullptr);
-    void on_endpoint_packet(const decoded &packet, const protocol::arrival &how, protocol::instant now);
-    mrc_verdict handle_endpoint(const worker_peer &peer, const decoded &packet, const protocol::arrival &how,
+    void on_endpoint_packet(const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
+    mrc_verdict handle_endpoint(const worker_peer &peer, const codec::decoded &packet, const protocol::arrival &how,
                                 protocol::instant now);
     mrc_verdict on_port_status(const worker_peer &peer, const protocol::endpoint_request_packet &request,
                                const protocol::arrival &how, protocol::instant now);
@@ -222,7 +222,7 @@ private:
     void follow_receive_drops();
     void report_paths(protocol::path_group &group);
     void report_qp(const worker_qp &qp);
-    static void report_reasons(mrc_qp &row, const protocol::qp_counters &counters);
+    static void report_reasons(mrc_qp_row &row, const protocol::qp_counters &counters);
     void sleep_until(protocol::instant deadline);
     [[nodiscard]] bool anything_waiting() const;
     [[nodiscard]] protocol::instant next_deadline() const;
@@ -257,10 +257,10 @@ private:
     std::vector<pollfd> poll_set_;
 
     boost::lockfree::spsc_queue<call_base *, boost::lockfree::capacity<64>> calls_;
-    unique_fd doorbells_;    // epoll of the clients' eventfds
-    unique_fd service_bell_; // of the service thread's calls
-    unique_fd status_fd_;
-    mapping status_;
+    kernel::unique_fd doorbells_;    // epoll of the clients' eventfds
+    kernel::unique_fd service_bell_; // of the service thread's calls
+    kernel::unique_fd status_fd_;
+    kernel::mapping status_;
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };

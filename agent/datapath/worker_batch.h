@@ -6,8 +6,8 @@
 #include <atomic>
 #include <vector>
 
-#include "mrc/ip.h"
-#include "protocol/endpoint_batches.h"
+#include "mrc/abi/ip.h"
+#include "protocol/paths/endpoint_batches.h"
 
 namespace mrc::datapath
 {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "datapath/monotonic_clock.h"
 #include "datapath/worker.h"
+#include "kernel/monotonic_clock.h"
 
 namespace mrc::datapath
 {
@@ -96,7 +96,7 @@ std::size_t worker::transmit_batches()
         return 0;
     std::size_t sent = 0;
     while (engines_ready()) {
-        const auto next = batches_.next_packet(monotonic_now());
+        const auto next = batches_.next_packet(kernel::monotonic_now());
         if (!next)
             break;
         const auto &to = static_cast<const worker_batch *>(next->batch)->destinations[next->request];
@@ -105,7 +105,7 @@ std::size_t worker::transmit_batches()
     }
     if (sent != 0)
         flush();
-    while (auto *batch = static_cast<worker_batch *>(batches_.next_finished(monotonic_now()))) {
+    while (auto *batch = static_cast<worker_batch *>(batches_.next_finished(kernel::monotonic_now()))) {
         batch->done = true; // not to be touched any more
         if (io_.on_batch_done)
             io_.on_batch_done();
@@ -113,7 +113,7 @@ std::size_t worker::transmit_batches()
     return sent;
 }
 
-void worker::on_endpoint_packet(const decoded &packet, const protocol::arrival &how, instant now)
+void worker::on_endpoint_packet(const codec::decoded &packet, const protocol::arrival &how, instant now)
 {
     const worker_peer *peer = find_peer(packet.source);
     if (peer == nullptr) {
@@ -123,7 +123,7 @@ void worker::on_endpoint_packet(const decoded &packet, const protocol::arrival &
     ++counters_.drops[handle_endpoint(*peer, packet, how, now)];
 }
 
-mrc_verdict worker::handle_endpoint(const worker_peer &peer, const decoded &packet, const protocol::arrival &how,
+mrc_verdict worker::handle_endpoint(const worker_peer &peer, const codec::decoded &packet, const protocol::arrival &how,
                                     instant now)
 {
     if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content)) {

@@ -14,33 +14,33 @@ using protocol::completion_status;
 using protocol::instant;
 using protocol::qp_state;
 
-posted_sends::taken posted_sends::take(std::uint32_t position, const send_entry &entry)
+posted_sends::taken posted_sends::take(std::uint32_t position, const session::send_entry &entry)
 {
     const std::uint32_t at = slot(position);
     requests_[at] = {.id = entry.id, .flags = entry.flags, .pieces = 0};
-    if ((entry.flags & send_inline) != 0)
+    if ((entry.flags & session::send_inline) != 0)
         return {.bytes = entry.first.length, .valid = entry.first.length <= layout_.most_inline};
     if (entry.pieces > layout_.most_pieces)
         return {};
-    gather_entry *kept = &pieces_[std::size_t{at} * layout_.most_pieces];
+    session::gather_entry *kept = &pieces_[std::size_t{at} * layout_.most_pieces];
     if (entry.pieces != 0)
         kept[0] = entry.first;
     if (entry.pieces > 1)
-        std::memcpy(kept + 1, layout_.further_pieces(rings_, at), (entry.pieces - 1) * sizeof(gather_entry));
+        std::memcpy(kept + 1, layout_.further_pieces(rings_, at), (entry.pieces - 1) * sizeof(session::gather_entry));
     requests_[at].pieces = entry.pieces;
     std::uint64_t bytes = 0;
-    for (const gather_entry &piece : pieces_of(at))
+    for (const session::gather_entry &piece : pieces_of(at))
         bytes += piece.length;
     return {.bytes = bytes, .valid = true};
 }
 
 bool posted_sends::read(std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to, region_view &memory) const
 {
-    if ((requests_[slot].flags & send_inline) != 0) {
+    if ((requests_[slot].flags & session::send_inline) != 0) {
         std::memcpy(to.data(), layout_.inline_bytes(rings_, slot) + offset, to.size());
         return true;
     }
-    for (const gather_entry &piece : pieces_of(slot)) {
+    for (const session::gather_entry &piece : pieces_of(slot)) {
         if (offset >= piece.length) {
             offset -= piece.length;
             continue;
@@ -130,7 +130,7 @@ std::size_t worker::take_requests(instant now)
     std::size_t count = 0;
     for_each_active([&](worker_qp &qp) {
         count += take_receives(qp);
-        send_entry entry;
+        session::send_entry entry;
         for (std::uint32_t n = 0; n < options_.burst && can_take(qp); ++n, ++count) {
             const std::uint32_t position = qp.sends.position();
             if (!qp.sends.pop(entry))
@@ -141,7 +141,7 @@ std::size_t worker::take_requests(instant now)
     return count;
 }
 
-void worker::take_send(worker_qp &qp, std::uint32_t position, const send_entry &entry, instant now)
+void worker::take_send(worker_qp &qp, std::uint32_t position, const session::send_entry &entry, instant now)
 {
     const posted_sends::taken taken = qp.posted->take(position, entry);
     // The piece of memory is looked up by slot when a packet is built: posted_sends::read.
@@ -152,9 +152,9 @@ void worker::take_send(worker_qp &qp, std::uint32_t position, const send_entry &
                    .bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(taken.bytes, UINT32_MAX))},
         .remote_va = entry.remote_address,
         .rkey = entry.rkey,
-        .solicited = (entry.flags & send_solicited) != 0,
-        .signaled = (entry.flags & send_signaled) != 0};
-    if ((entry.flags & send_immediate) != 0)
+        .solicited = (entry.flags & session::send_solicited) != 0,
+        .signaled = (entry.flags & session::send_signaled) != 0};
+    if ((entry.flags & session::send_immediate) != 0)
         request.immediate = entry.immediate;
     if (taken.valid && qp.protocol->post_write(request, now))
         return;
@@ -176,7 +176,7 @@ std::size_t worker::take_receives(worker_qp &qp) const
         return 0;
     const std::uint32_t most = failed ? options_.burst : qp.receives.capacity();
     std::size_t count = 0;
-    receive_entry entry;
+    session::receive_entry entry;
     while (count < most && qp.protocol->outstanding_receives() < qp.receives.capacity() && qp.receives.pop(entry)) {
         ++count;
         if (!qp.protocol->post_receive(entry.id)) // failed
@@ -194,21 +194,22 @@ void worker::complete_send(worker_qp &qp, const protocol::completion &done)
          .qpn = qp.number.value,
          .position = position,
          .status = static_cast<std::uint8_t>(done.status),
-         .flags = static_cast<std::uint8_t>(qp.posted->immediate(position) ? completion_immediate : 0),
+         .flags = static_cast<std::uint8_t>(qp.posted->immediate(position) ? session::completion_immediate : 0),
          .life = qp.life});
 }
 
 void worker::complete_receive(worker_qp &qp, const protocol::receive_completion &done)
 {
-    qp.receive_completions->push({.id = done.id,
-                                  .bytes = done.bytes,
-                                  .immediate = done.immediate,
-                                  .qpn = qp.number.value,
-                                  .position = qp.received++,
-                                  .status = static_cast<std::uint8_t>(done.status),
-                                  .flags = static_cast<std::uint8_t>(completion_receive | completion_immediate |
-                                                                     (done.solicited ? completion_solicited : 0)),
-                                  .life = qp.life});
+    qp.receive_completions->push(
+        {.id = done.id,
+         .bytes = done.bytes,
+         .immediate = done.immediate,
+         .qpn = qp.number.value,
+         .position = qp.received++,
+         .status = static_cast<std::uint8_t>(done.status),
+         .flags = static_cast<std::uint8_t>(session::completion_receive | session::completion_immediate |
+                                            (done.solicited ? session::completion_solicited : 0)),
+         .life = qp.life});
 }
 
 void worker::deliver_completions(worker_qp &qp)
@@ -227,14 +228,15 @@ void worker::tell_of_state(worker_qp &qp)
 {
     if (const auto failure = qp.protocol->receive_failure(); failure && !qp.failure_told) {
         qp.failure_told = true;
-        const event_kind kind = *failure == MRC_AETH_NAK_REMOTE_ACCESS     ? event_kind::qp_access_error
-                                : *failure == MRC_AETH_NAK_INVALID_REQUEST ? event_kind::qp_request_error
-                                                                           : event_kind::qp_fatal;
+        const session::event_kind kind = *failure == MRC_AETH_NAK_REMOTE_ACCESS ? session::event_kind::qp_access_error
+                                         : *failure == MRC_AETH_NAK_INVALID_REQUEST
+                                             ? session::event_kind::qp_request_error
+                                             : session::event_kind::qp_fatal;
         qp.events->tell({kind, qp.number.value});
     }
     const bool drained = qp.protocol->drained();
     if (drained && !qp.drain_told)
-        qp.events->tell({event_kind::qp_drained, qp.number.value});
+        qp.events->tell({session::event_kind::qp_drained, qp.number.value});
     qp.drain_told = drained;
 }
 

@@ -72,7 +72,7 @@ void worker::report_verdicts()
 void worker::report_qp(const worker_qp &qp)
 {
     const protocol::qp_counters &counters = qp.protocol->counters();
-    mrc_qp &row = (*io_.qps)[MRC_QPN_ROW(qp.number.value)];
+    mrc_qp_row &row = (*io_.qps)[MRC_QPN_ROW(qp.number.value)];
     row.state = static_cast<__u32>(qp.protocol->state());
     row.rx_packets = counters.rx_packets;
     row.rx_bytes = counters.rx_bytes;
@@ -91,7 +91,7 @@ void worker::report_qp(const worker_qp &qp)
     row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
 }
 
-void worker::report_reasons(mrc_qp &row, const protocol::qp_counters &counters)
+void worker::report_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
 {
     row.losses = counters.losses;
     row.losses_by_age = counters.losses_by_age;
@@ -124,7 +124,7 @@ void worker::report_paths(protocol::path_group &group)
         if (io_.on_path_state)
             io_.on_path_state(change->path, change->to);
     for (unsigned slot = 0; slot < group.size(); ++slot) {
-        mrc_path &row = (*io_.paths)[group.path(slot).index.value];
+        mrc_path_row &row = (*io_.paths)[group.path(slot).index.value];
         row.state = states[static_cast<std::size_t>(group.state(slot))];
         row.retransmits = group.counters(slot).retransmits;
         row.losses = group.counters(slot).losses;

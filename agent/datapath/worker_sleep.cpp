@@ -7,8 +7,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "datapath/monotonic_clock.h"
 #include "datapath/worker.h"
+#include "kernel/monotonic_clock.h"
 
 namespace mrc::datapath
 {
@@ -24,7 +24,7 @@ constexpr auto longest_sleep = 100ms;
 
 } // namespace
 
-bool worker::hear(const unique_fd &doorbell) const
+bool worker::hear(const kernel::unique_fd &doorbell) const
 {
     epoll_event how{.events = EPOLLIN | EPOLLET, .data = {}};
     return ::epoll_ctl(doorbells_.get(), EPOLL_CTL_ADD, doorbell.get(), &how) == 0;
@@ -55,7 +55,7 @@ bool worker::anything_waiting() const
 
 void worker::sleep_until(instant deadline)
 {
-    auto &sleeping = static_cast<worker_status *>(status_.get())->sleeping;
+    auto &sleeping = static_cast<session::worker_status *>(status_.get())->sleeping;
     std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!anything_waiting()) {
@@ -68,7 +68,7 @@ void worker::sleep_until(instant deadline)
         // What an engine could not send yet goes with the next flush; nothing tells when it can.
         const bool unsent =
             std::ranges::any_of(distinct_engines_, [](const auto *engine) { return engine->queued() != 0; });
-        const instant now = monotonic_now();
+        const instant now = kernel::monotonic_now();
         if (unsent)
             deadline = std::min(deadline, now + retry_interval);
         const std::chrono::nanoseconds wait = std::clamp(deadline, now, now + longest_sleep) - now;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "datapath/monotonic_clock.h"
 #include "datapath/worker.h"
+#include "kernel/monotonic_clock.h"
 
 namespace mrc::datapath
 {
@@ -67,7 +67,7 @@ void worker::serve(worker_client &client, std::size_t limit)
         worker_qp &qp = *client.active[client.turn];
         if (qp.allowance <= 0)
             qp.allowance += queue_pair_quantum;
-        const instant now = monotonic_now(); // time stamps as late as a turn allows
+        const instant now = kernel::monotonic_now(); // time stamps as late as a turn allows
         const std::size_t before = sent_;
         bool exhausted = false;
         while (qp.allowance > 0 && client.allowance > 0 && sent_ < limit && engines_ready()) {
@@ -115,33 +115,33 @@ std::uint32_t worker::transmit_one(worker_qp &qp, instant now)
 
 bool worker::emit(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet, const worker_qp *qp)
 {
-    const mrc_path &path = (*io_.paths)[packet.path.value];
+    const mrc_path_row &path = (*io_.paths)[packet.path.value];
     transmit_engine *engine = path.port < io_.engines.size() ? io_.engines[path.port] : nullptr;
     if (engine == nullptr)
         return true; // a plane without a port here: lost like any packet, and inferred as such
     const std::span<std::byte> out = engine->reserve();
-    const bool ipv4 = is_ipv4_mapped(to);
+    const bool ipv4 = codec::is_ipv4_mapped(to);
     const std::uint8_t dscp = packet.dscp_as_is ? packet.dscp : options_.code_points[packet.dscp & 63U];
     if (packet.payload.bytes != 0) {
-        const auto payload = out.subspan(payload_offset(packet.content, ipv4), packet.payload.bytes);
+        const auto payload = out.subspan(codec::payload_offset(packet.content, ipv4), packet.payload.bytes);
         // The protocol's key is the slot of the request, its address the offset in the message: take_send().
         if (qp == nullptr || !qp->posted->read(packet.payload.lkey, packet.payload.address, payload, *qp->memory))
             return false;
     }
-    const auto size = encode(packet.content,
-                             {.ip = {.source = ipv4 ? options_.address4 : options_.address, .destination = to},
-                              .udp_port = options_.udp_port,
-                              .dscp = dscp,
-                              .ecn = packet.ecn,
-                              .entropy = packet.entropy},
-                             out);
+    const auto size = codec::encode(packet.content,
+                                    {.ip = {.source = ipv4 ? options_.address4 : options_.address, .destination = to},
+                                     .udp_port = options_.udp_port,
+                                     .dscp = dscp,
+                                     .ecn = packet.ecn,
+                                     .entropy = packet.entropy},
+                                    out);
     if (!size)
         return false;
     engine->commit({.path = packet.path.value,
                     .host_usid = host_usid,
                     .flow_label = packet.entropy.value & 0xFFFFFu,
                     .tclass = MRC_TCLASS(dscp, packet.ecn),
-                    .next_header = ipv4 ? protocol_ipv4 : protocol_ipv6,
+                    .next_header = ipv4 ? codec::protocol_ipv4 : codec::protocol_ipv6,
                     .bytes = static_cast<std::uint16_t>(*size)});
     return true;
 }

@@ -25,7 +25,7 @@ xdp_transmit::xdp_transmit(const xdp_transmit_options &options)
     ring_[0].producer = producer_;
     // One frame with nothing to send: the program drops it, and we learn whether this kernel has live frames at all.
     if (const int error = run(1); error != 0)
-        fail_startup("this kernel refuses XDP transmit (BPF_PROG_TEST_RUN with live frames)", error);
+        kernel::fail_startup("this kernel refuses XDP transmit (BPF_PROG_TEST_RUN with live frames)", error);
 }
 
 std::size_t xdp_transmit::queued() const

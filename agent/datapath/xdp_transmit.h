@@ -4,9 +4,9 @@
 // port. No skb is built. Kernel 5.18 and newer (BPF_F_TEST_XDP_LIVE_FRAMES).
 #pragma once
 
-#include "datapath/mapped_array.h"
 #include "datapath/transmit_engine.h"
-#include "mrc/maps.h"
+#include "kernel/mapped_array.h"
+#include "mrc/abi/maps.h"
 
 namespace mrc::datapath
 {
@@ -36,8 +36,8 @@ private:
     int run(std::uint32_t frames);
 
     xdp_transmit_options options_;
-    mapped_array<mrc_push_slot> slots_;
-    mapped_array<mrc_push_ring> ring_;
+    kernel::mapped_array<mrc_push_slot> slots_;
+    kernel::mapped_array<mrc_push_ring> ring_;
     std::uint32_t producer_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MRC packets as values, between the frame codec (bytes) and the state machines (meaning). Field meanings: mrc/wire.h.
+// MRC packets as values, between the frame codec (bytes) and the state machines (meaning). Field meanings:
+// mrc/abi/wire.h.
 #pragma once
 
 #include <cstdint>

@@ -10,15 +10,15 @@
 #include <optional>
 #include <span>
 
-#include "protocol/congestion_control.h"
+#include "protocol/congestion/congestion_control.h"
 #include "protocol/memory_sink.h"
-#include "protocol/mrc_selector.h"
 #include "protocol/packet.h"
-#include "protocol/path_group.h"
-#include "protocol/peer_planes.h"
+#include "protocol/paths/mrc_selector.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/peer_planes.h"
 #include "protocol/qp_config.h"
-#include "protocol/requester.h"
-#include "protocol/responder.h"
+#include "protocol/receive/responder.h"
+#include "protocol/send/requester.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol

@@ -6,8 +6,8 @@
 #include <compare>
 #include <cstdint>
 
-#include <mrc/srv6.h>
-#include <mrc/wire.h>
+#include "mrc/abi/srv6.h"
+#include "mrc/abi/wire.h"
 
 namespace mrc::protocol
 {

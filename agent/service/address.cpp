@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <service/address.h>
+#include "service/address.h"
 
 #include <algorithm>
 #include <charconv>

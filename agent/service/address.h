@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <mrc/maps.h>
+#include "mrc/abi/maps.h"
 
 namespace mrc::service
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/congestion.h"
 
-#include "protocol/fixed_window.h"
-#include "protocol/nscc.h"
+#include "protocol/congestion/fixed_window.h"
+#include "protocol/congestion/nscc.h"
 #include "protocol/packet_number.h"
 
 namespace mrc::service

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "protocol/congestion_control.h"
-#include "service/config.h"
+#include "protocol/congestion/congestion_control.h"
+#include "service/config/config.h"
 #include "service/control/cc_profile_store.h"
 
 namespace mrc::service

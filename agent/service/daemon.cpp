@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "datapath/map_names.h"
-#include "datapath/startup_error.h"
+#include "kernel/map_names.h"
+#include "kernel/startup_error.h"
 #include "service/address.h"
 
 namespace mrc::service
@@ -24,15 +24,15 @@ constexpr unsigned int common_prefix = 128;
 constexpr unsigned int outer_header = 40;
 constexpr unsigned int mapped_bits = 96; // in front of an IPv4 address in an mrc_ip
 
-std::string_view port_reason(const mrc_port &row)
+std::string_view port_reason(const mrc_port_row &row)
 {
-    return datapath::port_reason_names[row.reason];
+    return kernel::port_reason_names[row.reason];
 }
 
-datapath::host_programs_options programs_for(const daemon_config &config, const fabric &rules,
-                                             const link_monitor &links, const port_plan &plan, const host_modes &modes)
+kernel::host_programs_options programs_for(const daemon_config &config, const fabric &rules, const link_monitor &links,
+                                           const port_plan &plan, const host_modes &modes)
 {
-    std::vector<datapath::port_attachment> ports = attachments(config, rules, links, plan);
+    std::vector<kernel::port_attachment> ports = attachments(config, rules, links, plan);
     for (std::size_t i = 0; i < ports.size(); ++i)
         ports[i].config.agent_answers = modes.ports[i].agent_answers ? 1 : 0;
     return {.pin_dir = config.daemon.pin_dir,
@@ -91,7 +91,7 @@ void warn_of_return_path_filters(const std::vector<port_options> &ports)
 } // namespace
 
 daemon::connection::connection(boost::asio::io_context &context, const session_resources &shared,
-                               datapath::unique_fd socket, std::shared_ptr<const daemon_config> opened_with,
+                               kernel::unique_fd socket, std::shared_ptr<const daemon_config> opened_with,
                                std::shared_ptr<user_account> account, holding place)
     : config{std::move(opened_with)}, readable{context, socket.get()},
       session{shared, std::move(socket), std::move(account), std::move(place)}
@@ -118,7 +118,7 @@ daemon::daemon(daemon_config config)
       control_{control_surroundings()}, signals_{context_, SIGTERM, SIGINT, SIGHUP},
       links_readable_{context_, ::fcntl(links_.fd(), F_DUPFD_CLOEXEC, 0)},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
-      listener_{context_, [this](datapath::unique_fd client) { open_session(std::move(client)); }},
+      listener_{context_, [this](kernel::unique_fd client) { open_session(std::move(client)); }},
       manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}
 {
     ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
@@ -177,7 +177,7 @@ session_resources daemon::shared()
 
 void daemon::attach_ports()
 {
-    std::vector<datapath::probes::xdp_attachment> held;
+    std::vector<kernel::probes::xdp_attachment> held;
     held.reserve(modes_.ports.size());
     for (port_modes &port : modes_.ports)
         held.push_back(std::move(port.attachment));
@@ -202,7 +202,7 @@ void daemon::log_counters()
         spdlog::info("received {} packets, accepted {}", counters.received, counters.drops[MRC_AGENT_ACCEPTED]);
         for (unsigned verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
             if (counters.drops[verdict] != 0)
-                spdlog::info("{}: {}", datapath::verdict_names[verdict], counters.drops[verdict]);
+                spdlog::info("{}: {}", kernel::verdict_names[verdict], counters.drops[verdict]);
     });
     if (const std::uint64_t drops = ports_.socket_drops(); drops != 0)
         spdlog::info("dropped for lack of room in AF_XDP rings: {}", drops);
@@ -211,8 +211,8 @@ void daemon::log_counters()
 // Ordinary sockets reach the fabric through this device: host_tx on its egress picks a path and redirects to the port.
 void daemon::create_overlay()
 {
-    overlay_ = std::make_unique<datapath::tap_device>(
-        datapath::tap_options{.name = "mrcnet%d", .segmentation_offload = true, .up = false});
+    overlay_ = std::make_unique<kernel::tap_device>(
+        kernel::tap_options{.name = "mrcnet%d", .segmentation_offload = true, .up = false});
     overlay_->set_no_arp();
     overlay_->set_mtu(smallest_mtu(links_) - outer_header);
     if (const auto address4 = rules_.address4_of(rules_.self()))
@@ -229,7 +229,7 @@ void daemon::create_overlay()
     programs_.attach_overlay(overlay_->ifindex());
 }
 
-void daemon::open_session(datapath::unique_fd socket)
+void daemon::open_session(kernel::unique_fd socket)
 {
     ucred who{};
     socklen_t size = sizeof(who);
@@ -238,9 +238,9 @@ void daemon::open_session(datapath::unique_fd socket)
     auto account = accounts_.of(who.uid);
     auto place = holding::take(account, resource::clients, 1, session_config_->limits.clients);
     if (!place) {
-        const session_reply refusal = refuse(
+        const session::session_reply refusal = refuse(
             EUSERS, fmt::format("all {} clients that a user may have are connected", session_config_->limits.clients));
-        (void)send_packet(socket.get(), &refusal, sizeof(refusal), {});
+        (void)session::send_packet(socket.get(), &refusal, sizeof(refusal), {});
         return;
     }
     connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(socket), session_config_,
@@ -300,7 +300,7 @@ void daemon::tell_of_port(protocol::plane plane, bool usable)
 {
     for (const auto &client : connections_)
         client->session.tell(
-            {usable ? datapath::event_kind::port_up : datapath::event_kind::port_down, plane.value + 1U});
+            {usable ? session::event_kind::port_up : session::event_kind::port_down, plane.value + 1U});
 }
 
 void daemon::apply_links()

@@ -12,16 +12,16 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "datapath/tap_device.h"
-#include "service/client_session.h"
-#include "service/config.h"
-#include "service/control_service.h"
+#include "kernel/tap_device.h"
+#include "service/config/config.h"
+#include "service/control/control_service.h"
 #include "service/fabric.h"
-#include "service/host_ports.h"
-#include "service/link_monitor.h"
 #include "service/peer_directory.h"
+#include "service/ports/host_ports.h"
+#include "service/ports/link_monitor.h"
 #include "service/service_manager.h"
-#include "service/session_listener.h"
+#include "service/sessions/client_session.h"
+#include "service/sessions/session_listener.h"
 
 namespace mrc::service
 {
@@ -41,7 +41,7 @@ public:
 
 private:
     struct connection {
-        connection(boost::asio::io_context &context, const session_resources &shared, datapath::unique_fd socket,
+        connection(boost::asio::io_context &context, const session_resources &shared, kernel::unique_fd socket,
                    std::shared_ptr<const daemon_config> config, std::shared_ptr<user_account> account, holding place);
         std::shared_ptr<const daemon_config> config; // what the session was opened with
         boost::asio::posix::stream_descriptor readable;
@@ -51,7 +51,7 @@ private:
     void create_overlay();
     void attach_ports();
     void log_counters();
-    void open_session(datapath::unique_fd socket);
+    void open_session(kernel::unique_fd socket);
     [[nodiscard]] static bool serves(connection &client);
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
     void watch_links();
@@ -80,8 +80,8 @@ private:
     link_monitor links_;
     port_plan plan_;
     host_modes modes_; // its attachments until programs_ takes their place
-    datapath::host_programs programs_;
-    std::unique_ptr<datapath::tap_device> overlay_;
+    kernel::host_programs programs_;
+    std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
     protocol::local_ports local_; // read by all path groups on the worker thread, changed there only
     peer_directory peers_;        // its path groups outlive the worker that uses them

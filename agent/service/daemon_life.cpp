@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "service/config_reload.h"
+#include "service/config/config_reload.h"
 #include "service/daemon.h"
 #include "service/log_level.h"
 
@@ -132,7 +132,7 @@ void daemon::tell_clients_of_the_end()
 {
     spdlog::info("{} sessions are open", connections_.size());
     for (const auto &client : connections_)
-        client->session.tell({datapath::event_kind::device_fatal, 0});
+        client->session.tell({session::event_kind::device_fatal, 0});
 }
 
 // Until nothing is in flight and nothing has moved for an interval: what peers send counts as well.
@@ -158,7 +158,7 @@ std::optional<std::uint64_t> daemon::traffic_in_flight()
     std::optional<std::uint64_t> packets;
     worker_.call([&] {
         for (std::size_t row = 0; row < programs_.qps().size(); ++row) {
-            const mrc_qp &qp = programs_.qps()[row];
+            const mrc_qp_row &qp = programs_.qps()[row];
             if (qp.qpn == 0)
                 continue;
             packets = packets.value_or(0) + qp.rx_packets + qp.tx_packets + qp.retransmits;

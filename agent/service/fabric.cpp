@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <service/fabric.h>
+#include "service/fabric.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,7 +22,7 @@ constexpr std::size_t plane_at = 6;
 constexpr std::size_t leaf_at = 12;
 constexpr std::size_t downlink_at = 14;
 
-// An EV whose entropy is zero would be 0 on (plane 0, uplink 0), which is no EV (include/mrc/srv6.h).
+// An EV whose entropy is zero would be 0 on (plane 0, uplink 0), which is no EV (include/mrc/abi/srv6.h).
 constexpr std::uint32_t first_entropy = 1;
 
 constexpr std::size_t ipv4_at = 12; // in a mapped address
@@ -162,7 +162,7 @@ std::uint32_t fabric::uplinks_to(std::uint32_t leaf) const
     return leaf == self_.leaf ? 1 : options_.uplinks;
 }
 
-mrc_path fabric::path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const
+mrc_path_row fabric::path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const
 {
     mrc_carrier carrier{};
     const auto &block = options_.usid_block.address.bytes;
@@ -174,7 +174,7 @@ mrc_path fabric::path_of(const path_group &group, protocol::plane plane, std::ui
         mrc_usid_set(&carrier, place++, leaf_usid(plane, group.leaf));
     }
 
-    mrc_path path{};
+    mrc_path_row path{};
     std::ranges::copy(carrier.bytes, std::begin(path.carrier.bytes));
     path.state = MRC_PATH_GOOD;
     path.host_usid_at = static_cast<__u8>(place);
@@ -186,9 +186,9 @@ mrc_path fabric::path_of(const path_group &group, protocol::plane plane, std::ui
     return path;
 }
 
-std::vector<mrc_path> fabric::paths_of(const path_group &group) const
+std::vector<mrc_path_row> fabric::paths_of(const path_group &group) const
 {
-    std::vector<mrc_path> paths;
+    std::vector<mrc_path_row> paths;
     paths.reserve(group.rows());
     for (std::uint32_t plane = 0; plane < group.planes; plane++)
         for (std::uint32_t uplink = 0; uplink < group.uplinks; uplink++)

@@ -17,9 +17,9 @@
 #include <optional>
 #include <vector>
 
-#include <mrc/maps.h>
-#include <protocol/types.h>
-#include <service/config.h>
+#include "mrc/abi/maps.h"
+#include "protocol/types.h"
+#include "service/config/config.h"
 
 namespace mrc::service
 {
@@ -75,9 +75,9 @@ public:
     // Rows per plane toward a leaf.
     [[nodiscard]] std::uint32_t uplinks_to(std::uint32_t leaf) const;
     // The row of one (plane, uplink) toward a group's leaf: configuration set, state GOOD, counters zero.
-    [[nodiscard]] mrc_path path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const;
+    [[nodiscard]] mrc_path_row path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const;
     // All rows of a group, in the order of the `paths` map.
-    [[nodiscard]] std::vector<mrc_path> paths_of(const path_group &group) const;
+    [[nodiscard]] std::vector<mrc_path_row> paths_of(const path_group &group) const;
 
 private:
     [[nodiscard]] std::optional<endpoint> endpoint_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "service/config.h"
+#include "service/config/config.h"
 
 namespace mrc::service
 {

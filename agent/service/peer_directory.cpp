@@ -23,8 +23,8 @@ std::uint64_t random_seed()
 
 } // namespace
 
-peer_directory::peer_directory(const daemon_config &config, const fabric &rules, datapath::host_tables &tables,
-                               datapath::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
+peer_directory::peer_directory(const daemon_config &config, const fabric &rules, kernel::host_tables &tables,
+                               kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                                std::uint32_t payload_bytes)
     : config_{config}, rules_{rules}, tables_{tables}, rows_{rows}, worker_{worker}, local_{local},
       payload_bytes_{payload_bytes}, table_{rules}
@@ -70,9 +70,9 @@ std::unique_ptr<protocol::path_group> peer_directory::make_group(const path_grou
 
 void peer_directory::write_rows(const path_group &rows, const protocol::path_group &group)
 {
-    const std::vector<mrc_path> paths = rules_.paths_of(rows);
+    const std::vector<mrc_path_row> paths = rules_.paths_of(rows);
     for (std::uint32_t slot = 0; slot < paths.size(); ++slot) {
-        mrc_path &row = tables_.paths[rows.base + slot];
+        mrc_path_row &row = tables_.paths[rows.base + slot];
         row = paths[slot];
         row.ev = group.path(slot).entropy.value;
     }
@@ -132,7 +132,7 @@ peer_directory::profile_group_for(const datapath::worker_peer &peer, group_key k
 
 void peer_directory::forget_profile(std::uint64_t profile)
 {
-    if (profile == control::built_in_profile)
+    if (profile == session::built_in_profile)
         return;
     for (auto known = groups_.begin(); known != groups_.end();) {
         const auto &[key, group] = *known;
@@ -191,13 +191,13 @@ bool peer_directory::add(endpoint host, protocol::path_group &group, const path_
                   .ports = known.ports.get(),
                   .planes = known.planes.get(),
                   .congestion = known.congestion.get()};
-    const mrc_peer row{.id = static_cast<__u32>(peers_.size() + 1),
-                       .group_base = rows.base,
-                       .uplinks = static_cast<__u16>(rows.uplinks),
-                       .planes = static_cast<__u8>(rows.planes),
-                       .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
-                       .host_usid = known.peer.host_usid,
-                       .reserved = 0};
+    const mrc_peer_row row{.id = static_cast<__u32>(peers_.size() + 1),
+                           .group_base = rows.base,
+                           .uplinks = static_cast<__u16>(rows.uplinks),
+                           .planes = static_cast<__u8>(rows.planes),
+                           .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
+                           .host_usid = known.peer.host_usid,
+                           .reserved = 0};
     const std::vector<mrc_ip> addresses = addresses_of(host);
     if (!std::ranges::all_of(addresses, [&](const mrc_ip &address) { return rows_.set_peer(address, row); })) {
         std::ranges::for_each(addresses, [&](const mrc_ip &address) { rows_.remove_peer(address); });
@@ -214,7 +214,7 @@ bool peer_directory::add(endpoint host, protocol::path_group &group, const path_
 
 void peer_directory::set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)
 {
-    if (profile == control::built_in_profile)
+    if (profile == session::built_in_profile)
         for (const control::path_verdict &verdict : verdicts) {
             if (verdict.denied)
                 denied_.insert(slot_of(verdict.where));
@@ -298,7 +298,7 @@ peer_directory::find_or_add(const mrc_ip &address, std::uint64_t profile, const 
 {
     auto peer = find_or_add(address);
     const auto host = rules_.endpoint_of(address);
-    if (!peer || !host || profile == control::built_in_profile)
+    if (!peer || !host || profile == session::built_in_profile)
         return peer;
     const auto group = profile_group_for(*peer, {.leaf = host->leaf, .profile = profile}, profiles);
     if (!group)

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "datapath/host_tables.h"
 #include "datapath/worker.h"
-#include "protocol/path_group.h"
+#include "kernel/host_tables.h"
+#include "protocol/paths/path_group.h"
 #include "service/control/ev_profile_store.h"
 #include "service/fabric.h"
 
@@ -25,8 +25,8 @@ class peer_directory
 {
 public:
     // All is borrowed and outlives the directory. `local` are the ports that every group reads.
-    peer_directory(const daemon_config &config, const fabric &rules, datapath::host_tables &tables,
-                   datapath::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
+    peer_directory(const daemon_config &config, const fabric &rules, kernel::host_tables &tables,
+                   kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                    std::uint32_t payload_bytes);
 
     // The peer at `address`, any of its own, added on first use; as endpoint operations know it, by IPv6. The error
@@ -94,8 +94,8 @@ private:
 
     const daemon_config &config_;
     const fabric &rules_;
-    datapath::host_tables &tables_;
-    datapath::peer_rows &rows_;
+    kernel::host_tables &tables_;
+    kernel::peer_rows &rows_;
     datapath::worker &worker_;
     const protocol::local_ports &local_;
     std::uint32_t payload_bytes_;

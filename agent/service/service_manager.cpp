@@ -60,7 +60,7 @@ service_manager::service_manager(const manager_environment &given)
     const std::string_view name = given.notify_socket != nullptr ? given.notify_socket : "";
     if (name.size() < 2 || name.size() > sizeof(sockaddr_un::sun_path) || (name.front() != '/' && name.front() != '@'))
         return;
-    socket_ = datapath::unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    socket_ = kernel::unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     address_ = name;
     if (name.front() == '@')
         address_.front() = '\0';

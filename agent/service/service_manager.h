@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "datapath/unique_fd.h"
+#include "kernel/unique_fd.h"
 
 namespace mrc::service
 {
@@ -41,7 +41,7 @@ public:
 private:
     void send(const std::string &lines) const;
 
-    datapath::unique_fd socket_;
+    kernel::unique_fd socket_;
     std::string address_; // as in sockaddr_un::sun_path
     std::optional<std::chrono::microseconds> watchdog_;
 };

@@ -11,11 +11,11 @@
 #include <optional>
 #include <vector>
 
-#include "protocol/congestion_control.h"
+#include "protocol/congestion/congestion_control.h"
 #include "protocol/memory_sink.h"
-#include "protocol/path_group.h"
-#include "protocol/path_selector.h"
-#include "protocol/port_status.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/path_selector.h"
+#include "protocol/paths/port_status.h"
 #include "protocol/queue_pair.h"
 #include "sim/engine.h"
 #include "sim/flow_table.h"

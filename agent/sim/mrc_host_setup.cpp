@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "protocol/fixed_window.h"
-#include "protocol/nscc.h"
-#include "protocol/oblivious_selector.h"
+#include "protocol/congestion/fixed_window.h"
+#include "protocol/congestion/nscc.h"
 #include "protocol/packet_number.h"
-#include "protocol/reps_selector.h"
-#include "protocol/single_path_selector.h"
 #include "sim/mrc_host.h"
 #include "sim/pinned_path.h"
+#include "sim/selectors/oblivious_selector.h"
+#include "sim/selectors/reps_selector.h"
+#include "sim/selectors/single_path_selector.h"
 
 namespace mrc::sim
 {

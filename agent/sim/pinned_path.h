@@ -2,7 +2,7 @@
 // A flow that is forced onto one path, whatever happens there: for experiments.
 #pragma once
 
-#include "protocol/path_selector.h"
+#include "protocol/paths/path_selector.h"
 
 namespace mrc::sim
 {

@@ -2,6 +2,13 @@
 # How every target of the project is declared, so that flags, warnings and test properties live in one place.
 include_guard(GLOBAL)
 
+# A compiler cache, where one is installed: branches and sanitizer trees share what they compile alike.
+find_program(MRC_CCACHE NAMES ccache)
+if(MRC_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${MRC_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${MRC_CCACHE})
+endif()
+
 add_library(mrc_flags INTERFACE)
 target_compile_options(mrc_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror
                                            $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
@@ -31,6 +38,13 @@ function(mrc_add_tool name)
   target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS})
 endfunction()
 
+# mrc_test_paths(FILE…): these test sources may use MRC_SOURCE_DIR and MRC_BIN_DIR. Only these: a compiler cache keeps
+# what the folder of the checkout has no part in.
+function(mrc_test_paths)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_DEFINITIONS MRC_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                                  MRC_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+endfunction()
+
 # mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [TIMEOUT s]) declares a GoogleTest executable, or with
 # mrc_add_test(NAME KIND COMMAND … [TIMEOUT s] [SANITIZED]) any command, as one test of a kind:
 # unit (no root, seconds), sim (simulated time), bpf (root, BPF_PROG_TEST_RUN), e2e (root, lab), vm, fuzz, perf.
@@ -45,7 +59,8 @@ function(mrc_add_test name kind)
   if(arg_SOURCES)
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
-    target_compile_definitions(${name} PRIVATE MRC_SOURCE_DIR="${CMAKE_SOURCE_DIR}" MRC_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    # A test names what it shares with tests of other folders from tests/ on.
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     set(arg_COMMAND $<TARGET_FILE:${name}>)
   else()
     # Commands may run any tool, and trees of a few targets (asan) do not have them all: scripts/suites/tree.py. Those

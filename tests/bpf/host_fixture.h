@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include <mrc/maps.h>
-#include <mrc/wire.h>
+#include "mrc/abi/maps.h"
+#include "mrc/abi/wire.h"
 
 #include "packet_builder.h"
 #include "prog_run.h"
@@ -57,9 +57,9 @@ inline mrc_ip to_ip(const ip4_address &address)
     return ip;
 }
 
-inline mrc_peer remote_peer()
+inline mrc_peer_row remote_peer()
 {
-    mrc_peer peer{};
+    mrc_peer_row peer{};
 
     peer.id = 7;
     peer.group_base = group_base;

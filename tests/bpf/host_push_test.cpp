@@ -25,9 +25,9 @@ constexpr std::uint32_t path_without_port = 102;
 constexpr std::uint16_t peer_host_usid = 0x8003;
 constexpr std::uint16_t port_mtu = 3400;
 
-mrc_port usable_port(std::uint32_t ifindex)
+mrc_port_row usable_port(std::uint32_t ifindex)
 {
-    mrc_port port{};
+    mrc_port_row port{};
 
     port.ifindex = ifindex;
     port.flags = MRC_PORT_USABLE;
@@ -38,9 +38,9 @@ mrc_port usable_port(std::uint32_t ifindex)
     return port;
 }
 
-mrc_path path_by_port(std::uint8_t port)
+mrc_path_row path_by_port(std::uint8_t port)
 {
-    mrc_path path{};
+    mrc_path_row path{};
 
     path.carrier = to_ip(ip6("fcbb:bb00:2200:1201:2201::"));
     path.host_usid_at = 3;
@@ -223,8 +223,8 @@ TEST_F(host_push, counts_path_and_port)
     run_prog(fd(), frame(MRC_PUSH_FRAME_MAX));
     run_prog(fd(), frame(MRC_PUSH_FRAME_MAX));
 
-    const auto path = lookup<mrc_path>(skeleton_->maps.paths, path_to_peer);
-    const auto port = lookup<mrc_port>(skeleton_->maps.ports, host_port);
+    const auto path = lookup<mrc_path_row>(skeleton_->maps.paths, path_to_peer);
+    const auto port = lookup<mrc_port_row>(skeleton_->maps.ports, host_port);
     EXPECT_EQ(path.tx_packets, 2U);
     EXPECT_EQ(path.tx_bytes, bytes);
     EXPECT_EQ(port.tx_packets, 2U);
@@ -266,7 +266,7 @@ TEST_F(host_push, unusable_ports_are_refused)
     queue(100, path_without_port);
     expect_refused(MRC_PUSH_NO_PORT);
     for (const std::uint32_t missing : {MRC_PORT_PRESENT, MRC_PORT_UP, MRC_PORT_NEIGHBOUR}) {
-        mrc_port port = usable_port(private_network::ifindex("port0"));
+        mrc_port_row port = usable_port(private_network::ifindex("port0"));
         port.flags &= ~missing;
         update(skeleton_->maps.ports, host_port, port);
         queue(100);

@@ -73,13 +73,13 @@ public:
     [[nodiscard]] int fd() const { return bpf_program__fd(skeleton_->progs.host_rx); }
     [[nodiscard]] auto &maps() const { return skeleton_->maps; }
     [[nodiscard]] verdict_counts verdicts() const { return verdict_counts(skeleton_->maps.verdicts); }
-    [[nodiscard]] mrc_signal signal(std::uint32_t row) const { return lookup<mrc_signal>(maps().signals, row); }
-    [[nodiscard]] mrc_port port() const { return lookup<mrc_port>(maps().ports, host_port); }
+    [[nodiscard]] mrc_signal_row signal(std::uint32_t row) const { return lookup<mrc_signal_row>(maps().signals, row); }
+    [[nodiscard]] mrc_port_row port() const { return lookup<mrc_port_row>(maps().ports, host_port); }
 
 private:
     void fill_maps(bool with_socket)
     {
-        mrc_qp qp{};
+        mrc_qp_row qp{};
 
         qp.qpn = host_qpn;
         qp.peer = to_ip(peer_address);

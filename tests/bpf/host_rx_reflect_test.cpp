@@ -3,7 +3,7 @@
 // host_rx answers EV probes in place: byte for byte what the agent's codec would send, and nothing to anybody else.
 #include <iostream>
 
-#include "datapath/frame_builder.h"
+#include "codec/frame_builder.h"
 
 #include "host_rx_fixture.h"
 
@@ -24,7 +24,7 @@ protected:
         host_rx::SetUp();
         if (IsSkipped() || HasFatalFailure())
             return;
-        mrc_port port{};
+        mrc_port_row port{};
         port.flags = MRC_PORT_USABLE;
         port.mtu = 3400;
         port.outer_source = to_ip(host_plane_address);
@@ -32,14 +32,14 @@ protected:
         std::ranges::copy(gateway_mac, std::begin(port.gateway_mac));
         update(program_->maps().ports, host_port, port);
         set_path(host_port);
-        mrc_peer peer = remote_peer();
+        mrc_peer_row peer = remote_peer();
         peer.host_usid = peer_host_usid;
         update(program_->maps().peers, to_ip(peer_address), peer);
     }
 
     void set_path(std::uint32_t port)
     {
-        mrc_path path{};
+        mrc_path_row path{};
         path.carrier = to_ip(ip6("fcbb:bb00:2200:1201:2201::"));
         path.host_usid_at = 3;
         path.state = MRC_PATH_ASSUMED_BAD; // what probes are for
@@ -72,11 +72,11 @@ struct probe {
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE;
 };
 
-frame encoded(const protocol::packet &content, const datapath::encode_options &options)
+frame encoded(const protocol::packet &content, const codec::encode_options &options)
 {
-    frame bytes(datapath::encoded_size(content, false));
+    frame bytes(codec::encoded_size(content, false));
 
-    EXPECT_TRUE(datapath::encode(content, options, std::as_writable_bytes(std::span(bytes))).has_value());
+    EXPECT_TRUE(codec::encode(content, options, std::as_writable_bytes(std::span(bytes))).has_value());
     return bytes;
 }
 
@@ -126,7 +126,7 @@ TEST_F(host_rx_reflect, answers_as_the_codec_would)
         const prog_run_result result = expect(request(each), MRC_RX_REFLECTED, XDP_TX);
         EXPECT_TRUE(same_bytes(response(each), result.packet));
     }
-    const auto path = lookup<mrc_path>(program_->maps().paths, row_of(2, 1));
+    const auto path = lookup<mrc_path_row>(program_->maps().paths, row_of(2, 1));
     EXPECT_EQ(path.tx_packets, 2U);
     EXPECT_EQ(path.tx_bytes, response({}).size() * 2);
     EXPECT_EQ(program_->port().tx_packets, 2U);

@@ -36,7 +36,7 @@ TEST_F(host_rx, steers_data_with_metadata_and_counts_its_path)
     EXPECT_EQ(meta.kind, MRC_KIND_DATA);
     EXPECT_EQ(meta.flags, MRC_RX_ENCAPSULATED);
 
-    const mrc_signal signal = program_->signal(row_of(2, 1));
+    const mrc_signal_row signal = program_->signal(row_of(2, 1));
     EXPECT_EQ(signal.packets, 1U);
     EXPECT_EQ(signal.bytes, packet.size());
     EXPECT_EQ(signal.ce, 0U);
@@ -89,7 +89,7 @@ TEST_F(host_rx, accepts_both_udp_ports_and_every_address_and_no_encapsulation)
 
 TEST_F(host_rx, steers_inner_ipv4_whose_ev_is_the_source_port)
 {
-    mrc_qp qp{};
+    mrc_qp_row qp{};
     qp.qpn = host_qpn;
     qp.peer = to_ip(peer_address4);
     update(program_->maps().qps, host_qp_row, qp);
@@ -262,7 +262,7 @@ TEST_F(host_rx, acknowledgements_feed_the_row_of_the_reflected_ev)
     expect(sack(mrc_ev_make(0, 1, 77), 0, ticks_ago(sent_ago_ns)), MRC_RX_STEERED, XDP_REDIRECT);
     const std::uint64_t slack = monotonic_ns() - started;
 
-    mrc_signal signal = program_->signal(row);
+    mrc_signal_row signal = program_->signal(row);
     EXPECT_EQ(signal.acks, 1U);
     EXPECT_EQ(signal.packets, 0U);
     EXPECT_EQ(signal.ce_echoes, 0U);
@@ -272,7 +272,7 @@ TEST_F(host_rx, acknowledgements_feed_the_row_of_the_reflected_ev)
     EXPECT_EQ(signal.rtt_smoothed_ns, signal.rtt_ns);
     EXPECT_EQ(program_->signal(row_of(2, 1)).packets, 1U);
 
-    const mrc_signal first = signal;
+    const mrc_signal_row first = signal;
     const std::uint64_t longer_ns = first.rtt_ns + 2'000'000; // whatever this machine took for the first
     expect(sack(mrc_ev_make(0, 1, 78), MRC_SACK_M_SKIP_ONCE << MRC_SETH_M_SHIFT, ticks_ago(longer_ns)), MRC_RX_STEERED,
            XDP_REDIRECT);

@@ -102,7 +102,7 @@ protected:
 
     void set_host_planes(std::uint32_t mask)
     {
-        mrc_host host{};
+        mrc_host_row host{};
         host.plane_mask = mask;
         host.planes = peer_planes;
         update(skeleton_->maps.host, std::uint32_t{0}, host);
@@ -110,7 +110,7 @@ protected:
 
     void set_peer_planes(std::uint8_t mask)
     {
-        mrc_peer peer = remote_peer();
+        mrc_peer_row peer = remote_peer();
         peer.plane_mask = mask;
         peer.host_usid = peer_host_usid;
         update(skeleton_->maps.peers, to_ip(peer_address), peer);
@@ -119,7 +119,7 @@ protected:
 
     void set_port(std::uint32_t plane, std::uint32_t flags, std::uint32_t ifindex = 0)
     {
-        mrc_port port{};
+        mrc_port_row port{};
         port.ifindex = ifindex != 0 ? ifindex : port_ifindex_base + plane;
         port.flags = flags;
         port.mtu = 3400;
@@ -131,7 +131,7 @@ protected:
 
     void set_path(std::uint32_t plane, std::uint32_t uplink, mrc_path_state state)
     {
-        mrc_path path{};
+        mrc_path_row path{};
         path.carrier = to_ip(carrier_of(plane, uplink));
         path.host_usid_at = 3;
         path.state = static_cast<std::uint16_t>(state);
@@ -141,9 +141,9 @@ protected:
         update(skeleton_->maps.paths, row_of(plane, uplink), path);
     }
 
-    [[nodiscard]] mrc_path path(std::uint32_t plane, std::uint32_t uplink) const
+    [[nodiscard]] mrc_path_row path(std::uint32_t plane, std::uint32_t uplink) const
     {
-        return lookup<mrc_path>(skeleton_->maps.paths, row_of(plane, uplink));
+        return lookup<mrc_path_row>(skeleton_->maps.paths, row_of(plane, uplink));
     }
 
     prog_run_result expect(const frame &packet, mrc_verdict verdict, std::uint32_t action)
@@ -253,7 +253,7 @@ TEST_F(host_tx, counts_path_and_port)
     run_queued(packet);
     run_queued(packet);
 
-    const auto port = lookup<mrc_port>(skeleton_->maps.ports, std::uint32_t{2});
+    const auto port = lookup<mrc_port_row>(skeleton_->maps.ports, std::uint32_t{2});
     EXPECT_EQ(path(2, 1).tx_packets, 2U);
     EXPECT_EQ(path(2, 1).tx_bytes, (packet.size() + 40) * 2);
     EXPECT_EQ(port.tx_packets, 2U);
@@ -263,10 +263,10 @@ TEST_F(host_tx, counts_path_and_port)
 
 TEST_F(host_tx, tells_the_agent_whose_paths_sockets_use)
 {
-    EXPECT_EQ(lookup<mrc_overlay>(skeleton_->maps.overlay, peer_group).last_tx_ns, 0U);
+    EXPECT_EQ(lookup<mrc_overlay_row>(skeleton_->maps.overlay, peer_group).last_tx_ns, 0U);
     expect(ipv6_datagram(1024, 5001), MRC_TX_PUSHED, TC_ACT_REDIRECT);
 
-    const auto use = lookup<mrc_overlay>(skeleton_->maps.overlay, peer_group);
+    const auto use = lookup<mrc_overlay_row>(skeleton_->maps.overlay, peer_group);
     EXPECT_NE(use.last_tx_ns, 0U);
     EXPECT_EQ(use.host_usid, peer_host_usid);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <service/link_monitor.h>
+#include "service/ports/link_monitor.h"
 
 #include <chrono>
 #include <functional>

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include <mrc/wire.h>
+#include "mrc/abi/wire.h"
 
 namespace mrc::test
 {

@@ -9,14 +9,14 @@
 #include <gtest/gtest.h>
 #include <linux/if_link.h>
 
-#include "datapath/probes/af_xdp.h"
-#include "datapath/probes/bpf_objects.h"
-#include "datapath/probes/device.h"
-#include "datapath/probes/host_clock.h"
-#include "datapath/probes/live_frames.h"
-#include "datapath/probes/overlay.h"
-#include "datapath/probes/port.h"
-#include "datapath/probes/tiny_programs.h"
+#include "kernel/probes/af_xdp.h"
+#include "kernel/probes/bpf_objects.h"
+#include "kernel/probes/device.h"
+#include "kernel/probes/host_clock.h"
+#include "kernel/probes/live_frames.h"
+#include "kernel/probes/overlay.h"
+#include "kernel/probes/port.h"
+#include "kernel/probes/tiny_programs.h"
 #include "private_network.h"
 
 namespace mrc::test
@@ -24,8 +24,8 @@ namespace mrc::test
 namespace
 {
 
-using namespace datapath::probes;
-using datapath::xdp_mode;
+using namespace kernel::probes;
+using kernel::xdp_mode;
 
 class probes_test : public testing::Test
 {
@@ -80,12 +80,12 @@ TEST_F(probes_test, a_port_in_use_is_named_and_left_alone)
 
 TEST_F(probes_test, a_holder_is_told_with_its_link)
 {
-    const datapath::unique_fd program = load_xdp_action(XDP_PASS, false);
+    const kernel::unique_fd program = load_xdp_action(XDP_PASS, false);
     const xdp_attachment by_link = attach_xdp(program.get(), port(), xdp_mode::native);
     const auto linked = find_xdp_holder(port());
     ASSERT_TRUE(linked);
     ASSERT_EQ(linked->links.size(), 1U);
-    const datapath::unique_fd link{bpf_link_get_fd_by_id(linked->links.front())};
+    const kernel::unique_fd link{bpf_link_get_fd_by_id(linked->links.front())};
     EXPECT_EQ(bpf_link_detach(link.get()), 0);
     EXPECT_TRUE(is_free());
 
@@ -101,7 +101,7 @@ TEST_F(probes_test, automatic_falls_back_to_generic)
 {
     private_network::ip("link set port0 mtu 9000");
     private_network::ip("link set leaf0 mtu 9000");
-    const datapath::unique_fd program = load_xdp_action(XDP_PASS, false);
+    const kernel::unique_fd program = load_xdp_action(XDP_PASS, false);
     const xdp_attachment automatic = attach_xdp(program.get(), port(), xdp_mode::automatic);
     EXPECT_TRUE(automatic.attached());
     EXPECT_FALSE(automatic.native);
@@ -162,7 +162,7 @@ TEST_F(probes_test, a_port_keeps_its_program_until_it_is_let_go)
         EXPECT_TRUE(found.af_xdp.worked()) << found.af_xdp.text();
         EXPECT_FALSE(found.zero_copy);
         EXPECT_TRUE(found.redirect.worked()) << found.redirect.text();
-        const datapath::unique_fd next = load_xdp_action(XDP_DROP, false);
+        const kernel::unique_fd next = load_xdp_action(XDP_DROP, false);
         EXPECT_EQ(bpf_link_update(found.attachment.link.get(), next.get(), nullptr), 0);
         EXPECT_FALSE(is_free());
     }

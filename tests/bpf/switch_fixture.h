@@ -15,9 +15,9 @@
 #include <map>
 #include <string>
 
-#include <mrc/maps.h>
-#include <mrc/switch_maps.h>
-#include <mrc/wire.h>
+#include "mrc/abi/maps.h"
+#include "mrc/abi/switch_maps.h"
+#include "mrc/abi/wire.h"
 
 #include <switch.skel.h>
 
@@ -130,7 +130,7 @@ protected:
 
     void add_port(std::uint32_t number, const mac_address &mac, std::uint32_t flags)
     {
-        mrc_sw_port port{};
+        mrc_sw_port_row port{};
         port.ifindex = loopback_ifindex;
         port.flags = flags;
         std::memcpy(port.mac, mac.data(), mac.size());
@@ -146,13 +146,13 @@ protected:
 
     void add_route(std::uint32_t usid, std::uint32_t port, const mac_address &mac)
     {
-        mrc_sw_route route{};
+        mrc_sw_route_row route{};
         route.port = port;
         std::memcpy(route.mac, mac.data(), mac.size());
         put(program_->maps.sw_routes, usid, route);
     }
 
-    void impair(std::uint32_t port, const mrc_sw_impair &impairments)
+    void impair(std::uint32_t port, const mrc_sw_impair_row &impairments)
     {
         put(program_->maps.sw_impair, port, impairments);
     }

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include <mrc/maps.h>
+#include "mrc/abi/maps.h"
 
 #include "packet_builder.h"
 #include "private_network.h"

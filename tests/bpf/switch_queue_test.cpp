@@ -27,9 +27,9 @@ const std::string to_host_shifted = "fcbb:bb00:8000::";
 class switch_queue_test : public switch_fixture
 {
 protected:
-    static mrc_sw_impair queue_row(std::uint32_t flags)
+    static mrc_sw_impair_row queue_row(std::uint32_t flags)
     {
-        mrc_sw_impair row{};
+        mrc_sw_impair_row row{};
 
         row.flags = flags;
         row.rate = standstill;
@@ -44,7 +44,7 @@ protected:
 
     void set_backlog(std::uint32_t port, std::uint64_t bytes, std::uint64_t priority_bytes = 0)
     {
-        mrc_sw_queue queue{};
+        mrc_sw_queue_row queue{};
 
         queue.updated_ns = ~0ULL >> 1; // in the future: nothing drains
         queue.backlog = bytes << MRC_SW_RATE_SHIFT;
@@ -54,11 +54,11 @@ protected:
 
     [[nodiscard]] std::uint64_t backlog(std::uint32_t port) const
     {
-        return row<mrc_sw_queue>(program_->maps.sw_queues, port).backlog >> MRC_SW_RATE_SHIFT;
+        return row<mrc_sw_queue_row>(program_->maps.sw_queues, port).backlog >> MRC_SW_RATE_SHIFT;
     }
     [[nodiscard]] std::uint64_t priority_backlog(std::uint32_t port) const
     {
-        return row<mrc_sw_queue>(program_->maps.sw_queues, port).priority_backlog >> MRC_SW_RATE_SHIFT;
+        return row<mrc_sw_queue_row>(program_->maps.sw_queues, port).priority_backlog >> MRC_SW_RATE_SHIFT;
     }
 
     // `packet` as it leaves by `port` after a trim: cut to MRC_TRIM_FRAME, outer length and DSCP rewritten, the rest
@@ -138,7 +138,7 @@ TEST_F(switch_queue_test, never_marks_on_a_host_facing_port)
 TEST_F(switch_queue_test, without_a_rate_there_is_no_queue)
 {
     const data_packet packet{.destination = to_spine};
-    mrc_sw_impair no_rate = queue_row(MRC_SW_ECN | MRC_SW_TRIM);
+    mrc_sw_impair_row no_rate = queue_row(MRC_SW_ECN | MRC_SW_TRIM);
 
     no_rate.rate = 0;
     impair(spine_port, no_rate);
@@ -161,7 +161,7 @@ TEST_F(switch_queue_test, trims_toward_a_spine_as_trimmed)
     }
     EXPECT_EQ(backlog(spine_port), bdp) << "a trimmed packet takes no room among the data";
     EXPECT_EQ(priority_backlog(spine_port), 6U * MRC_TRIM_FRAME);
-    EXPECT_EQ(row<mrc_sw_port>(program_->maps.sw_ports, spine_port).tx_bytes, 6U * MRC_TRIM_FRAME);
+    EXPECT_EQ(row<mrc_sw_port_row>(program_->maps.sw_ports, spine_port).tx_bytes, 6U * MRC_TRIM_FRAME);
 }
 
 TEST_F(switch_queue_test, trims_toward_a_host_as_trimmed_at_the_last_hop)
@@ -233,7 +233,7 @@ TEST_F(switch_queue_test, without_trimming_the_queue_drops_when_it_is_full)
     expect(build(packet), XDP_REDIRECT, forwarded(packet, spine_port, to_spine_shifted), {{MRC_SW_FORWARDED, 1}});
     expect_drop(build(packet), MRC_SW_DROP_QUEUE);
     EXPECT_EQ(backlog(spine_port), bdp * 5U);
-    EXPECT_EQ(row<mrc_sw_queue>(program_->maps.sw_queues, spine_port).peak_bytes, bdp * 5U);
+    EXPECT_EQ(row<mrc_sw_queue_row>(program_->maps.sw_queues, spine_port).peak_bytes, bdp * 5U);
 }
 
 TEST_F(switch_queue_test, the_priority_queue_has_its_own_end)
@@ -257,7 +257,7 @@ TEST_F(switch_queue_test, control_passes_a_full_data_queue)
 
 TEST_F(switch_queue_test, a_lost_packet_takes_no_room)
 {
-    mrc_sw_impair lossy = queue_row(0);
+    mrc_sw_impair_row lossy = queue_row(0);
 
     lossy.loss = MRC_SW_ALWAYS;
     impair(spine_port, lossy);
@@ -269,8 +269,8 @@ TEST_F(switch_queue_test, a_lost_packet_takes_no_room)
 TEST_F(switch_queue_test, drains_at_its_rate_priority_first)
 {
     const data_packet packet{.destination = to_spine};
-    mrc_sw_impair fast = queue_row(0);
-    mrc_sw_queue queue{};
+    mrc_sw_impair_row fast = queue_row(0);
+    mrc_sw_queue_row queue{};
 
     // A byte per ns, last looked at more than a second ago: a second drains, priority first.
     fast.rate = 1ULL << MRC_SW_RATE_SHIFT;

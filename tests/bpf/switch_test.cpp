@@ -156,8 +156,8 @@ TEST_F(switch_test, counts_packets_and_bytes_of_both_ports)
 
     run_prog(fd(), in);
     run_prog(fd(), build({.destination = to_spine, .hop_limit = 1, .frame_bytes = 500}));
-    const auto ingress = row<mrc_sw_port>(program_->maps.sw_ports, host_port);
-    const auto egress = row<mrc_sw_port>(program_->maps.sw_ports, spine_port);
+    const auto ingress = row<mrc_sw_port_row>(program_->maps.sw_ports, host_port);
+    const auto egress = row<mrc_sw_port_row>(program_->maps.sw_ports, spine_port);
     EXPECT_EQ(ingress.rx_packets, 2U);
     EXPECT_EQ(ingress.rx_bytes, 1500U);
     EXPECT_EQ(ingress.tx_packets, 0U);
@@ -170,7 +170,7 @@ TEST_F(switch_test, impairments_act_on_their_egress_port_only)
 {
     const data_packet spine{.destination = to_spine};
     const data_packet host{.destination = to_host};
-    mrc_sw_impair cut{};
+    mrc_sw_impair_row cut{};
 
     cut.flags = MRC_SW_BLACKHOLE;
     impair(spine_port, cut);
@@ -182,7 +182,7 @@ TEST_F(switch_test, impairments_act_on_their_egress_port_only)
 
 TEST_F(switch_test, certain_loss_loses_everything)
 {
-    mrc_sw_impair always{};
+    mrc_sw_impair_row always{};
 
     always.loss = MRC_SW_ALWAYS;
     impair(spine_port, always);
@@ -196,7 +196,7 @@ TEST_F(switch_test, half_loss_loses_about_half)
     constexpr int expected = packets / 2;
     constexpr int six_sigma = 190; // of 4,000 fair coins: sigma is 31.6
     const frame in = build({.destination = to_spine});
-    mrc_sw_impair half{};
+    mrc_sw_impair_row half{};
     int lost = 0;
 
     half.loss = 1U << 31;
@@ -210,7 +210,7 @@ TEST_F(switch_test, corruption_flips_one_bit_behind_the_outer_header)
 {
     const data_packet packet{.destination = to_spine, .frame_bytes = 200};
     const frame clean = forwarded(packet, spine_port, to_spine_shifted);
-    mrc_sw_impair always{};
+    mrc_sw_impair_row always{};
 
     always.corrupt = MRC_SW_ALWAYS;
     impair(spine_port, always);
@@ -233,7 +233,7 @@ TEST_F(switch_test, corruption_flips_one_bit_behind_the_outer_header)
 TEST_F(switch_test, corruption_of_a_packet_without_payload_does_nothing)
 {
     const frame in = packet_builder().ethernet().ipv6({.destination = ip6(to_spine)}).build();
-    mrc_sw_impair always{};
+    mrc_sw_impair_row always{};
 
     always.corrupt = MRC_SW_ALWAYS;
     impair(spine_port, always);
@@ -245,20 +245,20 @@ TEST_F(switch_test, corruption_of_a_packet_without_payload_does_nothing)
 TEST_F(switch_test, duplication_is_a_redirect_that_counts_two)
 {
     const data_packet packet{.destination = to_spine};
-    mrc_sw_impair always{};
+    mrc_sw_impair_row always{};
 
     always.duplicate = MRC_SW_ALWAYS;
     impair(spine_port, always);
     expect(build(packet), XDP_REDIRECT, forwarded(packet, spine_port, to_spine_shifted),
            {{MRC_SW_FORWARDED, 1}, {MRC_SW_IMPAIR_DUPLICATE, 1}});
-    EXPECT_EQ(row<mrc_sw_port>(program_->maps.sw_ports, spine_port).tx_packets, 2U);
+    EXPECT_EQ(row<mrc_sw_port_row>(program_->maps.sw_ports, spine_port).tx_packets, 2U);
 }
 
 TEST_F(switch_test, kernel_forwarding_passes_the_packet_untouched_after_the_ingress_ports_impairments)
 {
     load(true);
     const frame in = build({.destination = to_spine, .hop_limit = 1});
-    mrc_sw_impair row{};
+    mrc_sw_impair_row row{};
 
     expect(in, XDP_PASS, in, {{MRC_SW_PASS_KERNEL, 1}});
     row.duplicate = MRC_SW_ALWAYS;
@@ -283,7 +283,7 @@ TEST_F(switch_test, prints_what_a_packet_costs)
     const frame foreign = build({.destination = "fe80::1"});
     const std::uint32_t warm = ns_per_packet(fd(), routed, repeat);
     const std::uint32_t cold = timed_ns_per_run(fd(), shifted);
-    mrc_sw_impair queue{};
+    mrc_sw_impair_row queue{};
 
     queue.flags = MRC_SW_ECN | MRC_SW_TRIM;
     queue.rate = 100ULL << MRC_SW_RATE_SHIFT;

@@ -12,14 +12,14 @@
 
 #include <gtest/gtest.h>
 
+#include "codec/outer_header.h"
 #include "datapath/af_xdp_transmit.h"
-#include "datapath/host_programs.h"
-#include "datapath/outer_header.h"
-#include "datapath/probes/af_xdp.h"
-#include "datapath/probes/device.h"
-#include "datapath/umem.h"
 #include "datapath/xdp_transmit.h"
-#include "datapath/xsk_socket_pair.h"
+#include "kernel/host_programs.h"
+#include "kernel/probes/af_xdp.h"
+#include "kernel/probes/device.h"
+#include "kernel/umem.h"
+#include "kernel/xsk_socket_pair.h"
 #include "private_network.h"
 #include "prog_run.h"
 
@@ -46,21 +46,20 @@ public:
     {
         private_network::veth("port0", "leaf0", mtu);
         network.attach_action(XDP_PASS, "leaf0", multi_buffer);
-        datapath::port_attachment port{.device = "port0",
-                                       .ifindex = static_cast<int>(private_network::ifindex("port0"))};
+        kernel::port_attachment port{.device = "port0", .ifindex = static_cast<int>(private_network::ifindex("port0"))};
         port.config.port = plane;
         port.config.fabric = 1;
         port.multi_buffer = multi_buffer;
-        programs = std::make_unique<datapath::host_programs>(
-            datapath::host_programs_options{.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid()),
-                                            .scratch_device = "scratch%d",
-                                            .ports = {port}});
+        programs = std::make_unique<kernel::host_programs>(
+            kernel::host_programs_options{.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid()),
+                                          .scratch_device = "scratch%d",
+                                          .ports = {port}});
         EXPECT_TRUE(programs->set_transmit_port(plane, port.ifindex));
 
-        memory = std::make_unique<datapath::umem>(4 * ring_size, ring_size);
-        socket = std::make_unique<datapath::xsk_socket_pair>(
+        memory = std::make_unique<kernel::umem>(4 * ring_size, ring_size);
+        socket = std::make_unique<kernel::xsk_socket_pair>(
             *memory,
-            datapath::xsk_options{.device = "port0", .queue = 0, .ring_size = ring_size, .multi_buffer = multi_buffer});
+            kernel::xsk_options{.device = "port0", .queue = 0, .ring_size = ring_size, .multi_buffer = multi_buffer});
         programs->set_socket(plane, 0, socket->fd());
         programs->attach_ports();
 
@@ -70,14 +69,14 @@ public:
     // Describes the port, and one path that leaves by it.
     void lead(std::uint32_t path_number, std::uint8_t by, const std::string &device) const
     {
-        mrc_port &row = programs->ports()[by];
+        mrc_port_row &row = programs->ports()[by];
         row.ifindex = private_network::ifindex(device);
-        row.mtu = static_cast<__u16>(datapath::probes::mtu_of(device));
+        row.mtu = static_cast<__u16>(kernel::probes::mtu_of(device));
         std::memset(row.mac, 0x02, sizeof(row.mac));
         std::memset(row.gateway_mac, 0x06, sizeof(row.gateway_mac));
         row.outer_source = address_ending_in(1);
         row.flags = MRC_PORT_USABLE;
-        mrc_path &path = programs->paths()[path_number];
+        mrc_path_row &path = programs->paths()[path_number];
         path.carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1}};
         path.host_usid_at = 3;
         path.plane = by;
@@ -86,9 +85,9 @@ public:
     }
 
     private_network network;
-    std::unique_ptr<datapath::host_programs> programs;
-    std::unique_ptr<datapath::umem> memory;
-    std::unique_ptr<datapath::xsk_socket_pair> socket;
+    std::unique_ptr<kernel::host_programs> programs;
+    std::unique_ptr<kernel::umem> memory;
+    std::unique_ptr<kernel::xsk_socket_pair> socket;
 };
 
 class engine_test : public testing::Test
@@ -96,7 +95,7 @@ class engine_test : public testing::Test
 protected:
     void use(const std::string &name, int mtu = 3400, std::uint32_t longest_packet = 3364 - MRC_OUTER_BYTES)
     {
-        port = std::make_unique<one_port>(mtu, longest_packet > datapath::umem::frame_bytes - MRC_OUTER_BYTES);
+        port = std::make_unique<one_port>(mtu, longest_packet > kernel::umem::frame_bytes - MRC_OUTER_BYTES);
         far_end = std::make_unique<capture>("leaf0");
         if (name == "xdp") {
             engine = std::make_unique<datapath::xdp_transmit>(
@@ -104,7 +103,7 @@ protected:
                                                .slots_fd = port->programs->map_fd("push_slots"),
                                                .ring_fd = port->programs->map_fd("push_ring")});
         } else {
-            std::vector<datapath::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
+            std::vector<kernel::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
             sockets[plane] = port->socket.get();
             engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
                                                                  port->programs->ports(), longest_packet);
@@ -119,18 +118,17 @@ protected:
         EXPECT_GE(inner.size(), bytes);
         for (std::size_t i = 0; i < bytes; ++i)
             inner[i] = static_cast<std::byte>(i * 7 + number);
-        frame expected(datapath::outer_header_bytes + bytes);
-        datapath::outer_header outer{.source = address_ending_in(1),
-                                     .carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1, 0x82, 3}},
-                                     .traffic_class = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
-                                     .flow_label = 0x12345,
-                                     .payload_length = bytes};
+        frame expected(codec::outer_header_bytes + bytes);
+        codec::outer_header outer{.source = address_ending_in(1),
+                                  .carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1, 0x82, 3}},
+                                  .traffic_class = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
+                                  .flow_label = 0x12345,
+                                  .payload_length = bytes};
         std::ranges::fill(outer.source_mac.bytes, std::uint8_t{0x02});
         std::ranges::fill(outer.destination_mac.bytes, std::uint8_t{0x06});
         auto *out = reinterpret_cast<std::byte *>(expected.data());
-        datapath::write_outer(std::span<std::byte, datapath::outer_header_bytes>{out, datapath::outer_header_bytes},
-                              outer);
-        std::ranges::copy(inner.first(bytes), out + datapath::outer_header_bytes);
+        codec::write_outer(std::span<std::byte, codec::outer_header_bytes>{out, codec::outer_header_bytes}, outer);
+        std::ranges::copy(inner.first(bytes), out + codec::outer_header_bytes);
         engine->commit({.path = path,
                         .host_usid = peer_host_usid,
                         .flow_label = 0x12345,
@@ -221,11 +219,11 @@ INSTANTIATE_TEST_SUITE_P(engines, transmit_engines, testing::Values("xdp", "af_x
                          [](const auto &engine) { return std::string{engine.param}; });
 
 // Whether the kernel has AF_XDP sockets for packets of several buffers at all.
-datapath::probes::attempt try_several_buffers()
+kernel::probes::attempt try_several_buffers()
 {
     const private_network network;
     private_network::veth("port0", "leaf0", 3400);
-    return datapath::probes::try_af_xdp(
+    return kernel::probes::try_af_xdp(
         {.ifindex = static_cast<int>(private_network::ifindex("port0")), .queue = 0, .multi_buffer = true});
 }
 
@@ -271,10 +269,10 @@ protected:
         tc("qdisc add dev leaf1 clsact");
         tc("filter add dev leaf1 ingress protocol all u32 match u32 0 0 action mirred egress redirect dev held0");
         port->lead(stuck_row, stuck_plane, "port1");
-        stuck = std::make_unique<datapath::xsk_socket_pair>(
+        stuck = std::make_unique<kernel::xsk_socket_pair>(
             *port->memory,
-            datapath::xsk_options{.device = "port1", .ring_size = ring_size, .transmit_frames = stuck_frames});
-        std::vector<datapath::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
+            kernel::xsk_options{.device = "port1", .ring_size = ring_size, .transmit_frames = stuck_frames});
+        std::vector<kernel::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
         sockets[plane] = port->socket.get();
         sockets[stuck_plane] = stuck.get();
         engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
@@ -305,7 +303,7 @@ protected:
         return done();
     }
 
-    std::unique_ptr<datapath::xsk_socket_pair> stuck;
+    std::unique_ptr<kernel::xsk_socket_pair> stuck;
 };
 
 TEST_F(engine_beside_a_stuck_port, the_other_ports_go_on)

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
-#include "../unit/table_in_memory.h"
-#include "datapath/probes/tiny_programs.h"
-#include "datapath/umem.h"
 #include "datapath/worker.h"
-#include "datapath/xsk_socket_pair.h"
+#include "kernel/probes/tiny_programs.h"
+#include "kernel/umem.h"
+#include "kernel/xsk_socket_pair.h"
 #include "private_network.h"
-#include "protocol/fixed_window.h"
+#include "protocol/congestion/fixed_window.h"
+#include "unit/datapath/table_in_memory.h"
 
 namespace mrc::test
 {
@@ -47,17 +47,17 @@ protected:
             GTEST_SKIP() << "needs root to load BPF programs";
         network = std::make_unique<private_network>();
         private_network::veth("port0", "leaf0", 1500);
-        memory = std::make_unique<datapath::umem>(memory_frames, ring_size);
-        sockets.push_back(std::make_unique<datapath::xsk_socket_pair>(
-            *memory, datapath::xsk_options{.device = "port0", .ring_size = ring_size, .receive_frames = share}));
-        const datapath::unique_fd rows{
+        memory = std::make_unique<kernel::umem>(memory_frames, ring_size);
+        sockets.push_back(std::make_unique<kernel::xsk_socket_pair>(
+            *memory, kernel::xsk_options{.device = "port0", .ring_size = ring_size, .receive_frames = share}));
+        const kernel::unique_fd rows{
             bpf_map_create(BPF_MAP_TYPE_XSKMAP, "sockets", sizeof(int), sizeof(int), 1, nullptr)};
         const int row = 0;
         const int fd = sockets[0]->fd();
         ASSERT_EQ(bpf_map_update_elem(rows.get(), &row, &fd, BPF_ANY), 0);
-        const datapath::unique_fd program = datapath::probes::load_xdp_redirect(rows.get());
+        const kernel::unique_fd program = kernel::probes::load_xdp_redirect(rows.get());
         network->attach_xdp(program.get(), "port0");
-        wire = datapath::unique_fd{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
+        wire = kernel::unique_fd{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
     }
 
     void send(std::uint32_t packets) const
@@ -78,9 +78,9 @@ protected:
     }
 
     std::unique_ptr<private_network> network;
-    std::unique_ptr<datapath::umem> memory;
-    std::vector<std::unique_ptr<datapath::xsk_socket_pair>> sockets;
-    datapath::unique_fd wire;
+    std::unique_ptr<kernel::umem> memory;
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets;
+    kernel::unique_fd wire;
 };
 
 TEST_F(xsk_receive_test, a_socket_holds_no_more_than_its_share_of_the_memory)
@@ -104,7 +104,7 @@ public:
     }
 };
 
-datapath::mapping shared_page(std::size_t bytes)
+kernel::mapping shared_page(std::size_t bytes)
 {
     return {::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), bytes};
 }
@@ -138,9 +138,9 @@ protected:
                                         .on_batch_done = {}});
         auto made = std::make_unique<datapath::worker_client>();
         client = made.get();
-        client->bell_memory = shared_page(sizeof(datapath::bell_page));
-        client->doorbell = datapath::unique_fd{::eventfd(0, EFD_CLOEXEC)};
-        client->by_bell.resize(datapath::bell_page::queue_pairs);
+        client->bell_memory = shared_page(sizeof(session::bell_page));
+        client->doorbell = kernel::unique_fd{::eventfd(0, EFD_CLOEXEC)};
+        client->by_bell.resize(session::bell_page::queue_pairs);
         worker->add_client(std::move(made));
     }
     void TearDown() override { worker.reset(); }
@@ -190,19 +190,18 @@ protected:
         });
     }
 
-    datapath::mapped_array<mrc_path> paths = table_in_memory<mrc_path>(MRC_MAX_PATHS);
-    datapath::mapped_array<mrc_qp> qps = table_in_memory<mrc_qp>(MRC_MAX_QPS);
-    datapath::mapped_array<mrc_overlay> overlay = table_in_memory<mrc_overlay>(MRC_MAX_GROUPS);
+    kernel::mapped_array<mrc_path_row> paths = table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_qp_row> qps = table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
+    kernel::mapped_array<mrc_overlay_row> overlay = table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     protocol::local_ports local{protocol::plane_mask{1}};
     protocol::path_group group{one_path(), local};
     protocol::port_status ports{{}, group};
     protocol::peer_planes planes{{}, group};
     protocol::fixed_window window{1 << 20};
     any_memory sink;
-    datapath::queue_pair_layout rings{.send_capacity = 16, .receive_capacity = 16};
-    datapath::mapping ring_memory = shared_page(rings.bytes());
-    datapath::completion_ring completions{0, shared_page(datapath::completion_layout{16}.bytes()), 16, nullptr,
-                                          nullptr};
+    session::queue_pair_layout rings{.send_capacity = 16, .receive_capacity = 16};
+    kernel::mapping ring_memory = shared_page(rings.bytes());
+    datapath::completion_ring completions{0, shared_page(session::completion_layout{16}.bytes()), 16, nullptr, nullptr};
     datapath::worker_client *client = nullptr;
     std::unique_ptr<datapath::worker> worker;
 };

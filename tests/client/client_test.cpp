@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "client/device_lists.h"
 #include "client/instances.h"
 #include "client/session_source.h"
-#include "client/verbs_objects.h"
+#include "client/verbs/device_lists.h"
+#include "client/verbs/objects.h"
 #include "fake_daemon.h"
 
 namespace

@@ -24,12 +24,12 @@
 namespace
 {
 
+using mrc::client::daemon_channel;
 using mrc::client::host_description;
 using mrc::client::instance;
 using mrc::client::memory_keys;
 using mrc::client::refused;
 using mrc::client::result;
-using mrc::client::session;
 
 class fake_session;
 
@@ -66,7 +66,7 @@ mrc_ip address(int family, const char *text)
     return out;
 }
 
-class fake_session : public session
+class fake_session : public daemon_channel
 {
 public:
     explicit fake_session(std::string name) : name_{std::move(name)}, events_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
@@ -217,7 +217,7 @@ std::vector<instance> find()
     return found;
 }
 
-result<std::shared_ptr<session>> open(const instance &where)
+result<std::shared_ptr<daemon_channel>> open(const instance &where)
 {
     {
         const std::lock_guard lock{world().mutex};

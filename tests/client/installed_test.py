@@ -86,7 +86,7 @@ class Installed(unittest.TestCase):
         for header in ("mrc.h", "mrc_ctl.h", "mrc/control.h", "mrc/memory.h"):
             declared |= set(re.findall(r"\b(mrc_\w+)\(", (ROOT / "include" / header).read_text(encoding="utf-8")))
         verbs = set()
-        for source in (ROOT / "agent" / "client").glob("verbs_exports_*.cpp"):
+        for source in (ROOT / "agent/client/verbs").glob("exports_*.cpp"):
             offers = re.findall(r'MRC_OFFER\("(\w+)", "([\d.]+)"\)', source.read_text(encoding="utf-8"))
             verbs |= {f"{name}@IBVERBS_{node}" for name, node in offers}
         self.assertGreater(len(verbs), 40)

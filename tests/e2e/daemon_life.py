@@ -24,7 +24,7 @@ from lab_support import DEADLINE_S, ROOT, binary, check, lab, need_binaries, nee
 WATCHDOG_USEC = 400_000
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 WAIT_ALL = 0x40000000  # __WALL: threads, too
-UNIT = pathlib.Path(ROOT) / "agent/service/systemd/service-common.conf"
+UNIT = pathlib.Path(ROOT) / "scripts/packaging/systemd/service-common.conf"
 
 
 def unit_values(name):

@@ -28,7 +28,7 @@ def dump_all(paths):
 
 def verdict_names():
     """Names of enum mrc_verdict in their order."""
-    text = (pathlib.Path(ROOT) / "include/mrc/maps.h").read_text(encoding="utf-8")
+    text = (pathlib.Path(ROOT) / "include/mrc/abi/maps.h").read_text(encoding="utf-8")
     body = re.sub(r"/\*.*?\*/", "", re.search(r"enum mrc_verdict \{(.*?)\};", text, re.S).group(1), flags=re.S)
     return [name.strip() for name in body.split(",") if name.strip()]
 

@@ -20,6 +20,7 @@
 namespace
 {
 
+using namespace mrc::session;
 using namespace mrc::service;
 using namespace mrc::service::control;
 

@@ -16,13 +16,13 @@
 
 #include <sys/mman.h>
 
-#include "datapath/frame_codec.h"
+#include "codec/frame_codec.h"
 #include "right_packet.h"
 
 namespace
 {
 
-using namespace mrc::datapath;
+using namespace mrc::codec;
 using namespace mrc::fuzz;
 
 void require(bool condition, const char *what)

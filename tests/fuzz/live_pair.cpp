@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "protocol/fixed_window.h"
-#include "protocol/nscc.h"
+#include "protocol/congestion/fixed_window.h"
+#include "protocol/congestion/nscc.h"
 #include "protocol/random_source.h"
 
 namespace mrc::fuzz

@@ -18,9 +18,9 @@
 #include "forged_packet.h"
 #include "fuzz_input.h"
 #include "protocol/memory_sink.h"
-#include "protocol/path_group.h"
-#include "protocol/peer_planes.h"
-#include "protocol/port_status.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/peer_planes.h"
+#include "protocol/paths/port_status.h"
 #include "protocol/queue_pair.h"
 
 namespace mrc::fuzz

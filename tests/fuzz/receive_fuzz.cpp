@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "datapath/frame_codec.h"
+#include "codec/frame_codec.h"
 #include "fuzz_input.h"
 #include "live_pair.h"
 #include "right_packet.h"
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     std::ranges::transform(data + 1, data + size, packet.begin(), [](std::uint8_t byte) { return std::byte{byte}; });
     mrc::fuzz::make_right(packet, data[0]);
     const bool trimmed = (data[0] & mrc::fuzz::mode_trimmed) != 0;
-    const auto parsed = mrc::datapath::decode(packet, trimmed);
+    const auto parsed = mrc::codec::decode(packet, trimmed);
     if (!parsed)
         return 0;
     mrc::fuzz::fuzz_input configuration{setting};

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "datapath/byte_order.h"
-#include "datapath/frame_codec.h"
-#include "datapath/ip_layout.h"
+#include "codec/byte_order.h"
+#include "codec/frame_codec.h"
+#include "codec/ip_layout.h"
 
 namespace mrc::fuzz
 {
@@ -19,20 +19,20 @@ inline constexpr std::uint8_t mode_right_icrc = 4;
 
 inline bool is_ipv4(std::span<const std::byte> packet)
 {
-    return !packet.empty() && datapath::ip_version(packet[0]) == 4;
+    return !packet.empty() && codec::ip_version(packet[0]) == 4;
 }
 
 inline void make_lengths_right(std::span<std::byte> packet)
 {
-    const std::size_t udp = datapath::ip_header_bytes(is_ipv4(packet));
-    if (packet.size() < udp + datapath::udp_header_bytes || packet.size() > datapath::longest_ip_length_field)
+    const std::size_t udp = codec::ip_header_bytes(is_ipv4(packet));
+    if (packet.size() < udp + codec::udp_header_bytes || packet.size() > codec::longest_ip_length_field)
         return;
     const auto size = static_cast<std::uint16_t>(packet.size());
     if (is_ipv4(packet))
-        datapath::store_be(packet.data() + datapath::ipv4_at::total_length, size);
+        codec::store_be(packet.data() + codec::ipv4_at::total_length, size);
     else
-        datapath::store_be(packet.data() + datapath::ipv6_at::payload_length, static_cast<std::uint16_t>(size - udp));
-    datapath::store_be(packet.data() + udp + datapath::udp_at::length, static_cast<std::uint16_t>(size - udp));
+        codec::store_be(packet.data() + codec::ipv6_at::payload_length, static_cast<std::uint16_t>(size - udp));
+    codec::store_be(packet.data() + udp + codec::udp_at::length, static_cast<std::uint16_t>(size - udp));
 }
 
 inline void make_icrc_right(std::span<std::byte> packet)
@@ -40,7 +40,7 @@ inline void make_icrc_right(std::span<std::byte> packet)
     if (packet.size() < MRC_ICRC_LEN)
         return;
     const std::size_t at = packet.size() - MRC_ICRC_LEN;
-    datapath::store(packet.data() + at, datapath::little_endian(datapath::icrc(packet.first(at))));
+    codec::store(packet.data() + at, codec::little_endian(codec::icrc(packet.first(at))));
 }
 
 inline void make_right(std::span<std::byte> packet, std::uint8_t mode)

@@ -145,7 +145,7 @@ private:
         const std::uint8_t flags = input.byte();
         const place from = sources_[flags >> 4U & 3U];
         const place to = targets_[(flags & 0xC0U) == 0xC0U ? 1 : 0];
-        datapath::send_entry entry;
+        session::send_entry entry;
         entry.id = input.byte();
         entry.remote_address = to.address + input.word() % (region_bytes + 64) - 32;
         entry.rkey = to.key;
@@ -153,13 +153,13 @@ private:
         entry.flags = flags & 15U;
         entry.pieces = input.below(8);
         entry.first = piece(input, from);
-        std::memcpy(near_.rings.bytes().data() + 2 * sizeof(datapath::ring_header) + slot * sizeof(entry), &entry,
+        std::memcpy(near_.rings.bytes().data() + 2 * sizeof(session::ring_header) + slot * sizeof(entry), &entry,
                     sizeof(entry));
         for (std::uint32_t n = 0; n < 3; ++n)
             near_.layout.further_pieces(near_.rings.get(), slot)[n] = piece(input, from);
     }
 
-    static datapath::gather_entry piece(fuzz_input &input, const place &from)
+    static session::gather_entry piece(fuzz_input &input, const place &from)
     {
         const std::uint16_t offset = input.word();
         const std::uint16_t length = input.word();
@@ -173,10 +173,10 @@ private:
     void advance(std::uint32_t which, std::uint8_t by) { advance_of(near_, which % 2, by % (2 * depth)); }
     static void advance_of(fake_endpoint &end, std::uint32_t which, std::uint32_t by)
     {
-        static_cast<datapath::ring_header *>(end.rings.get())[which].producer += by;
+        static_cast<session::ring_header *>(end.rings.get())[which].producer += by;
     }
 
-    static void ring(fake_endpoint &end) { static_cast<datapath::bell_page *>(end.bells.get())->ring(end.qp.bell); }
+    static void ring(fake_endpoint &end) { static_cast<session::bell_page *>(end.bells.get())->ring(end.qp.bell); }
 
     void change_state(unsigned to)
     {
@@ -197,14 +197,14 @@ private:
     {
         std::uint32_t &sends = &end == &near_ ? next_send_ : far_send_;
         std::uint32_t &receives = &end == &near_ ? next_receive_ : far_receive_;
-        datapath::completion_entry entry;
+        session::completion_entry entry;
         while (end.done.pop(entry)) {
             demand(entry.qpn == end.qp.qpn, "a completion of another queue pair");
             if (entry.life != life) { // of before the reset
                 demand(static_cast<std::uint16_t>(life - entry.life) < 0x8000U, "a completion of a life to come");
                 continue;
             }
-            std::uint32_t &expected = (entry.flags & datapath::completion_receive) != 0 ? receives : sends;
+            std::uint32_t &expected = (entry.flags & session::completion_receive) != 0 ? receives : sends;
             demand(static_cast<std::int32_t>(entry.position - expected) >= 0, "completions are in order, and once");
             expected = entry.position + 1;
         }
@@ -216,7 +216,7 @@ private:
     target_memory target_;
     fake_endpoint near_;
     fake_endpoint far_;
-    datapath::unique_fd file_;
+    kernel::unique_fd file_;
     std::array<place, 4> sources_;
     std::array<place, 2> targets_;
     std::uint16_t life_ = 0;

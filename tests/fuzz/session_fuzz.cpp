@@ -19,6 +19,7 @@ namespace
 
 using namespace mrc;
 using namespace mrc::fuzz;
+using namespace mrc::session;
 using namespace mrc::service;
 
 constexpr std::size_t shared_bytes = 16384;
@@ -105,24 +106,24 @@ struct known_numbers {
 };
 
 // None, and one of each sort: memory as it should be, unsealed, too short, no memory at all.
-datapath::unique_fd descriptor(unsigned sort)
+kernel::unique_fd descriptor(unsigned sort)
 {
     switch (sort) {
     case 1:
-        return datapath::unique_fd{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+        return kernel::unique_fd{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
     case 2:
     case 3:
     case 4: {
-        datapath::unique_fd file{::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+        kernel::unique_fd file{::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
         demand(::ftruncate(file.get(), sort == 4 ? 100 : shared_bytes) == 0, "no memfd");
         if (sort != 3)
             ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
         return file;
     }
     case 5:
-        return datapath::unique_fd{::eventfd(0, EFD_CLOEXEC)};
+        return kernel::unique_fd{::eventfd(0, EFD_CLOEXEC)};
     case 6:
-        return datapath::unique_fd{::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+        return kernel::unique_fd{::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     default:
         return {};
     }
@@ -136,7 +137,7 @@ struct attacker {
 
 void act(attacker &by, unsigned how, unsigned kind, std::span<const std::uint8_t> bytes, const mrc_ip &peer)
 {
-    const datapath::unique_fd fd = descriptor(how >> 4U & 7U);
+    const kernel::unique_fd fd = descriptor(how >> 4U & 7U);
     if ((how & 2U) != 0) {
         (void)by.client.send(std::as_bytes(bytes), fd.get());
         return;

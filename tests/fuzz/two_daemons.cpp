@@ -11,10 +11,10 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "../unit/table_in_memory.h"
-#include "datapath/frame_codec.h"
-#include "datapath/monotonic_clock.h"
-#include "service/fd_passing.h"
+#include "codec/frame_codec.h"
+#include "kernel/monotonic_clock.h"
+#include "session/fd_passing.h"
+#include "unit/datapath/table_in_memory.h"
 
 namespace mrc::fuzz
 {
@@ -64,10 +64,10 @@ bool is_batch(std::span<const std::byte> packet)
     if (packet.size() < sizeof(head))
         return false;
     std::memcpy(head.data(), packet.data(), sizeof(head));
-    return head[1] == static_cast<std::uint32_t>(control_kind::ep_batch);
+    return head[1] == static_cast<std::uint32_t>(session::control_kind::ep_batch);
 }
 
-datapath::mapping map(const datapath::unique_fd &file, std::size_t bytes)
+kernel::mapping map(const kernel::unique_fd &file, std::size_t bytes)
 {
     void *at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     demand(at != MAP_FAILED, "a client cannot map what it was given");
@@ -104,12 +104,12 @@ void fake_daemon::wire::commit(const datapath::departure &packet)
 
 fake_daemon::fake_daemon(unsigned leaf)
     : config_{config_of(leaf)}, rules_{config_}, links_{config_.ports},
-      tables_{.host = test::table_in_memory<mrc_host>(1),
-              .ports = test::table_in_memory<mrc_port>(MRC_MAX_PORTS),
-              .paths = test::table_in_memory<mrc_path>(MRC_MAX_PATHS),
-              .signals = test::table_in_memory<mrc_signal>(MRC_MAX_PATHS),
-              .qps = test::table_in_memory<mrc_qp>(MRC_MAX_QPS),
-              .overlay = test::table_in_memory<mrc_overlay>(MRC_MAX_GROUPS)},
+      tables_{.host = test::table_in_memory<mrc_host_row>(1),
+              .ports = test::table_in_memory<mrc_port_row>(MRC_MAX_PORTS),
+              .paths = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS),
+              .signals = test::table_in_memory<mrc_signal_row>(MRC_MAX_PATHS),
+              .qps = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS),
+              .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS)},
       peers_{config_, rules_, tables_, rows_, worker_, local_, payload_bytes},
       worker_{{.address = address()},
               {.sockets = &sockets_,
@@ -172,13 +172,13 @@ bool fake_daemon::deliver_to(fake_daemon &other)
 // What host_rx does: only packets for queue pairs that exist come in.
 void fake_daemon::take(const wire::frame &frame)
 {
-    const auto parsed = datapath::decode(frame.bytes, false);
+    const auto parsed = codec::decode(frame.bytes, false);
     demand(parsed.has_value(), "a daemon sends what is no packet");
     mrc_rx_meta meta{};
     meta.magic = MRC_RX_META_MAGIC;
     meta.ev = parsed->entropy.value;
     meta.path = frame.path;
-    meta.arrival_ns = static_cast<__u64>(datapath::monotonic_now().time_since_epoch().count());
+    meta.arrival_ns = static_cast<__u64>(kernel::monotonic_now().time_since_epoch().count());
     const std::uint32_t qpn = destination_of(parsed->content).value;
     meta.qp_row = qpn == MRC_QPN_ENDPOINT ? MRC_NO_QP : MRC_QPN_ROW(qpn);
     if (meta.qp_row != MRC_NO_QP && tables_.qps[meta.qp_row].qpn != qpn)
@@ -187,7 +187,7 @@ void fake_daemon::take(const wire::frame &frame)
     std::memcpy(frame_.data(), &meta, sizeof(meta));
     frame_.insert(frame_.end(), frame.bytes.begin(), frame.bytes.end());
     worker_.on_frame(frame_.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + frame.bytes.size()),
-                     datapath::monotonic_now());
+                     kernel::monotonic_now());
 }
 
 void run(fake_daemon &a, fake_daemon &b, unsigned rounds)
@@ -206,22 +206,22 @@ fake_client::fake_client(fake_daemon &daemon)
 {
     int ends[2] = {-1, -1};
     demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no socket pair");
-    socket_ = datapath::unique_fd{ends[0]};
-    session_ = std::make_unique<client_session>(daemon.resources(), datapath::unique_fd{ends[1]},
+    socket_ = kernel::unique_fd{ends[0]};
+    session_ = std::make_unique<client_session>(daemon.resources(), kernel::unique_fd{ends[1]},
                                                 std::make_shared<user_account>(), holding{});
 }
 
 fake_client::reply fake_client::send(std::span<const std::byte> packet, int fd)
 {
     reply answer;
-    if (ended() || !send_packet(socket_.get(), packet.data(), packet.size(), {&fd, fd >= 0 ? 1U : 0U}))
+    if (ended() || !session::send_packet(socket_.get(), packet.data(), packet.size(), {&fd, fd >= 0 ? 1U : 0U}))
         return answer;
     if (!session_->serve()) {
         session_.reset();
         return answer;
     }
-    std::array<std::byte, most_control_bytes> bytes;
-    const auto got = receive_packet(socket_.get(), bytes.data(), bytes.size(), answer.fds);
+    std::array<std::byte, session::most_control_bytes> bytes;
+    const auto got = session::receive_packet(socket_.get(), bytes.data(), bytes.size(), answer.fds);
     if (!got) {
         demand(is_batch(packet), "a request without a reply");
         return answer;
@@ -232,28 +232,28 @@ fake_client::reply fake_client::send(std::span<const std::byte> packet, int fd)
     return answer;
 }
 
-fake_client::reply fake_client::ask(const session_request &request, int fd)
+fake_client::reply fake_client::ask(const session::session_request &request, int fd)
 {
     return send(std::as_bytes(std::span{&request, 1}), fd);
 }
 
 fake_endpoint::fake_endpoint(fake_daemon &daemon, std::uint32_t depth) : on{daemon}, client{daemon}
 {
-    const datapath::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
-    session_request wanted;
+    const kernel::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+    session::session_request wanted;
     const auto hello = client.ask(wanted, memory.get());
     demand(hello.done(), "hello is refused");
-    bells = map(hello.fds[2], sizeof(datapath::bell_page));
-    const std::uint32_t events = request(request_kind::open_events).number;
-    pd = request(request_kind::allocate_pd).number;
-    wanted.kind = request_kind::create_cq;
+    bells = map(hello.fds[2], sizeof(session::bell_page));
+    const std::uint32_t events = request(session::request_kind::open_events).number;
+    pd = request(session::request_kind::allocate_pd).number;
+    wanted.kind = session::request_kind::create_cq;
     wanted.cq = {.entries = 4 * depth, .channel = 0, .events = events, .reserved = 0};
     const auto cq = client.ask(wanted);
     demand(cq.done(), "a CQ is refused");
-    const datapath::completion_layout made{cq.body.cq.entries};
+    const session::completion_layout made{cq.body.cq.entries};
     completions = map(cq.fds[0], made.bytes());
     done = made.completions(completions.get());
-    wanted.kind = request_kind::create_qp;
+    wanted.kind = session::request_kind::create_qp;
     wanted.create = {.pd = pd,
                      .send_cq = cq.body.cq.number,
                      .receive_cq = cq.body.cq.number,
@@ -272,9 +272,9 @@ fake_endpoint::fake_endpoint(fake_daemon &daemon, std::uint32_t depth) : on{daem
     rings = map(answer.fds[0], layout.bytes());
 }
 
-session_reply fake_endpoint::request(request_kind kind, int fd, std::uint32_t number)
+session::session_reply fake_endpoint::request(session::request_kind kind, int fd, std::uint32_t number)
 {
-    session_request wanted;
+    session::session_request wanted;
     wanted.kind = kind;
     wanted.number = number;
     return client.ask(wanted, fd).body;
@@ -282,8 +282,8 @@ session_reply fake_endpoint::request(request_kind kind, int fd, std::uint32_t nu
 
 std::uint32_t fake_endpoint::register_memory(const void *at, std::size_t bytes)
 {
-    session_request wanted;
-    wanted.kind = request_kind::register_memory;
+    session::session_request wanted;
+    wanted.kind = session::request_kind::register_memory;
     const auto address = reinterpret_cast<std::uint64_t>(at);
     wanted.memory = {.address = address,
                      .length = bytes,
@@ -298,8 +298,8 @@ std::uint32_t fake_endpoint::register_memory(const void *at, std::size_t bytes)
 
 std::uint32_t fake_endpoint::register_memfd(int fd, std::size_t bytes)
 {
-    session_request wanted;
-    wanted.kind = request_kind::register_memory;
+    session::session_request wanted;
+    wanted.kind = session::request_kind::register_memory;
     wanted.memory = {.address = 0,
                      .length = bytes,
                      .iova = 0,
@@ -313,15 +313,16 @@ std::uint32_t fake_endpoint::register_memfd(int fd, std::size_t bytes)
 
 bool fake_endpoint::modify(protocol::qp_state to, const fake_endpoint *peer)
 {
-    session_request wanted;
-    wanted.kind = request_kind::modify_qp;
+    session::session_request wanted;
+    wanted.kind = session::request_kind::modify_qp;
     wanted.qp = {};
     wanted.qp.qpn = qp.qpn;
-    wanted.qp.mask = qp_sets_state | (to == protocol::qp_state::init ? std::uint32_t{qp_sets_access} : 0U);
+    wanted.qp.mask =
+        session::qp_sets_state | (to == protocol::qp_state::init ? std::uint32_t{session::qp_sets_access} : 0U);
     wanted.qp.state = static_cast<std::uint8_t>(to);
     wanted.qp.access = datapath::access_remote_write;
     if (peer != nullptr) {
-        wanted.qp.mask |= qp_sets_peer | qp_sets_receive_psn | qp_sets_send_psn;
+        wanted.qp.mask |= session::qp_sets_peer | session::qp_sets_receive_psn | session::qp_sets_send_psn;
         wanted.qp.peer_qpn = peer->qp.qpn;
         wanted.qp.peer = peer->on.address();
         wanted.qp.receive_psn = first_psn;
@@ -348,16 +349,16 @@ bystander::bystander(fake_daemon &a, fake_daemon &b)
 void bystander::transfer(fake_daemon &a, fake_daemon &b)
 {
     std::ranges::fill(source_, static_cast<std::byte>(++turn_));
-    datapath::send_entry entry;
+    session::send_entry entry;
     entry.id = turn_;
     entry.remote_address = reinterpret_cast<std::uint64_t>(target_.data());
     entry.rkey = target_key_;
-    entry.flags = datapath::send_signaled;
+    entry.flags = session::send_signaled;
     entry.pieces = 1;
     entry.first = {.address = reinterpret_cast<std::uint64_t>(source_.data()), .length = size, .lkey = source_key_};
     demand(sends_.push(entry), "the send queue of the client beside is full");
-    static_cast<datapath::bell_page *>(here_.bells.get())->ring(here_.qp.bell);
-    datapath::completion_entry done;
+    static_cast<session::bell_page *>(here_.bells.get())->ring(here_.qp.bell);
+    session::completion_entry done;
     unsigned rounds = 0;
     while (!here_.done.pop(done)) {
         demand(++rounds < rounds_to_finish, "the client beside waits for ever");

@@ -10,15 +10,15 @@
 #include <memory>
 #include <vector>
 
-#include "datapath/host_tables.h"
 #include "datapath/worker.h"
-#include "service/client_session.h"
-#include "service/config.h"
-#include "service/control_service.h"
+#include "kernel/host_tables.h"
+#include "service/config/config.h"
+#include "service/control/control_service.h"
 #include "service/fabric.h"
-#include "service/link_monitor.h"
 #include "service/peer_directory.h"
-#include "service/session_protocol.h"
+#include "service/ports/link_monitor.h"
+#include "service/sessions/client_session.h"
+#include "session/session_protocol.h"
 
 namespace mrc::fuzz
 {
@@ -64,8 +64,8 @@ private:
         static constexpr std::size_t most_frames = 256;
         std::array<std::byte, 8192> room_{};
     };
-    struct any_peers final : datapath::peer_rows {
-        [[nodiscard]] bool set_peer(const mrc_ip &, const mrc_peer &) override { return true; }
+    struct any_peers final : kernel::peer_rows {
+        [[nodiscard]] bool set_peer(const mrc_ip &, const mrc_peer_row &) override { return true; }
         void remove_peer(const mrc_ip &) override {}
         void set_peer_planes(const mrc_ip &, std::uint8_t) override {}
     };
@@ -80,12 +80,12 @@ private:
     service::daemon_config config_;
     service::fabric rules_;
     service::link_monitor links_;
-    datapath::host_tables tables_;
+    kernel::host_tables tables_;
     any_peers rows_;
     no_ports ports_;
     protocol::local_ports local_;
     wire wire_;
-    std::vector<std::unique_ptr<datapath::xsk_socket_pair>> sockets_; // none
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_; // none
     service::peer_directory peers_;
     datapath::worker worker_;
     service::control_service control_;
@@ -103,17 +103,17 @@ public:
 
     struct reply {
         bool came = false;
-        service::session_reply body;
-        std::array<datapath::unique_fd, 4> fds;
+        session::session_reply body;
+        std::array<kernel::unique_fd, 4> fds;
         [[nodiscard]] bool done() const { return came && body.error == 0; }
     };
     // Any bytes, with a descriptor or without. No reply when the session has ended, or there is none yet.
     reply send(std::span<const std::byte> packet, int fd = -1);
-    reply ask(const service::session_request &request, int fd = -1);
+    reply ask(const session::session_request &request, int fd = -1);
     [[nodiscard]] bool ended() const { return session_ == nullptr; }
 
 private:
-    datapath::unique_fd socket_;
+    kernel::unique_fd socket_;
     std::unique_ptr<service::client_session> session_;
 };
 
@@ -121,7 +121,7 @@ private:
 struct fake_endpoint {
     fake_endpoint(fake_daemon &daemon, std::uint32_t depth);
 
-    service::session_reply request(service::request_kind kind, int fd = -1, std::uint32_t number = 0);
+    session::session_reply request(session::request_kind kind, int fd = -1, std::uint32_t number = 0);
     // Memory of this process at `at`: remote peers may write to it.
     std::uint32_t register_memory(const void *at, std::size_t bytes);
     std::uint32_t register_memfd(int fd, std::size_t bytes);
@@ -130,12 +130,12 @@ struct fake_endpoint {
     fake_daemon &on;
     fake_client client;
     std::uint32_t pd = 0;
-    service::qp_reply qp{};
-    datapath::queue_pair_layout layout;
-    datapath::mapping bells;
-    datapath::mapping rings;
-    datapath::mapping completions;
-    datapath::ring_view<datapath::completion_entry> done;
+    session::qp_reply qp{};
+    session::queue_pair_layout layout;
+    kernel::mapping bells;
+    kernel::mapping rings;
+    kernel::mapping completions;
+    session::ring_view<session::completion_entry> done;
 };
 
 void connect(fake_endpoint &a, fake_endpoint &b);
@@ -159,7 +159,7 @@ private:
     std::uint32_t source_key_;
     std::uint32_t target_key_;
     std::uint8_t turn_ = 0;
-    datapath::ring_view<datapath::send_entry> sends_;
+    session::ring_view<session::send_entry> sends_;
 };
 
 // Descriptors that this process has open.

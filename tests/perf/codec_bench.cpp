@@ -6,12 +6,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include "datapath/frame_codec.h"
+#include "codec/frame_codec.h"
 
 namespace
 {
 
-using namespace mrc::datapath;
+using namespace mrc::codec;
 using namespace mrc::protocol;
 
 constexpr std::size_t frame_room = 4096;

@@ -25,8 +25,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "protocol/fixed_window.h"
-#include "protocol/nscc.h"
+#include "protocol/congestion/fixed_window.h"
+#include "protocol/congestion/nscc.h"
 #include "protocol/queue_pair.h"
 
 namespace

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 from pinned_maps import dump_all, sum_verdicts  # noqa: E402
 from veth_counters import veth_counters  # noqa: E402
 
-HELLO, QUERY_STATUS = 1, 19  # request_kind of agent/service/session_protocol.h
+HELLO, QUERY_STATUS = 1, 19  # request_kind of agent/session/session_protocol.h
 SESSION_VERSION = 3
 STATUS_AT = 128
 STATUS_FIELDS = ("received", "dropped", "bad_icrc", "transmit_sent", "transmit_refused", "socket_dropped",

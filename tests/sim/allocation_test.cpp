@@ -10,8 +10,8 @@
 #include <new>
 #include <vector>
 
-#include "protocol/fixed_window.h"
-#include "protocol/nscc.h"
+#include "protocol/congestion/fixed_window.h"
+#include "protocol/congestion/nscc.h"
 #include "protocol/queue_pair.h"
 
 namespace

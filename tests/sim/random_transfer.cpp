@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "protocol/oblivious_selector.h"
-#include "protocol/reps_selector.h"
-#include "protocol/single_path_selector.h"
+#include "sim/selectors/oblivious_selector.h"
+#include "sim/selectors/reps_selector.h"
+#include "sim/selectors/single_path_selector.h"
 
 namespace mrc::sim
 {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checked_stream.h"
-#include "protocol/nscc.h"
+#include "protocol/congestion/nscc.h"
 #include "protocol/random_source.h"
 #include "sim_network.h"
 

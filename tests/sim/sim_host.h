@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
-#include "protocol/congestion_control.h"
+#include "protocol/congestion/congestion_control.h"
 #include "protocol/memory_sink.h"
-#include "protocol/path_group.h"
-#include "protocol/path_selector.h"
-#include "protocol/peer_planes.h"
-#include "protocol/port_status.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/path_selector.h"
+#include "protocol/paths/peer_planes.h"
+#include "protocol/paths/port_status.h"
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
 #include "sim_faults.h"

@@ -13,7 +13,7 @@
 #include <queue>
 #include <vector>
 
-#include "protocol/fixed_window.h"
+#include "protocol/congestion/fixed_window.h"
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
 #include "sim_faults.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "protocol/nscc.h"
+#include "protocol/congestion/nscc.h"
 #include "sim_network.h"
 
 namespace mrc::sim

@@ -23,42 +23,43 @@ constexpr std::uint32_t widest_gate = 31;
 
 struct whole_range {
     const char *name;
-    std::uint32_t nscc_values::*member;
+    std::uint32_t session::nscc_values::*member;
     std::uint32_t min;
     std::uint32_t max;
     bool zero; // is allowed beside the range
 };
 constexpr whole_range whole_ranges[] = {
-    {"adjust_bytes_threshold", &nscc_values::adjust_bytes_threshold, 1, UINT32_MAX, false},
-    {"adjust_period_threshold", &nscc_values::adjust_period_threshold, 1, longest_period_ns, false},
-    {"base_rtt", &nscc_values::base_rtt, 1, longest_rtt_ns, false},
-    {"max_cwnd", &nscc_values::max_cwnd, least_window, UINT32_MAX, true},
-    {"qa_threshold", &nscc_values::qa_threshold, 0, UINT32_MAX, false},
-    {"target_delay", &nscc_values::target_delay, 1, longest_rtt_ns, false},
+    {"adjust_bytes_threshold", &session::nscc_values::adjust_bytes_threshold, 1, UINT32_MAX, false},
+    {"adjust_period_threshold", &session::nscc_values::adjust_period_threshold, 1, longest_period_ns, false},
+    {"base_rtt", &session::nscc_values::base_rtt, 1, longest_rtt_ns, false},
+    {"max_cwnd", &session::nscc_values::max_cwnd, least_window, UINT32_MAX, true},
+    {"qa_threshold", &session::nscc_values::qa_threshold, 0, UINT32_MAX, false},
+    {"target_delay", &session::nscc_values::target_delay, 1, longest_rtt_ns, false},
 };
 
 struct real_range {
     const char *name;
-    float nscc_values::*member;
+    float session::nscc_values::*member;
     float max;
 };
 constexpr real_range real_ranges[] = {
-    {"eta", &nscc_values::eta, most_bytes},           {"fi", &nscc_values::fi, most_bytes},
-    {"fi_scale", &nscc_values::fi_scale, most_bytes}, {"gamma", &nscc_values::gamma, 1},
-    {"max_md_jump", &nscc_values::max_md_jump, 1},
+    {"eta", &session::nscc_values::eta, most_bytes},           {"fi", &session::nscc_values::fi, most_bytes},
+    {"fi_scale", &session::nscc_values::fi_scale, most_bytes}, {"gamma", &session::nscc_values::gamma, 1},
+    {"max_md_jump", &session::nscc_values::max_md_jump, 1},
 };
 
 template <class... Args>
-std::unexpected<refusal> invalid(fmt::format_string<Args...> text, Args &&...args)
+std::unexpected<session::refusal> invalid(fmt::format_string<Args...> text, Args &&...args)
 {
-    return std::unexpected{refusal{EINVAL, fmt::format(text, std::forward<Args>(args)...)}};
+    return std::unexpected{session::refusal{EINVAL, fmt::format(text, std::forward<Args>(args)...)}};
 }
 
-outcome<> apply(cc_profile &profile, const cc_profile_change &change)
+session::outcome<> apply(cc_profile &profile, const cc_profile_change &change)
 {
     if (change.algorithm) {
-        if (!change.algorithm->empty() && *change.algorithm != nscc_algorithm)
-            return invalid(R"(found algorithm "{}", allowed is "{}" or none)", *change.algorithm, nscc_algorithm);
+        if (!change.algorithm->empty() && *change.algorithm != session::nscc_algorithm)
+            return invalid(R"(found algorithm "{}", allowed is "{}" or none)", *change.algorithm,
+                           session::nscc_algorithm);
         const bool nscc = !change.algorithm->empty();
         if (nscc != profile.nscc)
             profile.config.reset();
@@ -74,21 +75,22 @@ outcome<> apply(cc_profile &profile, const cc_profile_change &change)
     return {};
 }
 
-outcome<> check_transition(const cc_profile &profile, const cc_profile_change &change, profile_state to)
+session::outcome<> check_transition(const cc_profile &profile, const cc_profile_change &change,
+                                    session::profile_state to)
 {
-    if (profile.state == profile_state::init && !change.algorithm)
+    if (profile.state == session::profile_state::init && !change.algorithm)
         return invalid("OFFLINE needs the algorithm");
-    if (to == profile_state::online && profile.nscc && !profile.config)
+    if (to == session::profile_state::online && profile.nscc && !profile.config)
         return invalid("ONLINE needs the configuration");
-    if (profile.state == profile_state::online && profile.queue_pairs != 0)
+    if (profile.state == session::profile_state::online && profile.queue_pairs != 0)
         return std::unexpected{
-            refusal{EBUSY, fmt::format("{} active queue pairs use the profile", profile.queue_pairs)}};
+            session::refusal{EBUSY, fmt::format("{} active queue pairs use the profile", profile.queue_pairs)}};
     return {};
 }
 
 } // namespace
 
-outcome<> check(const nscc_values &config)
+session::outcome<> check(const session::nscc_values &config)
 {
     for (const auto &[name, member, min, max, zero] : whole_ranges)
         if (const std::uint32_t found = config.*member; (found < min || found > max) && !(zero && found == 0))
@@ -101,7 +103,7 @@ outcome<> check(const nscc_values &config)
     return {};
 }
 
-protocol::nscc_config to_nscc_config(const nscc_values &config, protocol::nscc_link link)
+protocol::nscc_config to_nscc_config(const session::nscc_values &config, protocol::nscc_link link)
 {
     using protocol::duration;
     link.base_rtt = duration{config.base_rtt};
@@ -123,12 +125,12 @@ protocol::nscc_config to_nscc_config(const nscc_values &config, protocol::nscc_l
     return out;
 }
 
-nscc_values to_nscc_values(const protocol::nscc_config &config)
+session::nscc_values to_nscc_values(const protocol::nscc_config &config)
 {
     const auto bounded = [](auto number) {
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(static_cast<std::uint64_t>(number), UINT32_MAX));
     };
-    nscc_values out;
+    session::nscc_values out;
     out.disable_qa = config.disable_qa ? 1 : 0;
     out.adjust_bytes_threshold = config.adjust_bytes_threshold;
     out.adjust_period_threshold = bounded(config.adjust_period_threshold.count());
@@ -145,10 +147,10 @@ nscc_values to_nscc_values(const protocol::nscc_config &config)
     return out;
 }
 
-cc_profile_store::cc_profile_store(const profile_limits &limits, cc_profile built_in) : limits_{limits}
+cc_profile_store::cc_profile_store(const session::profile_limits &limits, cc_profile built_in) : limits_{limits}
 {
-    built_in.state = profile_state::online;
-    profiles_.emplace(built_in_profile, built_in);
+    built_in.state = session::profile_state::online;
+    profiles_.emplace(session::built_in_profile, built_in);
 }
 
 const cc_profile &cc_profile_store::find(std::uint64_t id) const
@@ -158,14 +160,14 @@ const cc_profile &cc_profile_store::find(std::uint64_t id) const
     return found == profiles_.end() ? untouched : found->second;
 }
 
-outcome<> cc_profile_store::modify(std::uint64_t id, const cc_profile_change &change)
+session::outcome<> cc_profile_store::modify(std::uint64_t id, const cc_profile_change &change)
 {
     cc_profile profile = find(id);
     const auto asked = transition_of(profile.state, change.state, change.current);
     if (!asked)
         return std::unexpected{asked.error()};
-    const std::optional<profile_state> to = *asked;
-    if (id == built_in_profile && (change.algorithm || change.config || to))
+    const std::optional<session::profile_state> to = *asked;
+    if (id == session::built_in_profile && (change.algorithm || change.config || to))
         return invalid("profile 0 is built in and cannot be changed");
     // ONLINE constants may be set by themselves only, not on the way out.
     const bool online_config = limits_.modify_cc_online && !to;
@@ -175,25 +177,26 @@ outcome<> cc_profile_store::modify(std::uint64_t id, const cc_profile_change &ch
     if (auto applied = apply(profile, change); !applied)
         return applied;
     if (!to) {
-        if (profile.state != profile_state::init)
+        if (profile.state != session::profile_state::init)
             profiles_[id] = profile;
         return {};
     }
     if (auto allowed = check_transition(profile, change, *to); !allowed)
         return allowed;
-    if (profile.state == profile_state::init && profiles_.size() > limits_.cc_profiles)
-        return std::unexpected{refusal{EIO, fmt::format("there are {} CC profiles already", limits_.cc_profiles)}};
+    if (profile.state == session::profile_state::init && profiles_.size() > limits_.cc_profiles)
+        return std::unexpected{
+            session::refusal{EIO, fmt::format("there are {} CC profiles already", limits_.cc_profiles)}};
     profile.state = *to;
-    if (profile.state == profile_state::init)
+    if (profile.state == session::profile_state::init)
         profiles_.erase(id);
     else
         profiles_[id] = profile;
     return {};
 }
 
-outcome<> cc_profile_store::acquire(std::uint64_t id)
+session::outcome<> cc_profile_store::acquire(std::uint64_t id)
 {
-    if (find(id).state != profile_state::online)
+    if (find(id).state != session::profile_state::online)
         return invalid("CC profile {} is {}, queue pairs take ONLINE ones", id, text(find(id).state));
     ++profiles_[id].queue_pairs;
     return {};

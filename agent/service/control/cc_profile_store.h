@@ -17,17 +17,17 @@
 #include <optional>
 #include <string>
 
-#include "protocol/congestion_control.h"
-#include "protocol/nscc.h"
-#include "service/control/values.h"
+#include "protocol/congestion/congestion_control.h"
+#include "protocol/congestion/nscc.h"
+#include "session/values.h"
 
 namespace mrc::service::control
 {
 
 struct cc_profile {
-    profile_state state = profile_state::init;
+    session::profile_state state = session::profile_state::init;
     bool nscc = false; // else no algorithm: the PSN window alone bounds what is in flight
-    std::optional<nscc_values> config = std::nullopt;
+    std::optional<session::nscc_values> config = std::nullopt;
     unsigned queue_pairs = 0;
 };
 
@@ -35,33 +35,33 @@ struct cc_profile_change {
     std::optional<std::uint32_t> state = std::nullopt;
     std::optional<std::uint32_t> current = std::nullopt;
     std::optional<std::string> algorithm = std::nullopt; // empty: none
-    std::optional<nscc_values> config = std::nullopt;
+    std::optional<session::nscc_values> config = std::nullopt;
 };
 
 // EINVAL names the constant, what was found and what is allowed.
-[[nodiscard]] outcome<> check(const nscc_values &config);
+[[nodiscard]] session::outcome<> check(const session::nscc_values &config);
 
 // The fields 1:1, and what the API has no field for as derive_nscc gives it for `link` with this base RTT and target.
-[[nodiscard]] protocol::nscc_config to_nscc_config(const nscc_values &config, protocol::nscc_link link);
-[[nodiscard]] nscc_values to_nscc_values(const protocol::nscc_config &config);
+[[nodiscard]] protocol::nscc_config to_nscc_config(const session::nscc_values &config, protocol::nscc_link link);
+[[nodiscard]] session::nscc_values to_nscc_values(const protocol::nscc_config &config);
 
 class cc_profile_store
 {
 public:
     // `built_in` is what queries of profile 0 show.
-    cc_profile_store(const profile_limits &limits, cc_profile built_in);
+    cc_profile_store(const session::profile_limits &limits, cc_profile built_in);
 
-    outcome<> modify(std::uint64_t id, const cc_profile_change &change);
+    session::outcome<> modify(std::uint64_t id, const cc_profile_change &change);
     // Of an id that nobody has touched: INIT.
     [[nodiscard]] const cc_profile &find(std::uint64_t id) const;
     [[nodiscard]] const std::map<std::uint64_t, cc_profile> &all() const { return profiles_; }
 
     // A QP begins and ends to use a profile; EINVAL unless it is ONLINE.
-    outcome<> acquire(std::uint64_t id);
+    session::outcome<> acquire(std::uint64_t id);
     void release(std::uint64_t id) { --profiles_.at(id).queue_pairs; }
 
 private:
-    const profile_limits &limits_;
+    const session::profile_limits &limits_;
     std::map<std::uint64_t, cc_profile> profiles_; // none is INIT
 };
 

@@ -22,34 +22,34 @@ struct array_shape {
 };
 
 // What may stand behind a request.
-array_shape shape_of(const control_request &request)
+array_shape shape_of(const session::control_request &request)
 {
     switch (request.kind) {
-    case control_kind::modify_ev_format:
-        return {sizeof(std::uint8_t), most_fields};
-    case control_kind::modify_ev_profile:
-    case control_kind::query_ev_profile:
-        if ((request.mask & ev_profile_has_fields) != 0)
-            return {sizeof(mrc_ev_field), most_fields};
-        return {sizeof(ev_entry), most_entries};
-    case control_kind::ep_batch:
-        return {sizeof(ep_request), most_ep_requests};
-    case control_kind::query_device:
-    case control_kind::query_port:
-    case control_kind::modify_port:
-    case control_kind::query_ev_format:
-    case control_kind::modify_cc_profile:
-    case control_kind::query_cc_profile:
-    case control_kind::list_profiles:
-    case control_kind::subscribe_events:
-    case control_kind::poll_events:
-    case control_kind::unsubscribe_events:
+    case session::control_kind::modify_ev_format:
+        return {sizeof(std::uint8_t), session::most_fields};
+    case session::control_kind::modify_ev_profile:
+    case session::control_kind::query_ev_profile:
+        if ((request.mask & session::ev_profile_has_fields) != 0)
+            return {sizeof(mrc_ev_field), session::most_fields};
+        return {sizeof(session::ev_entry), session::most_entries};
+    case session::control_kind::ep_batch:
+        return {sizeof(session::ep_request), session::most_ep_requests};
+    case session::control_kind::query_device:
+    case session::control_kind::query_port:
+    case session::control_kind::modify_port:
+    case session::control_kind::query_ev_format:
+    case session::control_kind::modify_cc_profile:
+    case session::control_kind::query_cc_profile:
+    case session::control_kind::list_profiles:
+    case session::control_kind::subscribe_events:
+    case session::control_kind::poll_events:
+    case session::control_kind::unsubscribe_events:
         break;
     }
     return {};
 }
 
-std::vector<std::byte> encode(const control_reply &reply, std::span<const std::byte> array)
+std::vector<std::byte> encode(const session::control_reply &reply, std::span<const std::byte> array)
 {
     std::vector<std::byte> bytes(sizeof(reply) + array.size());
     std::memcpy(bytes.data(), &reply, sizeof(reply));
@@ -60,34 +60,35 @@ std::vector<std::byte> encode(const control_reply &reply, std::span<const std::b
 
 } // namespace
 
-controller::controller(const profile_limits &limits, const fabric_shape &fabric, cc_profile built_in,
+controller::controller(const session::profile_limits &limits, const fabric_shape &fabric, cc_profile built_in,
                        control_host &host)
     : limits_{limits}, fabric_{fabric}, host_{host}, formats_{limits_}, evs_{limits_, fabric_, formats_, *this},
       ccs_{limits_, built_in}
 {
 }
 
-std::vector<std::byte> controller::refused(const refusal &why)
+std::vector<std::byte> controller::refused(const session::refusal &why)
 {
     return encode(answer{std::unexpected{why}}.reply, {});
 }
 
-std::vector<std::byte> controller::ep_reply(const outcome<> &result, std::span<const ep_response> responses)
+std::vector<std::byte> controller::ep_reply(const session::outcome<> &result,
+                                            std::span<const session::ep_response> responses)
 {
     answer reply{result};
-    reply.set_array(responses.first(std::min<std::size_t>(responses.size(), most_batch_requests)));
+    reply.set_array(responses.first(std::min<std::size_t>(responses.size(), session::most_batch_requests)));
     return encode(reply.reply, reply.array);
 }
 
 std::optional<std::vector<std::byte>> controller::handle(std::uint64_t session, std::span<const std::byte> packet)
 {
-    control_request request;
+    session::control_request request;
     if (packet.size() < sizeof(request))
         return refused({EINVAL, fmt::format("a request of {} bytes, needed are {}", packet.size(), sizeof(request))});
     std::memcpy(static_cast<void *>(&request), packet.data(), sizeof(request));
-    if (request.version != control_version)
+    if (request.version != session::control_version)
         return refused({EPROTO, fmt::format("version {} of the controller's requests, mrcd speaks {}", request.version,
-                                            control_version)});
+                                            session::control_version)});
     const std::span<const std::byte> array = packet.subspan(sizeof(request));
     const auto [element, most] = shape_of(request);
     if (request.count > most)
@@ -99,37 +100,37 @@ std::optional<std::vector<std::byte>> controller::handle(std::uint64_t session, 
     return reply ? std::optional{encode(reply->reply, reply->array)} : std::nullopt;
 }
 
-std::optional<controller::answer> controller::dispatch(std::uint64_t session, const control_request &request,
+std::optional<controller::answer> controller::dispatch(std::uint64_t session, const session::control_request &request,
                                                        std::span<const std::byte> array)
 {
     switch (request.kind) {
-    case control_kind::query_device:
+    case session::control_kind::query_device:
         return query_device();
-    case control_kind::query_port:
+    case session::control_kind::query_port:
         return query_port(request);
-    case control_kind::modify_port:
+    case session::control_kind::modify_port:
         return modify_port(request);
-    case control_kind::modify_ev_format:
+    case session::control_kind::modify_ev_format:
         return modify_ev_format(request, array);
-    case control_kind::query_ev_format:
+    case session::control_kind::query_ev_format:
         return query_ev_format(request);
-    case control_kind::modify_ev_profile:
+    case session::control_kind::modify_ev_profile:
         return modify_ev_profile(request, array);
-    case control_kind::query_ev_profile:
+    case session::control_kind::query_ev_profile:
         return query_ev_profile(request, array);
-    case control_kind::modify_cc_profile:
+    case session::control_kind::modify_cc_profile:
         return modify_cc_profile(request);
-    case control_kind::query_cc_profile:
+    case session::control_kind::query_cc_profile:
         return query_cc_profile(request);
-    case control_kind::list_profiles:
+    case session::control_kind::list_profiles:
         return list_profiles(request);
-    case control_kind::subscribe_events:
+    case session::control_kind::subscribe_events:
         return subscribe(session, request);
-    case control_kind::poll_events:
+    case session::control_kind::poll_events:
         return poll(session, request);
-    case control_kind::unsubscribe_events:
+    case session::control_kind::unsubscribe_events:
         return unsubscribe(session, request);
-    case control_kind::ep_batch:
+    case session::control_kind::ep_batch:
         return start_batch(session, request, array);
     }
     return answer{EOPNOTSUPP, "unknown request"};
@@ -143,7 +144,7 @@ controller::answer controller::query_device() const
     constexpr std::uint32_t precise_drop_count = 1U << 4;
     constexpr std::uint32_t ev_probe = 1U << 5;
     answer result;
-    control_device &device = result.reply.device;
+    session::control_device &device = result.reply.device;
     device = {.version = 1,
               .max_fmt_profiles = limits_.formats,
               .max_profiles = limits_.ev_profiles,
@@ -152,32 +153,32 @@ controller::answer controller::query_device() const
               .max_count_profile = limits_.evs_per_profile,
               .count_align = fabric_.planes,
               .max_width = limits_.ev_width,
-              .fmt_mode_mask = ev_format_modes,
-              .mode_mask = ev_modes,
+              .fmt_mode_mask = session::ev_format_modes,
+              .mode_mask = session::ev_modes,
               .op_max_entries = limits_.entries_per_call,
               .cc_max_profiles = limits_.cc_profiles,
               .phy_port_mask = ((1U << fabric_.planes) - 1) << 1,
               .options = ev_events | precise_drop_count | ev_probe | (limits_.modify_ev_online ? modify_ev_online : 0) |
                          (limits_.modify_cc_online ? modify_cc_online : 0),
               .algorithm = {}};
-    std::string{nscc_algorithm}.copy(device.algorithm, sizeof(device.algorithm) - 1);
+    std::string{session::nscc_algorithm}.copy(device.algorithm, sizeof(device.algorithm) - 1);
     return result;
 }
 
-controller::answer controller::query_port(const control_request &request)
+controller::answer controller::query_port(const session::control_request &request)
 {
     if ((request.mask & ~1U) != 0 || request.id == 0 || request.id > fabric_.planes)
         return {EINVAL, fmt::format("found port {}, allowed is 1 to {}; the only attribute bit is 1", request.id,
                                     fabric_.planes)};
     const auto enabled = host_.port_enabled(static_cast<unsigned>(request.id));
     if (!enabled)
-        return outcome<>{std::unexpected{enabled.error()}};
+        return session::outcome<>{std::unexpected{enabled.error()}};
     answer result;
     result.reply.port = {.enabled = *enabled ? 1U : 0U, .reserved = 0};
     return result;
 }
 
-controller::answer controller::modify_port(const control_request &request)
+controller::answer controller::modify_port(const session::control_request &request)
 {
     if ((request.mask & ~1U) != 0 || request.id == 0 || request.id > fabric_.planes)
         return {EINVAL, fmt::format("found port {}, allowed is 1 to {}; the only attribute bit is 1", request.id,
@@ -189,21 +190,21 @@ controller::answer controller::modify_port(const control_request &request)
     return host_.enable_port(static_cast<unsigned>(request.id), request.port.enabled == 1);
 }
 
-controller::answer controller::list_profiles(const control_request &request) const
+controller::answer controller::list_profiles(const session::control_request &request) const
 {
     std::vector<std::uint64_t> ids;
     const auto collect = [&](const auto &profiles) {
         for (const auto &[id, profile] : profiles)
             ids.push_back(id);
     };
-    switch (static_cast<profile_list>(request.operation)) {
-    case profile_list::ev_formats:
+    switch (static_cast<session::profile_list>(request.operation)) {
+    case session::profile_list::ev_formats:
         collect(formats_.all());
         break;
-    case profile_list::ev_profiles:
+    case session::profile_list::ev_profiles:
         collect(evs_.all());
         break;
-    case profile_list::cc_profiles:
+    case session::profile_list::cc_profiles:
         collect(ccs_.all());
         break;
     default: // a number that a client wrote
@@ -212,7 +213,7 @@ controller::answer controller::list_profiles(const control_request &request) con
     answer result;
     std::size_t first = 0;
     std::size_t count = 0;
-    if (result.take_piece(request, ids.size(), most_ids, first, count))
+    if (result.take_piece(request, ids.size(), session::most_ids, first, count))
         result.set_array(std::span<const std::uint64_t>{ids}.subspan(first, count));
     return result;
 }
@@ -223,38 +224,39 @@ controller::subscription *controller::find(std::uint64_t session, std::uint64_t 
     return found == subscriptions_.end() || found->second.session != session ? nullptr : &found->second;
 }
 
-controller::answer controller::subscribe(std::uint64_t session, const control_request &request)
+controller::answer controller::subscribe(std::uint64_t session, const session::control_request &request)
 {
     const std::uint32_t capacity = request.events.capacity;
-    if (capacity == 0 || capacity > most_subscription_events)
-        return {EINVAL, fmt::format("room for {} events, allowed is 1 to {}", capacity, most_subscription_events)};
+    if (capacity == 0 || capacity > session::most_subscription_events)
+        return {EINVAL,
+                fmt::format("room for {} events, allowed is 1 to {}", capacity, session::most_subscription_events)};
     if (subscriptions_.size() >= most_subscriptions)
         return {ENOMEM, fmt::format("{} subscriptions exist already", most_subscriptions)};
     answer result;
     result.reply.id = next_subscription_++;
-    subscriptions_.emplace(result.reply.id, subscription{session, ev_event_queue{capacity}});
+    subscriptions_.emplace(result.reply.id, subscription{session, session::ev_event_queue{capacity}});
     return result;
 }
 
-controller::answer controller::poll(std::uint64_t session, const control_request &request)
+controller::answer controller::poll(std::uint64_t session, const session::control_request &request)
 {
     subscription *const known = find(session, request.id);
     if (known == nullptr)
         return {EINVAL, fmt::format("no subscription {} of this session", request.id)};
-    std::vector<ev_event> events;
-    while (events.size() < std::min(request.capacity, most_entries)) {
+    std::vector<session::ev_event> events;
+    while (events.size() < std::min(request.capacity, session::most_entries)) {
         const auto event = known->queue.pop();
         if (!event)
             break;
         events.push_back(*event);
     }
     answer result;
-    result.set_array(std::span<const ev_event>{events});
+    result.set_array(std::span<const session::ev_event>{events});
     result.reply.total = static_cast<std::uint32_t>(known->queue.size()); // still waiting
     return result;
 }
 
-controller::answer controller::unsubscribe(std::uint64_t session, const control_request &request)
+controller::answer controller::unsubscribe(std::uint64_t session, const session::control_request &request)
 {
     if (find(session, request.id) == nullptr)
         return {EINVAL, fmt::format("no subscription {} of this session", request.id)};
@@ -268,20 +270,21 @@ void controller::end_session(std::uint64_t session)
     unfinished_batches_.erase(session);
 }
 
-outcome<> controller::check(const control_ep &batch, std::span<const ep_request> requests) const
+session::outcome<> controller::check(const session::control_ep &batch,
+                                     std::span<const session::ep_request> requests) const
 {
-    const auto invalid = [](std::string text) { return std::unexpected{refusal{EINVAL, std::move(text)}}; };
-    if (batch.operation > static_cast<std::uint32_t>(ep_operation::port_status_update))
+    const auto invalid = [](std::string text) { return std::unexpected{session::refusal{EINVAL, std::move(text)}}; };
+    if (batch.operation > static_cast<std::uint32_t>(session::ep_operation::port_status_update))
         return invalid(fmt::format("operation {}, allowed is 0 or 1", batch.operation));
     if (batch.traffic_class > 63)
         return invalid(fmt::format("traffic class {}, allowed is 0 to 63", batch.traffic_class));
-    if (requests.empty() || requests.size() > most_batch_requests)
+    if (requests.empty() || requests.size() > session::most_batch_requests)
         return invalid(
-            fmt::format("a batch of {} requests, allowed are 1 to {}", requests.size(), most_batch_requests));
+            fmt::format("a batch of {} requests, allowed are 1 to {}", requests.size(), session::most_batch_requests));
     std::vector<std::uint16_t> ids;
-    for (const ep_request &request : requests) {
+    for (const session::ep_request &request : requests) {
         ids.push_back(request.id);
-        if (!std::has_single_bit(request.format_mode) || (request.format_mode & ev_format_modes) == 0)
+        if (!std::has_single_bit(request.format_mode) || (request.format_mode & session::ev_format_modes) == 0)
             return invalid(
                 fmt::format("request {}: EV format mode {}, allowed is 1, 2 or 4", request.id, request.format_mode));
         if (request.ev.port == 0 || request.ev.port > fabric_.planes)
@@ -294,20 +297,21 @@ outcome<> controller::check(const control_ep &batch, std::span<const ep_request>
     return {};
 }
 
-std::optional<controller::answer> controller::start_batch(std::uint64_t session, const control_request &request,
+std::optional<controller::answer> controller::start_batch(std::uint64_t session,
+                                                          const session::control_request &request,
                                                           std::span<const std::byte> array)
 {
-    const auto piece = elements_of<ep_request>(array);
-    std::vector<ep_request> &unfinished = unfinished_batches_[session];
+    const auto piece = elements_of<session::ep_request>(array);
+    std::vector<session::ep_request> &unfinished = unfinished_batches_[session];
     unfinished.insert(unfinished.end(), piece.begin(), piece.end());
-    if (request.ep.more != 0 && unfinished.size() <= most_batch_requests)
+    if (request.ep.more != 0 && unfinished.size() <= session::most_batch_requests)
         return answer{};
     auto requests = std::move(unfinished);
     unfinished_batches_.erase(session);
     if (auto right = check(request.ep, requests); !right)
         return right;
     if (auto started = host_.start_batch({.session = session,
-                                          .operation = static_cast<ep_operation>(request.ep.operation),
+                                          .operation = static_cast<session::ep_operation>(request.ep.operation),
                                           .traffic_class = static_cast<std::uint8_t>(request.ep.traffic_class),
                                           .timeout_ns = request.ep.timeout_ns,
                                           .requests = std::move(requests)});
@@ -331,7 +335,7 @@ void controller::gone_offline(std::uint64_t profile)
     host_.gone_offline(profile);
 }
 
-void controller::on_event(const ev_event &event)
+void controller::on_event(const session::ev_event &event)
 {
     for (auto &[id, known] : subscriptions_)
         if (known.queue.push(event) && known.queue.size() == 1)

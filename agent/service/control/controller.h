@@ -15,20 +15,20 @@
 #include <vector>
 
 #include "service/control/cc_profile_store.h"
-#include "service/control/ev_event_queue.h"
 #include "service/control/ev_format_store.h"
 #include "service/control/ev_profile_store.h"
-#include "service/control_protocol.h"
+#include "session/control_protocol.h"
+#include "session/ev_event_queue.h"
 
 namespace mrc::service::control
 {
 
 struct ep_batch {
     std::uint64_t session = 0;
-    ep_operation operation = ep_operation::ev_probe;
+    session::ep_operation operation = session::ep_operation::ev_probe;
     std::uint8_t traffic_class = 0;
     std::uint32_t timeout_ns = 0;
-    std::vector<ep_request> requests; // checked, but for the addresses
+    std::vector<session::ep_request> requests; // checked, but for the addresses
 };
 
 // What the daemon does for the controller.
@@ -41,8 +41,8 @@ public:
     virtual ~control_host() = default;
 
     // Ports are 1-based and within the fabric's planes.
-    [[nodiscard]] virtual outcome<bool> port_enabled(unsigned port) = 0;
-    virtual outcome<> enable_port(unsigned port, bool enabled) = 0;
+    [[nodiscard]] virtual session::outcome<bool> port_enabled(unsigned port) = 0;
+    virtual session::outcome<> enable_port(unsigned port, bool enabled) = 0;
     // As profile_effects.
     virtual void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) = 0;
     virtual void universe_changed(std::uint64_t profile) = 0;
@@ -50,14 +50,15 @@ public:
     // The subscription had no event and has one now.
     virtual void events_ready(std::uint64_t session, std::uint64_t subscription) = 0;
     // Begins to send; when all requests are answered or their time is up, sends ep_reply() to the session.
-    virtual outcome<> start_batch(ep_batch batch) = 0;
+    virtual session::outcome<> start_batch(ep_batch batch) = 0;
 };
 
 class controller final : private profile_effects
 {
 public:
     // `host` is borrowed and outlives the controller. `built_in`: what CC profile 0 shows.
-    controller(const profile_limits &limits, const fabric_shape &fabric, cc_profile built_in, control_host &host);
+    controller(const session::profile_limits &limits, const fabric_shape &fabric, cc_profile built_in,
+               control_host &host);
 
     // The reply to one packet from a session; nothing when it comes later (ep_batch).
     [[nodiscard]] std::optional<std::vector<std::byte>> handle(std::uint64_t session,
@@ -65,10 +66,10 @@ public:
     void end_session(std::uint64_t session);
 
     // ETIMEDOUT and EINVAL, too, have the responses that arrived.
-    [[nodiscard]] static std::vector<std::byte> ep_reply(const outcome<> &result,
-                                                         std::span<const ep_response> responses);
+    [[nodiscard]] static std::vector<std::byte> ep_reply(const session::outcome<> &result,
+                                                         std::span<const session::ep_response> responses);
     // For a session that may not ask.
-    [[nodiscard]] static std::vector<std::byte> refused(const refusal &why);
+    [[nodiscard]] static std::vector<std::byte> refused(const session::refusal &why);
 
     [[nodiscard]] ev_format_store &ev_formats() { return formats_; }
     [[nodiscard]] ev_profile_store &ev_profiles() { return evs_; }
@@ -78,38 +79,40 @@ private:
     struct answer; // a reply and its array
     struct subscription {
         std::uint64_t session;
-        ev_event_queue queue;
+        session::ev_event_queue queue;
     };
 
-    [[nodiscard]] std::optional<answer> dispatch(std::uint64_t session, const control_request &request,
+    [[nodiscard]] std::optional<answer> dispatch(std::uint64_t session, const session::control_request &request,
                                                  std::span<const std::byte> array);
     [[nodiscard]] answer query_device() const;
-    [[nodiscard]] answer query_port(const control_request &request);
-    [[nodiscard]] answer modify_port(const control_request &request);
-    [[nodiscard]] answer modify_ev_format(const control_request &request, std::span<const std::byte> array);
-    [[nodiscard]] answer query_ev_format(const control_request &request) const;
-    [[nodiscard]] answer query_widths(const control_request &request) const;
-    [[nodiscard]] answer modify_ev_profile(const control_request &request, std::span<const std::byte> array);
-    [[nodiscard]] answer query_ev_profile(const control_request &request, std::span<const std::byte> array) const;
-    [[nodiscard]] answer query_evs(const control_request &request, std::span<const std::byte> array) const;
-    [[nodiscard]] answer query_fields(const control_request &request) const;
-    [[nodiscard]] answer modify_cc_profile(const control_request &request);
-    [[nodiscard]] answer query_cc_profile(const control_request &request) const;
-    [[nodiscard]] answer list_profiles(const control_request &request) const;
-    [[nodiscard]] answer subscribe(std::uint64_t session, const control_request &request);
-    [[nodiscard]] answer poll(std::uint64_t session, const control_request &request);
-    [[nodiscard]] answer unsubscribe(std::uint64_t session, const control_request &request);
-    [[nodiscard]] std::optional<answer> start_batch(std::uint64_t session, const control_request &request,
+    [[nodiscard]] answer query_port(const session::control_request &request);
+    [[nodiscard]] answer modify_port(const session::control_request &request);
+    [[nodiscard]] answer modify_ev_format(const session::control_request &request, std::span<const std::byte> array);
+    [[nodiscard]] answer query_ev_format(const session::control_request &request) const;
+    [[nodiscard]] answer query_widths(const session::control_request &request) const;
+    [[nodiscard]] answer modify_ev_profile(const session::control_request &request, std::span<const std::byte> array);
+    [[nodiscard]] answer query_ev_profile(const session::control_request &request,
+                                          std::span<const std::byte> array) const;
+    [[nodiscard]] answer query_evs(const session::control_request &request, std::span<const std::byte> array) const;
+    [[nodiscard]] answer query_fields(const session::control_request &request) const;
+    [[nodiscard]] answer modify_cc_profile(const session::control_request &request);
+    [[nodiscard]] answer query_cc_profile(const session::control_request &request) const;
+    [[nodiscard]] answer list_profiles(const session::control_request &request) const;
+    [[nodiscard]] answer subscribe(std::uint64_t session, const session::control_request &request);
+    [[nodiscard]] answer poll(std::uint64_t session, const session::control_request &request);
+    [[nodiscard]] answer unsubscribe(std::uint64_t session, const session::control_request &request);
+    [[nodiscard]] std::optional<answer> start_batch(std::uint64_t session, const session::control_request &request,
                                                     std::span<const std::byte> array);
-    [[nodiscard]] outcome<> check(const control_ep &batch, std::span<const ep_request> requests) const;
+    [[nodiscard]] session::outcome<> check(const session::control_ep &batch,
+                                           std::span<const session::ep_request> requests) const;
     [[nodiscard]] subscription *find(std::uint64_t session, std::uint64_t id);
 
     void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) override;
     void universe_changed(std::uint64_t profile) override;
     void gone_offline(std::uint64_t profile) override;
-    void on_event(const ev_event &event) override;
+    void on_event(const session::ev_event &event) override;
 
-    profile_limits limits_;
+    session::profile_limits limits_;
     fabric_shape fabric_;
     control_host &host_;
     ev_format_store formats_;
@@ -117,7 +120,8 @@ private:
     cc_profile_store ccs_;
     std::map<std::uint64_t, subscription> subscriptions_;
     std::uint64_t next_subscription_ = 1;
-    std::map<std::uint64_t, std::vector<ep_request>> unfinished_batches_; // by session: more of them is to come
+    std::map<std::uint64_t, std::vector<session::ep_request>>
+        unfinished_batches_; // by session: more of them is to come
 };
 
 } // namespace mrc::service::control

@@ -13,12 +13,12 @@ namespace mrc::service::control
 {
 
 struct controller::answer {
-    control_reply reply;
+    session::control_reply reply;
     std::vector<std::byte> array;
 
     answer() = default;
     // NOLINTNEXTLINE(google-explicit-constructor): an outcome is an answer
-    answer(const outcome<> &result)
+    answer(const session::outcome<> &result)
     {
         if (!result)
             fail(result.error());
@@ -26,7 +26,7 @@ struct controller::answer {
     answer(int code, const std::string &text) { fail({code, text}); }
 
     [[nodiscard]] bool ok() const { return reply.error == 0; }
-    void fail(const refusal &why)
+    void fail(const session::refusal &why)
     {
         reply.error = why.code;
         why.text.copy(reply.text, sizeof(reply.text) - 1);
@@ -41,7 +41,7 @@ struct controller::answer {
     }
     // The piece of an array of `total` elements that the request asks for; false: E2BIG, the caller has no room for
     // all.
-    [[nodiscard]] bool take_piece(const control_request &request, std::size_t total, std::uint32_t most,
+    [[nodiscard]] bool take_piece(const session::control_request &request, std::size_t total, std::uint32_t most,
                                   std::size_t &first, std::size_t &count)
     {
         reply.total = static_cast<std::uint32_t>(total);

@@ -8,7 +8,7 @@
 // ONLINE   →OFFLINE, alone; EBUSY while   no                      OFFLINE
 //          an EV profile on it is ONLINE
 // Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Format 0,
-// built in, is ONLINE and cannot be changed: STEV of 21 bits of entropy, 8 of uplink, 3 of plane (mrc/srv6.h).
+// built in, is ONLINE and cannot be changed: STEV of 21 bits of entropy, 8 of uplink, 3 of plane (mrc/abi/srv6.h).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 #include <optional>
 #include <vector>
 
-#include "service/control/values.h"
+#include "session/values.h"
 
 namespace mrc::service::control
 {
 
 struct ev_format {
-    profile_state state = profile_state::init;
-    ev_format_mode mode = ev_format_mode::stev;
+    session::profile_state state = session::profile_state::init;
+    session::ev_format_mode mode = session::ev_format_mode::stev;
     std::vector<std::uint8_t> widths; // of the fields, bits
     unsigned online_profiles = 0;     // EV profiles that are ONLINE on this format
 
@@ -39,14 +39,14 @@ struct ev_format_change {
 };
 
 // Bits of an EV in a packet: 32 for STEV, 16 for UDP, a carrier's 128 for SRv6.
-[[nodiscard]] unsigned widest(ev_format_mode mode);
+[[nodiscard]] unsigned widest(session::ev_format_mode mode);
 
 class ev_format_store
 {
 public:
-    explicit ev_format_store(const profile_limits &limits);
+    explicit ev_format_store(const session::profile_limits &limits);
 
-    outcome<> modify(std::uint64_t id, const ev_format_change &change);
+    session::outcome<> modify(std::uint64_t id, const ev_format_change &change);
     // Of an id that nobody has touched: INIT.
     [[nodiscard]] const ev_format &find(std::uint64_t id) const;
     [[nodiscard]] const std::map<std::uint64_t, ev_format> &all() const { return formats_; }
@@ -56,7 +56,7 @@ public:
     void remove_online_profile(std::uint64_t id) { --formats_.at(id).online_profiles; }
 
 private:
-    const profile_limits &limits_;
+    const session::profile_limits &limits_;
     std::map<std::uint64_t, ev_format> formats_; // none is INIT
 };
 

@@ -19,9 +19,9 @@ constexpr std::uint64_t largest_of(unsigned bits)
     return (std::uint64_t{1} << bits) - 1;
 }
 
-std::unexpected<refusal> invalid(std::string text)
+std::unexpected<session::refusal> invalid(std::string text)
 {
-    return std::unexpected{refusal{EINVAL, std::move(text)}};
+    return std::unexpected{session::refusal{EINVAL, std::move(text)}};
 }
 
 std::vector<mrc_ev_field> full_fields(const ev_format &format)
@@ -34,7 +34,7 @@ std::vector<mrc_ev_field> full_fields(const ev_format &format)
     return fields;
 }
 
-outcome<> check_field(const mrc_ev_field &field, std::size_t index, unsigned format_width)
+session::outcome<> check_field(const mrc_ev_field &field, std::size_t index, unsigned format_width)
 {
     if (field.width == 0 || field.width > format_width)
         return invalid(fmt::format("field {} is {} bits wide, allowed are 1 to {}, the format's", index, field.width,
@@ -71,20 +71,21 @@ std::uint32_t plane_in(const mrc_carrier &carrier)
 
 } // namespace
 
-outcome<ev_layout> ev_layout::make(const ev_format &format, const std::optional<std::vector<mrc_ev_field>> &fields,
-                                   const profile_limits &limits)
+session::outcome<ev_layout> ev_layout::make(const ev_format &format,
+                                            const std::optional<std::vector<mrc_ev_field>> &fields,
+                                            const session::profile_limits &limits)
 {
-    if (format.state == profile_state::init || format.widths.empty())
+    if (format.state == session::profile_state::init || format.widths.empty())
         return invalid("the EV format has no fields yet");
     ev_layout layout;
     layout.mode_ = format.mode;
     layout.widths_ = format.widths;
     layout.fields_ = fields ? *fields : full_fields(format);
     // A carrier begins with its first bit, a number ends with its last.
-    layout.first_bit_ = format.mode == ev_format_mode::srv6 ? 0 : 32 - format.width();
+    layout.first_bit_ = format.mode == session::ev_format_mode::srv6 ? 0 : 32 - format.width();
     if (layout.fields_.size() > MRC_EV_FIELDS_MAX)
-        return std::unexpected{
-            refusal{E2BIG, fmt::format("found {} fields, allowed are {}", layout.fields_.size(), MRC_EV_FIELDS_MAX)}};
+        return std::unexpected{session::refusal{
+            E2BIG, fmt::format("found {} fields, allowed are {}", layout.fields_.size(), MRC_EV_FIELDS_MAX)}};
     if (layout.fields_.empty() || layout.fields_.size() > format.widths.size())
         return invalid(fmt::format("found {} fields, allowed are 1 to {}, as many as the format has",
                                    layout.fields_.size(), format.widths.size()));
@@ -94,12 +95,12 @@ outcome<ev_layout> ev_layout::make(const ev_format &format, const std::optional<
         layout.bits_ += static_cast<unsigned>(std::popcount(layout.fields_[i].mask));
     }
     if (layout.bits_ > limits.ev_width)
-        return std::unexpected{refusal{
+        return std::unexpected{session::refusal{
             E2BIG, fmt::format("the fields take {} bits of an EV, allowed are {}", layout.bits_, limits.ev_width)}};
     return layout;
 }
 
-outcome<> ev_layout::check(const ev_value &ev, unsigned planes) const
+session::outcome<> ev_layout::check(const session::ev_value &ev, unsigned planes) const
 {
     for (unsigned bit = bits_; bit < MRC_EV_BYTES * 8; ++bit)
         if (mrc_bit_get(ev.bits.data(), bit) != 0)
@@ -109,7 +110,7 @@ outcome<> ev_layout::check(const ev_value &ev, unsigned planes) const
     return {};
 }
 
-std::array<std::uint8_t, MRC_EV_BYTES> ev_layout::expand(const ev_value &ev) const
+std::array<std::uint8_t, MRC_EV_BYTES> ev_layout::expand(const session::ev_value &ev) const
 {
     std::array<std::uint8_t, MRC_EV_BYTES> out{};
     mrc_ev_expand(ev.bits.data(), fields_.data(), widths_.data(), static_cast<unsigned>(fields_.size()), first_bit_,
@@ -117,14 +118,14 @@ std::array<std::uint8_t, MRC_EV_BYTES> ev_layout::expand(const ev_value &ev) con
     return out;
 }
 
-outcome<std::vector<ev_value>> ev_layout::generate(std::size_t count) const
+session::outcome<std::vector<session::ev_value>> ev_layout::generate(std::size_t count) const
 {
     std::vector<std::uint32_t> values(fields_.size());
     std::ranges::transform(fields_, values.begin(), &mrc_ev_field::min);
-    std::vector<ev_value> evs;
+    std::vector<session::ev_value> evs;
     evs.reserve(count);
     for (bool more = true; more && evs.size() < count;) {
-        ev_value ev;
+        session::ev_value ev;
         unsigned position = 0;
         for (std::size_t i = 0; i < fields_.size(); ++i)
             for (int bit = std::popcount(fields_[i].mask) - 1; bit >= 0; --bit)
@@ -144,19 +145,20 @@ outcome<std::vector<ev_value>> ev_layout::generate(std::size_t count) const
     return evs;
 }
 
-std::uint8_t ev_layout::port_of(const ev_value &ev) const
+std::uint8_t ev_layout::port_of(const session::ev_value &ev) const
 {
     const auto wire = expand(ev);
     const std::uint32_t plane =
-        mode_ == ev_format_mode::srv6 ? plane_in(carrier_at(wire)) : mrc_ev_plane(number_at(wire));
+        mode_ == session::ev_format_mode::srv6 ? plane_in(carrier_at(wire)) : mrc_ev_plane(number_at(wire));
     return static_cast<std::uint8_t>(plane + 1);
 }
 
 // The EV that the path group is to use; of a carrier, that of the path it names: entropy chooses nothing there.
-outcome<protocol::listed_ev> ev_layout::path_ev(const ev_value &ev, std::size_t index, const fabric_shape &fabric) const
+session::outcome<protocol::listed_ev> ev_layout::path_ev(const session::ev_value &ev, std::size_t index,
+                                                         const fabric_shape &fabric) const
 {
     const auto wire = expand(ev);
-    if (mode_ != ev_format_mode::srv6)
+    if (mode_ != session::ev_format_mode::srv6)
         return protocol::listed_ev{protocol::ev{number_at(wire)}, ev.port};
     if (!std::equal(fabric.usid_block.begin(), fabric.usid_block.end(), wire.begin()))
         return invalid(fmt::format("EV {} expands to {:02x}{:02x}:{:02x}{:02x}::, which is not the fabric's uSID block",
@@ -169,8 +171,8 @@ outcome<protocol::listed_ev> ev_layout::path_ev(const ev_value &ev, std::size_t 
     return protocol::listed_ev{protocol::ev{mrc_ev_make(plane, uplink, 1)}, ev.port};
 }
 
-outcome<std::vector<protocol::profile_entry>> ev_layout::paths_of(std::span<const ev_value> evs,
-                                                                  const fabric_shape &fabric) const
+session::outcome<std::vector<protocol::profile_entry>> ev_layout::paths_of(std::span<const session::ev_value> evs,
+                                                                           const fabric_shape &fabric) const
 {
     protocol::ev_profile profile{.mode = protocol::profile_mode::listed, .list = {}, .fields = {}};
     for (std::size_t i = 0; i < evs.size(); ++i) {

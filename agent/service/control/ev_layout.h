@@ -16,9 +16,9 @@
 #include <span>
 #include <vector>
 
-#include "protocol/ev_profile.h"
+#include "protocol/paths/ev_profile.h"
 #include "service/control/ev_format_store.h"
-#include "service/control/values.h"
+#include "session/values.h"
 
 namespace mrc::service::control
 {
@@ -42,34 +42,35 @@ class ev_layout
 public:
     // EINVAL and E2BIG as mrc_ctl_modify_ev_profile. Without fields: one for each of the format's, all bits from the
     // EV.
-    [[nodiscard]] static outcome<ev_layout>
-    make(const ev_format &format, const std::optional<std::vector<mrc_ev_field>> &fields, const profile_limits &limits);
+    [[nodiscard]] static session::outcome<ev_layout> make(const ev_format &format,
+                                                          const std::optional<std::vector<mrc_ev_field>> &fields,
+                                                          const session::profile_limits &limits);
 
     [[nodiscard]] const std::vector<mrc_ev_field> &fields() const { return fields_; }
     // Bits of an EV; those behind are zero.
     [[nodiscard]] unsigned bits() const { return bits_; }
 
     // EINVAL: bits beyond bits(), a port outside 1…planes.
-    [[nodiscard]] outcome<> check(const ev_value &ev, unsigned planes) const;
+    [[nodiscard]] session::outcome<> check(const session::ev_value &ev, unsigned planes) const;
     // As it stands in the packet.
-    [[nodiscard]] std::array<std::uint8_t, MRC_EV_BYTES> expand(const ev_value &ev) const;
+    [[nodiscard]] std::array<std::uint8_t, MRC_EV_BYTES> expand(const session::ev_value &ev) const;
     // The first `count` combinations of the fields' masked bits from min to max, the last field changing fastest; the
     // port is left 0. EINVAL when there are fewer.
-    [[nodiscard]] outcome<std::vector<ev_value>> generate(std::size_t count) const;
+    [[nodiscard]] session::outcome<std::vector<session::ev_value>> generate(std::size_t count) const;
     // The same EVs with their ports, and their paths: EINVAL when one names none of the fabric's, two name one, or the
     // planes have not as many each.
-    [[nodiscard]] outcome<std::vector<protocol::profile_entry>> paths_of(std::span<const ev_value> evs,
-                                                                         const fabric_shape &fabric) const;
+    [[nodiscard]] session::outcome<std::vector<protocol::profile_entry>>
+    paths_of(std::span<const session::ev_value> evs, const fabric_shape &fabric) const;
     // The port that an EV's plane bits name.
-    [[nodiscard]] std::uint8_t port_of(const ev_value &ev) const;
+    [[nodiscard]] std::uint8_t port_of(const session::ev_value &ev) const;
 
-    [[nodiscard]] ev_format_mode mode() const { return mode_; }
+    [[nodiscard]] session::ev_format_mode mode() const { return mode_; }
 
 private:
-    [[nodiscard]] outcome<protocol::listed_ev> path_ev(const ev_value &ev, std::size_t index,
-                                                       const fabric_shape &fabric) const;
+    [[nodiscard]] session::outcome<protocol::listed_ev> path_ev(const session::ev_value &ev, std::size_t index,
+                                                                const fabric_shape &fabric) const;
 
-    ev_format_mode mode_ = ev_format_mode::stev;
+    session::ev_format_mode mode_ = session::ev_format_mode::stev;
     unsigned first_bit_ = 0;
     unsigned bits_ = 0;
     std::vector<std::uint8_t> widths_;

@@ -14,14 +14,14 @@ struct ev_profile_store::job {
     std::uint64_t id;
     const ev_profile_change &change;
     ev_profile profile;
-    std::optional<profile_state> to;
-    std::optional<ev_operation> edit;
+    std::optional<session::profile_state> to;
+    std::optional<session::ev_operation> edit;
     std::optional<std::uint32_t> count; // asked for
     std::uint32_t done = 0;
     std::vector<std::size_t> judged; // entries whose denial changed, in order
     bool other_evs = false;          // while ONLINE
 
-    [[nodiscard]] bool online() const { return profile.state == profile_state::online; }
+    [[nodiscard]] bool online() const { return profile.state == session::profile_state::online; }
 };
 
 } // namespace mrc::service::control

@@ -15,9 +15,9 @@ namespace mrc::service::control
 namespace
 {
 
-std::unexpected<refusal> invalid(std::string text)
+std::unexpected<session::refusal> invalid(std::string text)
 {
-    return std::unexpected{refusal{EINVAL, std::move(text)}};
+    return std::unexpected{session::refusal{EINVAL, std::move(text)}};
 }
 
 bool is_one_of(std::uint32_t value, std::uint32_t mask)
@@ -45,7 +45,7 @@ ev_edit_result ev_profile_store::modify(std::uint64_t id, const ev_profile_chang
         return {allowed};
     if (auto applied = apply_scalars(call); !applied)
         return {applied};
-    outcome<> result;
+    session::outcome<> result;
     if (edit)
         result = edit_all(call, *edit);
     if (result && call.to)
@@ -57,47 +57,48 @@ ev_edit_result ev_profile_store::modify(std::uint64_t id, const ev_profile_chang
     return {result, call.done};
 }
 
-outcome<> ev_profile_store::check_allowed(const job &call) const
+session::outcome<> ev_profile_store::check_allowed(const job &call) const
 {
-    const profile_state from = call.profile.state;
-    const bool replacing = call.edit == ev_operation::replace;
-    if (call.id == built_in_profile && (call.change.offline_only() || call.change.fields || replacing || call.to))
+    const session::profile_state from = call.profile.state;
+    const bool replacing = call.edit == session::ev_operation::replace;
+    if (call.id == session::built_in_profile &&
+        (call.change.offline_only() || call.change.fields || replacing || call.to))
         return invalid("EV profile 0 is built in: only its event mask and the state of its EVs can be changed");
-    if (from == profile_state::init && call.edit)
+    if (from == session::profile_state::init && call.edit)
         return invalid("the profile is INIT and has no EVs yet");
-    if (call.to == profile_state::init && call.edit)
+    if (call.to == session::profile_state::init && call.edit)
         return invalid("the way to INIT forgets the EVs");
-    if (call.edit && !replacing && call.edit != ev_operation::modify_state)
+    if (call.edit && !replacing && call.edit != session::ev_operation::modify_state)
         return invalid("queries change nothing");
-    if (replacing && call.profile.mode != ev_mode::listed &&
-        call.change.mode != static_cast<std::uint32_t>(ev_mode::listed))
+    if (replacing && call.profile.mode != session::ev_mode::listed &&
+        call.change.mode != static_cast<std::uint32_t>(session::ev_mode::listed))
         return invalid("only EVs of a profile in mode EXP are replaced");
     const bool sometimes = call.change.event_mask || call.change.fields || replacing;
-    const bool modifiable_now = (limits_.modify_ev_online || call.id == built_in_profile) && !call.to;
+    const bool modifiable_now = (limits_.modify_ev_online || call.id == session::built_in_profile) && !call.to;
     return check_modifiable(from, call.to, call.change.offline_only() || (sometimes && !modifiable_now), sometimes);
 }
 
-outcome<> ev_profile_store::apply_scalars(job &call) const
+session::outcome<> ev_profile_store::apply_scalars(job &call) const
 {
     const ev_profile_change &change = call.change;
     ev_profile &profile = call.profile;
-    const bool configures = profile.state == profile_state::init && call.to == profile_state::offline;
+    const bool configures = profile.state == session::profile_state::init && call.to == session::profile_state::offline;
     if (configures && !change.mode)
         return invalid("OFFLINE needs the mode");
     if (change.mode) {
-        if (!is_one_of(*change.mode, ev_modes))
+        if (!is_one_of(*change.mode, session::ev_modes))
             return invalid(fmt::format("found mode {}, allowed is 1, 2 or 4", *change.mode));
-        const auto mode = static_cast<ev_mode>(*change.mode);
+        const auto mode = static_cast<session::ev_mode>(*change.mode);
         if (mode != profile.mode)
             profile.evs.clear();
         profile.mode = mode;
     }
-    if (configures && profile.mode != ev_mode::automatic && (!change.format || !change.count))
+    if (configures && profile.mode != session::ev_mode::automatic && (!change.format || !change.count))
         return invalid("OFFLINE needs the format and the count");
     if (change.format)
         profile.format = *change.format;
     if (change.event_mask) {
-        if ((*change.event_mask & ~reportable_ev_states) != 0)
+        if ((*change.event_mask & ~session::reportable_ev_states) != 0)
             return invalid(fmt::format("found event mask {:#x}, allowed are bits 0x3", *change.event_mask));
         profile.event_mask = change.event_mask;
     }
@@ -109,46 +110,47 @@ outcome<> ev_profile_store::apply_scalars(job &call) const
         if (auto shaped = shape_evs(call); !shaped)
             return shaped;
     const std::uint32_t min_active = profile.min_active.value_or(0);
-    if ((profile.state != profile_state::init || configures) && min_active > profile.evs.size())
+    if ((profile.state != session::profile_state::init || configures) && min_active > profile.evs.size())
         return invalid(
             fmt::format("found min_active {}, allowed is 0 to {}, the count", min_active, profile.evs.size()));
     return {};
 }
 
 // The count as the fabric takes it: as many EVs on every plane.
-outcome<std::size_t> ev_profile_store::count_for(const job &call) const
+session::outcome<std::size_t> ev_profile_store::count_for(const job &call) const
 {
-    const ev_mode mode = call.profile.mode;
+    const session::ev_mode mode = call.profile.mode;
     const std::size_t paths = std::size_t{fabric_.planes} * fabric_.uplinks;
-    if (mode == ev_mode::automatic && call.count.value_or(0) == 0)
+    if (mode == session::ev_mode::automatic && call.count.value_or(0) == 0)
         return call.count || call.profile.evs.empty() ? paths : call.profile.evs.size();
     const std::size_t asked = call.count ? *call.count : call.profile.evs.size();
-    const std::size_t most = mode == ev_mode::automatic ? paths : limits_.evs_per_profile;
+    const std::size_t most = mode == session::ev_mode::automatic ? paths : limits_.evs_per_profile;
     if (asked > most)
-        return std::unexpected{refusal{E2BIG, fmt::format("found count {}, allowed are {} EVs", asked, most)}};
-    if (mode == ev_mode::listed && asked % fabric_.planes != 0)
+        return std::unexpected{session::refusal{E2BIG, fmt::format("found count {}, allowed are {} EVs", asked, most)}};
+    if (mode == session::ev_mode::listed && asked % fabric_.planes != 0)
         return invalid(fmt::format("found count {}, allowed are multiples of {}", asked, fabric_.planes));
     const std::size_t aligned = asked - asked % fabric_.planes;
     if (aligned == 0)
         return invalid(fmt::format("found count {}, allowed are {} or more", asked, fabric_.planes));
     const ev_profile &known = find(call.id);
-    const std::size_t others = evs_in_use() - (known.mode == ev_mode::automatic ? 0 : known.evs.size());
-    if (mode != ev_mode::automatic && others + aligned > limits_.evs)
+    const std::size_t others = evs_in_use() - (known.mode == session::ev_mode::automatic ? 0 : known.evs.size());
+    if (mode != session::ev_mode::automatic && others + aligned > limits_.evs)
         return std::unexpected{
-            refusal{E2BIG, fmt::format("found count {}, {} EVs are left", asked, limits_.evs - others)}};
+            session::refusal{E2BIG, fmt::format("found count {}, {} EVs are left", asked, limits_.evs - others)}};
     return aligned;
 }
 
-outcome<std::vector<ev_value>> ev_profile_store::automatic_evs(std::uint64_t id, std::size_t count) const
+session::outcome<std::vector<session::ev_value>> ev_profile_store::automatic_evs(std::uint64_t id,
+                                                                                 std::size_t count) const
 {
     const auto entries = protocol::expand_profile(
         {.mode = protocol::profile_mode::automatic, .list = {}, .fields = {}, .count = static_cast<unsigned>(count)},
         fabric_.planes, fabric_.uplinks, 32, id);
     if (!entries)
         return invalid(std::string{protocol::describe(entries.error()).view()});
-    std::vector<ev_value> evs;
+    std::vector<session::ev_value> evs;
     for (const protocol::profile_entry &entry : *entries) {
-        ev_value ev;
+        session::ev_value ev;
         const std::uint32_t path = mrc_ev_make(entry.lane.value, mrc_ev_uplink(entry.entropy.value), 0);
         for (unsigned byte = 0; byte < sizeof(path); ++byte)
             ev.bits[byte] = static_cast<std::uint8_t>(path >> (24 - 8 * byte));
@@ -159,7 +161,7 @@ outcome<std::vector<ev_value>> ev_profile_store::automatic_evs(std::uint64_t id,
 }
 
 // The array anew: listed ones keep what they have, the others keep their EVs' denials.
-outcome<> ev_profile_store::shape_evs(job &call) const
+session::outcome<> ev_profile_store::shape_evs(job &call) const
 {
     ev_profile &profile = call.profile;
     const auto layout = layout_of(profile);
@@ -168,16 +170,17 @@ outcome<> ev_profile_store::shape_evs(job &call) const
     const auto count = count_for(call);
     if (!count)
         return std::unexpected{count.error()};
-    if (profile.mode == ev_mode::listed) {
+    if (profile.mode == session::ev_mode::listed) {
         profile.evs.resize(*count);
     } else {
-        auto evs = profile.mode == ev_mode::automatic ? automatic_evs(call.id, *count) : layout->generate(*count);
+        auto evs =
+            profile.mode == session::ev_mode::automatic ? automatic_evs(call.id, *count) : layout->generate(*count);
         if (!evs)
             return std::unexpected{evs.error()};
         std::vector<profile_ev> next;
         next.reserve(evs->size());
-        for (ev_value &ev : *evs) {
-            if (profile.mode == ev_mode::generated)
+        for (session::ev_value &ev : *evs) {
+            if (profile.mode == session::ev_mode::generated)
                 ev.port = layout->port_of(ev);
             const auto known = std::ranges::find(profile.evs, ev, &profile_ev::ev);
             next.push_back({.ev = ev, .denied = known != profile.evs.end() && known->denied, .path = {}});
@@ -191,31 +194,32 @@ outcome<> ev_profile_store::shape_evs(job &call) const
     return {};
 }
 
-outcome<> ev_profile_store::edit_all(job &call, const ev_edit &edit) const
+session::outcome<> ev_profile_store::edit_all(job &call, const ev_edit &edit) const
 {
     if (limits_.entries_per_call != 0 && edit.entries.size() > limits_.entries_per_call)
-        return std::unexpected{refusal{
+        return std::unexpected{session::refusal{
             E2BIG, fmt::format("found {} entries, allowed are {}", edit.entries.size(), limits_.entries_per_call)}};
-    for (const ev_entry &entry : edit.entries) {
+    for (const session::ev_entry &entry : edit.entries) {
         if (auto edited = edit_one(call, edit.operation, entry); !edited)
             return std::unexpected{
-                refusal{edited.error().code, fmt::format("entry {}: {}", call.done, edited.error().text)}};
+                session::refusal{edited.error().code, fmt::format("entry {}: {}", call.done, edited.error().text)}};
         ++call.done;
     }
     return {};
 }
 
-outcome<> ev_profile_store::edit_one(job &call, ev_operation operation, const ev_entry &entry) const
+session::outcome<> ev_profile_store::edit_one(job &call, session::ev_operation operation,
+                                              const session::ev_entry &entry) const
 {
-    if ((entry.flags & ~replace_all_copies) != 0)
+    if ((entry.flags & ~session::replace_all_copies) != 0)
         return invalid(fmt::format("found flags {:#x}, allowed is 1", entry.flags));
-    if (entry.state != static_cast<std::uint32_t>(ev_state::good) &&
-        entry.state != static_cast<std::uint32_t>(ev_state::denied))
+    if (entry.state != static_cast<std::uint32_t>(session::ev_state::good) &&
+        entry.state != static_cast<std::uint32_t>(session::ev_state::denied))
         return invalid(fmt::format("found state {:#x}, allowed are 1 (GOOD) and 4 (DENIED)", entry.state));
-    return operation == ev_operation::replace ? replace(call, entry) : set_state(call, entry);
+    return operation == session::ev_operation::replace ? replace(call, entry) : set_state(call, entry);
 }
 
-outcome<> ev_profile_store::replace(job &call, const ev_entry &entry) const
+session::outcome<> ev_profile_store::replace(job &call, const session::ev_entry &entry) const
 {
     const auto layout = layout_of(call.profile);
     if (!layout)
@@ -228,14 +232,15 @@ outcome<> ev_profile_store::replace(job &call, const ev_entry &entry) const
     for (profile_ev &known : call.profile.evs) {
         if (known.ev != entry.subject)
             continue;
-        known = {
-            .ev = entry.replacement, .denied = entry.state == static_cast<std::uint32_t>(ev_state::denied), .path = {}};
+        known = {.ev = entry.replacement,
+                 .denied = entry.state == static_cast<std::uint32_t>(session::ev_state::denied),
+                 .path = {}};
         found = true;
-        if ((entry.flags & replace_all_copies) == 0)
+        if ((entry.flags & session::replace_all_copies) == 0)
             break;
     }
     if (!found)
-        return std::unexpected{refusal{ENOENT, "the profile has no such EV"}};
+        return std::unexpected{session::refusal{ENOENT, "the profile has no such EV"}};
     if (!call.online())
         return {};
     if (auto right = resolve(call.profile); !right) {
@@ -246,9 +251,9 @@ outcome<> ev_profile_store::replace(job &call, const ev_entry &entry) const
     return {};
 }
 
-outcome<> ev_profile_store::set_state(job &call, const ev_entry &entry) const
+session::outcome<> ev_profile_store::set_state(job &call, const session::ev_entry &entry) const
 {
-    const bool denied = entry.state == static_cast<std::uint32_t>(ev_state::denied);
+    const bool denied = entry.state == static_cast<std::uint32_t>(session::ev_state::denied);
     bool found = false;
     for (std::size_t i = 0; i < call.profile.evs.size(); ++i) {
         profile_ev &known = call.profile.evs[i];
@@ -259,60 +264,62 @@ outcome<> ev_profile_store::set_state(job &call, const ev_entry &entry) const
             known.denied = denied;
             call.judged.push_back(i);
         }
-        if ((entry.flags & replace_all_copies) == 0)
+        if ((entry.flags & session::replace_all_copies) == 0)
             break;
     }
     if (!found)
-        return std::unexpected{refusal{ENOENT, "the profile has no such EV"}};
+        return std::unexpected{session::refusal{ENOENT, "the profile has no such EV"}};
     return {};
 }
 
-outcome<> ev_profile_store::check_transition(job &call, profile_state to) const
+session::outcome<> ev_profile_store::check_transition(job &call, session::profile_state to) const
 {
     switch (to) {
-    case profile_state::online:
+    case session::profile_state::online:
         return check_online(call);
-    case profile_state::offline:
+    case session::profile_state::offline:
         if (call.online() && call.profile.queue_pairs != 0)
-            return std::unexpected{
-                refusal{EBUSY, fmt::format("{} active queue pairs use the profile", call.profile.queue_pairs)}};
+            return std::unexpected{session::refusal{
+                EBUSY, fmt::format("{} active queue pairs use the profile", call.profile.queue_pairs)}};
         if (!call.online() && profiles_.size() > limits_.ev_profiles)
-            return std::unexpected{refusal{EIO, fmt::format("there are {} EV profiles already", limits_.ev_profiles)}};
+            return std::unexpected{
+                session::refusal{EIO, fmt::format("there are {} EV profiles already", limits_.ev_profiles)}};
         return {};
-    case profile_state::init:
+    case session::profile_state::init:
         return {};
     }
     return {};
 }
 
-outcome<> ev_profile_store::check_online(job &call) const
+session::outcome<> ev_profile_store::check_online(job &call) const
 {
     const ev_profile &profile = call.profile;
     if (!profile.min_active || !profile.event_mask)
         return invalid("ONLINE needs min_active and the event mask");
-    if (profile.mode != ev_mode::automatic && formats_.find(profile.format).state != profile_state::online)
+    if (profile.mode != session::ev_mode::automatic &&
+        formats_.find(profile.format).state != session::profile_state::online)
         return invalid(fmt::format("ONLINE needs EV format {} to be ONLINE", profile.format));
     if (std::ranges::any_of(profile.evs, [](const profile_ev &entry) { return entry.ev.unpopulated(); }))
         return invalid("ONLINE needs every EV to be populated");
     // The format may have changed since the array was made.
-    if (profile.mode == ev_mode::generated)
+    if (profile.mode == session::ev_mode::generated)
         if (auto shaped = shape_evs(call); !shaped)
             return shaped;
     return resolve(call.profile);
 }
 
-outcome<> ev_profile_store::resolve(ev_profile &profile) const
+session::outcome<> ev_profile_store::resolve(ev_profile &profile) const
 {
-    std::vector<ev_value> evs;
+    std::vector<session::ev_value> evs;
     evs.reserve(profile.evs.size());
     std::ranges::transform(profile.evs, std::back_inserter(evs), &profile_ev::ev);
-    if (profile.mode == ev_mode::automatic) // any entropy but 0, which no EV may be: its lowest bit
-        for (ev_value &ev : evs)
+    if (profile.mode == session::ev_mode::automatic) // any entropy but 0, which no EV may be: its lowest bit
+        for (session::ev_value &ev : evs)
             mrc_bit_put(ev.bits.data(), 31 - MRC_EV_ENTROPY_SHIFT, 1);
     const auto layout = layout_of(profile);
     if (!layout)
         return std::unexpected{layout.error()};
-    for (const ev_value &ev : evs)
+    for (const session::ev_value &ev : evs)
         if (auto right = layout->check(ev, fabric_.planes); !right)
             return right;
     const auto paths = layout->paths_of(evs, fabric_);
@@ -323,10 +330,10 @@ outcome<> ev_profile_store::resolve(ev_profile &profile) const
     return {};
 }
 
-void ev_profile_store::finish_transition(job &call, profile_state to)
+void ev_profile_store::finish_transition(job &call, session::profile_state to)
 {
-    const bool automatic = call.profile.mode == ev_mode::automatic;
-    if (to == profile_state::online && !automatic)
+    const bool automatic = call.profile.mode == session::ev_mode::automatic;
+    if (to == session::profile_state::online && !automatic)
         formats_.add_online_profile(call.profile.format);
     if (call.online()) {
         if (!automatic)
@@ -340,14 +347,14 @@ void ev_profile_store::finish_transition(job &call, profile_state to)
 
 void ev_profile_store::commit(job &call)
 {
-    if (find(call.id).state == profile_state::online && !call.online())
+    if (find(call.id).state == session::profile_state::online && !call.online())
         effects_.gone_offline(call.id);
-    if (call.profile.state == profile_state::init) {
+    if (call.profile.state == session::profile_state::init) {
         profiles_.erase(call.id);
         return;
     }
     ev_profile &profile = profiles_[call.id] = std::move(call.profile);
-    if (profile.state != profile_state::online)
+    if (profile.state != session::profile_state::online)
         return;
     if (call.other_evs) {
         // What groups believed was about other EVs.

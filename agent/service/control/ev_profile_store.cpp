@@ -20,7 +20,7 @@ namespace
 ev_profile built_in_ev_profile()
 {
     ev_profile profile;
-    profile.state = profile_state::online;
+    profile.state = session::profile_state::online;
     profile.min_active = 1;
     profile.event_mask = 0;
     return profile;
@@ -28,26 +28,26 @@ ev_profile built_in_ev_profile()
 
 } // namespace
 
-ev_state profile_ev::state() const
+session::ev_state profile_ev::state() const
 {
     if (ev.unpopulated())
-        return ev_state::unknown;
+        return session::ev_state::unknown;
     if (denied)
-        return ev_state::denied;
-    return bad_groups == 0 ? ev_state::good : ev_state::assumed_bad;
+        return session::ev_state::denied;
+    return bad_groups == 0 ? session::ev_state::good : session::ev_state::assumed_bad;
 }
 
-ev_profile_store::ev_profile_store(const profile_limits &limits, const fabric_shape &fabric, ev_format_store &formats,
-                                   profile_effects &effects)
+ev_profile_store::ev_profile_store(const session::profile_limits &limits, const fabric_shape &fabric,
+                                   ev_format_store &formats, profile_effects &effects)
     : limits_{limits}, fabric_{fabric}, formats_{formats}, effects_{effects}
 {
     ev_profile profile = built_in_ev_profile();
-    const auto evs = automatic_evs(built_in_profile, std::size_t{fabric.planes} * fabric.uplinks).value();
-    for (const ev_value &ev : evs)
+    const auto evs = automatic_evs(session::built_in_profile, std::size_t{fabric.planes} * fabric.uplinks).value();
+    for (const session::ev_value &ev : evs)
         profile.evs.push_back({.ev = ev, .denied = false, .bad_groups = 0, .path = {}});
     // One EV for every path, of a fabric that the configuration has checked: nothing of it can be wrong.
     resolve(profile).value();
-    profiles_.emplace(built_in_profile, std::move(profile));
+    profiles_.emplace(session::built_in_profile, std::move(profile));
 }
 
 const ev_profile &ev_profile_store::find(std::uint64_t id) const
@@ -57,19 +57,19 @@ const ev_profile &ev_profile_store::find(std::uint64_t id) const
     return found == profiles_.end() ? untouched : found->second;
 }
 
-outcome<ev_layout> ev_profile_store::layout_of(const ev_profile &profile) const
+session::outcome<ev_layout> ev_profile_store::layout_of(const ev_profile &profile) const
 {
-    if (profile.mode == ev_mode::automatic)
-        return ev_layout::make(formats_.find(built_in_profile), std::nullopt, limits_);
+    if (profile.mode == session::ev_mode::automatic)
+        return ev_layout::make(formats_.find(session::built_in_profile), std::nullopt, limits_);
     return ev_layout::make(formats_.find(profile.format), profile.fields, limits_);
 }
 
-outcome<ev_state> ev_profile_store::state_of(std::uint64_t id, const ev_value &ev) const
+session::outcome<session::ev_state> ev_profile_store::state_of(std::uint64_t id, const session::ev_value &ev) const
 {
     const ev_profile &profile = find(id);
     const auto found = std::ranges::find(profile.evs, ev, &profile_ev::ev);
     if (found == profile.evs.end())
-        return std::unexpected{refusal{ENOENT, "the profile has no such EV"}};
+        return std::unexpected{session::refusal{ENOENT, "the profile has no such EV"}};
     return found->state();
 }
 
@@ -77,14 +77,14 @@ std::size_t ev_profile_store::evs_in_use() const
 {
     std::size_t used = 0;
     for (const auto &[id, profile] : profiles_)
-        used += profile.mode == ev_mode::automatic ? 0 : profile.evs.size();
+        used += profile.mode == session::ev_mode::automatic ? 0 : profile.evs.size();
     return used;
 }
 
-outcome<> ev_profile_store::acquire(std::uint64_t id)
+session::outcome<> ev_profile_store::acquire(std::uint64_t id)
 {
-    if (find(id).state != profile_state::online)
-        return std::unexpected{refusal{
+    if (find(id).state != session::profile_state::online)
+        return std::unexpected{session::refusal{
             EINVAL, fmt::format("EV profile {} is {}, queue pairs take ONLINE ones", id, text(find(id).state))}};
     ++profiles_[id].queue_pairs;
     return {};
@@ -94,13 +94,13 @@ std::vector<protocol::profile_entry> ev_profile_store::universe(std::uint64_t id
                                                                 std::uint64_t seed) const
 {
     const ev_profile &profile = find(id);
-    const bool automatic = profile.mode == ev_mode::automatic;
+    const bool automatic = profile.mode == session::ev_mode::automatic;
     const bool all_paths = profile.evs.size() == std::size_t{fabric_.planes} * fabric_.uplinks;
-    if (profile.state != profile_state::online || uplinks != fabric_.uplinks || (automatic && all_paths))
+    if (profile.state != session::profile_state::online || uplinks != fabric_.uplinks || (automatic && all_paths))
         return {};
     protocol::random_source random{seed};
     // Where the controller leaves the entropy to us: from 1 on, so that no EV is 0.
-    const bool draw = automatic || formats_.find(profile.format).mode == ev_format_mode::srv6;
+    const bool draw = automatic || formats_.find(profile.format).mode == session::ev_format_mode::srv6;
     const std::uint32_t entropies = (1U << (fabric_.ev_bits - MRC_EV_ENTROPY_SHIFT)) - 1;
     std::vector<protocol::profile_entry> entries;
     for (const profile_ev &entry : profile.evs) {
@@ -118,7 +118,7 @@ std::vector<path_place> ev_profile_store::denied(std::uint64_t id) const
     std::vector<path_place> places;
     const ev_profile &profile = find(id);
     for (const profile_ev &entry : profile.evs)
-        if (entry.denied && profile.state == profile_state::online)
+        if (entry.denied && profile.state == session::profile_state::online)
             places.push_back({entry.path.lane.value, mrc_ev_uplink(entry.path.entropy.value)});
     return places;
 }
@@ -140,7 +140,7 @@ void ev_profile_store::report(std::uint64_t id, const ev_profile &profile, const
 void ev_profile_store::observe(std::uint64_t id, std::uint32_t group, path_place where, protocol::path_state state)
 {
     const auto at = profiles_.find(id);
-    if (at == profiles_.end() || at->second.state != profile_state::online)
+    if (at == profiles_.end() || at->second.state != session::profile_state::online)
         return;
     profile_ev *const entry = find_path(at->second, where);
     if (entry == nullptr)
@@ -151,7 +151,7 @@ void ev_profile_store::observe(std::uint64_t id, std::uint32_t group, path_place
     if (held_bad[entry->path.slot] == bad)
         return;
     held_bad[entry->path.slot] = bad;
-    const ev_state before = entry->state();
+    const session::ev_state before = entry->state();
     bad ? ++entry->bad_groups : --entry->bad_groups;
     if (entry->state() != before)
         report(id, at->second, *entry);
@@ -160,7 +160,7 @@ void ev_profile_store::observe(std::uint64_t id, std::uint32_t group, path_place
 void ev_profile_store::forget_group(std::uint64_t id, std::uint32_t group)
 {
     const auto at = profiles_.find(id);
-    if (at != profiles_.end() && at->second.state == profile_state::online)
+    if (at != profiles_.end() && at->second.state == session::profile_state::online)
         for (const profile_ev &entry : at->second.evs)
             observe(id, group, {entry.path.lane.value, mrc_ev_uplink(entry.path.entropy.value)},
                     protocol::path_state::good);

@@ -25,29 +25,29 @@
 #include <span>
 #include <vector>
 
-#include "protocol/ev_profile.h"
-#include "protocol/path_group.h"
-#include "service/control/ev_event_queue.h"
+#include "protocol/paths/ev_profile.h"
+#include "protocol/paths/path_group.h"
 #include "service/control/ev_format_store.h"
 #include "service/control/ev_layout.h"
-#include "service/control/values.h"
+#include "session/ev_event_queue.h"
+#include "session/values.h"
 
 namespace mrc::service::control
 {
 
 struct profile_ev {
-    ev_value ev;
+    session::ev_value ev;
     bool denied = false;
     std::uint32_t bad_groups = 0; // destinations (T0s) that take it to be bad
     protocol::profile_entry path; // when ONLINE
 
-    [[nodiscard]] ev_state state() const;
+    [[nodiscard]] session::ev_state state() const;
 };
 
 struct ev_profile {
-    profile_state state = profile_state::init;
-    ev_mode mode = ev_mode::automatic;
-    std::uint64_t format = built_in_profile;
+    session::profile_state state = session::profile_state::init;
+    session::ev_mode mode = session::ev_mode::automatic;
+    std::uint64_t format = session::built_in_profile;
     std::optional<std::uint32_t> min_active;
     std::optional<std::uint32_t> event_mask;
     std::optional<std::vector<mrc_ev_field>> fields; // without: the format's, see ev_layout
@@ -70,12 +70,12 @@ struct ev_profile_change {
 };
 
 struct ev_edit {
-    ev_operation operation = ev_operation::replace; // replace or modify_state
-    std::span<const ev_entry> entries;
+    session::ev_operation operation = session::ev_operation::replace; // replace or modify_state
+    std::span<const session::ev_entry> entries;
 };
 
 struct ev_edit_result {
-    outcome<> result;
+    session::outcome<> result;
     std::uint32_t done = 0; // entries that were carried out
 };
 
@@ -99,26 +99,27 @@ public:
     virtual void universe_changed(std::uint64_t profile) = 0;
     // No QP uses the profile, and none can before it is ONLINE again, by whatever EVs.
     virtual void gone_offline(std::uint64_t profile) = 0;
-    virtual void on_event(const ev_event &event) = 0;
+    virtual void on_event(const session::ev_event &event) = 0;
 };
 
 class ev_profile_store
 {
 public:
     // All is borrowed and outlives the store.
-    ev_profile_store(const profile_limits &limits, const fabric_shape &fabric, ev_format_store &formats,
+    ev_profile_store(const session::profile_limits &limits, const fabric_shape &fabric, ev_format_store &formats,
                      profile_effects &effects);
 
     ev_edit_result modify(std::uint64_t id, const ev_profile_change &change, const std::optional<ev_edit> &edit);
     // Of an id that nobody has touched: INIT.
     [[nodiscard]] const ev_profile &find(std::uint64_t id) const;
     [[nodiscard]] const std::map<std::uint64_t, ev_profile> &all() const { return profiles_; }
-    [[nodiscard]] outcome<ev_layout> layout_of(const ev_profile &profile) const;
-    [[nodiscard]] outcome<ev_state> state_of(std::uint64_t id, const ev_value &ev) const; // ENOENT
+    [[nodiscard]] session::outcome<ev_layout> layout_of(const ev_profile &profile) const;
+    [[nodiscard]] session::outcome<session::ev_state> state_of(std::uint64_t id,
+                                                               const session::ev_value &ev) const; // ENOENT
     [[nodiscard]] std::size_t evs_in_use() const; // of listed and generated profiles
 
     // A QP begins and ends to use a profile; EINVAL unless it is ONLINE.
-    outcome<> acquire(std::uint64_t id);
+    session::outcome<> acquire(std::uint64_t id);
     void release(std::uint64_t id) { --profiles_.at(id).queue_pairs; }
 
     // For path_group_config of a group with so many uplinks; empty: one EV for every path. Toward the own T0, where
@@ -134,24 +135,26 @@ public:
 private:
     struct job; // one call of modify
 
-    [[nodiscard]] outcome<> check_allowed(const job &call) const;
-    [[nodiscard]] outcome<> apply_scalars(job &call) const;
-    [[nodiscard]] outcome<std::size_t> count_for(const job &call) const;
-    [[nodiscard]] outcome<> shape_evs(job &call) const;
-    [[nodiscard]] outcome<std::vector<ev_value>> automatic_evs(std::uint64_t id, std::size_t count) const;
-    [[nodiscard]] outcome<> edit_all(job &call, const ev_edit &edit) const;
-    [[nodiscard]] outcome<> edit_one(job &call, ev_operation operation, const ev_entry &entry) const;
-    [[nodiscard]] outcome<> replace(job &call, const ev_entry &entry) const;
-    [[nodiscard]] outcome<> set_state(job &call, const ev_entry &entry) const;
-    [[nodiscard]] outcome<> check_transition(job &call, profile_state to) const;
-    [[nodiscard]] outcome<> check_online(job &call) const;
-    [[nodiscard]] outcome<> resolve(ev_profile &profile) const;
+    [[nodiscard]] session::outcome<> check_allowed(const job &call) const;
+    [[nodiscard]] session::outcome<> apply_scalars(job &call) const;
+    [[nodiscard]] session::outcome<std::size_t> count_for(const job &call) const;
+    [[nodiscard]] session::outcome<> shape_evs(job &call) const;
+    [[nodiscard]] session::outcome<std::vector<session::ev_value>> automatic_evs(std::uint64_t id,
+                                                                                 std::size_t count) const;
+    [[nodiscard]] session::outcome<> edit_all(job &call, const ev_edit &edit) const;
+    [[nodiscard]] session::outcome<> edit_one(job &call, session::ev_operation operation,
+                                              const session::ev_entry &entry) const;
+    [[nodiscard]] session::outcome<> replace(job &call, const session::ev_entry &entry) const;
+    [[nodiscard]] session::outcome<> set_state(job &call, const session::ev_entry &entry) const;
+    [[nodiscard]] session::outcome<> check_transition(job &call, session::profile_state to) const;
+    [[nodiscard]] session::outcome<> check_online(job &call) const;
+    [[nodiscard]] session::outcome<> resolve(ev_profile &profile) const;
     void commit(job &call);
-    void finish_transition(job &call, profile_state to);
+    void finish_transition(job &call, session::profile_state to);
     [[nodiscard]] profile_ev *find_path(ev_profile &profile, path_place where) const;
     void report(std::uint64_t id, const ev_profile &profile, const profile_ev &entry);
 
-    const profile_limits &limits_;
+    const session::profile_limits &limits_;
     const fabric_shape fabric_;
     ev_format_store &formats_;
     profile_effects &effects_;

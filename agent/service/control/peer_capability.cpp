@@ -22,9 +22,9 @@ namespace
 
 constexpr int peer_pidfd_option = 77; // SO_PEERPIDFD, Linux 6.5; Debian 12's headers are 6.1
 
-std::unexpected<refusal> not_permitted(std::string text)
+std::unexpected<session::refusal> not_permitted(std::string text)
 {
-    return std::unexpected{refusal{EPERM, std::move(text)}};
+    return std::unexpected{session::refusal{EPERM, std::move(text)}};
 }
 
 class descriptor
@@ -106,7 +106,7 @@ std::uint64_t start_ticks(const std::string &stat)
     return ticks;
 }
 
-outcome<> check_net_admin(int socket, std::uint64_t connected_at)
+session::outcome<> check_net_admin(int socket, std::uint64_t connected_at)
 {
     ucred peer{};
     socklen_t size = sizeof(peer);

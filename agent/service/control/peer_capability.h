@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "service/control/values.h"
+#include "session/values.h"
 
 namespace mrc::service::control
 {
@@ -24,7 +24,7 @@ namespace mrc::service::control
 //
 // The process is who connected. A socket handed to another process, or kept across an exec, still speaks for it: the
 // check is made anew for every request, so what counts is what that process may do at that moment.
-[[nodiscard]] outcome<> check_net_admin(int socket, std::uint64_t connected_at);
+[[nodiscard]] session::outcome<> check_net_admin(int socket, std::uint64_t connected_at);
 
 // "CapEff" of the text of /proc/<pid>/status, and whether CAP_NET_ADMIN is in it.
 [[nodiscard]] bool has_net_admin(const std::string &status);

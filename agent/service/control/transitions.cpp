@@ -8,14 +8,14 @@
 namespace mrc::service::control
 {
 
-std::string_view text(profile_state state)
+std::string_view text(session::profile_state state)
 {
     switch (state) {
-    case profile_state::init:
+    case session::profile_state::init:
         return "INIT";
-    case profile_state::offline:
+    case session::profile_state::offline:
         return "OFFLINE";
-    case profile_state::online:
+    case session::profile_state::online:
         return "ONLINE";
     }
     return "unknown";
@@ -26,41 +26,45 @@ namespace
 
 constexpr bool is_state(std::uint32_t number)
 {
-    return number <= static_cast<std::uint32_t>(profile_state::online);
+    return number <= static_cast<std::uint32_t>(session::profile_state::online);
 }
 
-constexpr bool is_step(profile_state from, profile_state to)
+constexpr bool is_step(session::profile_state from, session::profile_state to)
 {
-    return from == profile_state::offline ? to != from : to == profile_state::offline;
+    return from == session::profile_state::offline ? to != from : to == session::profile_state::offline;
 }
 
 } // namespace
 
-outcome<std::optional<profile_state>> transition_of(profile_state from, std::optional<std::uint32_t> asked,
-                                                    std::optional<std::uint32_t> current)
+session::outcome<std::optional<session::profile_state>>
+transition_of(session::profile_state from, std::optional<std::uint32_t> asked, std::optional<std::uint32_t> current)
 {
     if (current && *current != static_cast<std::uint32_t>(from))
-        return std::unexpected{refusal{
+        return std::unexpected{session::refusal{
             EINVAL, fmt::format("the profile is {}; the call takes it to be in state {}", text(from), *current)}};
     if (!asked || *asked == static_cast<std::uint32_t>(from))
-        return std::optional<profile_state>{};
+        return std::optional<session::profile_state>{};
     if (!is_state(*asked))
-        return std::unexpected{refusal{EINVAL, fmt::format("found state {}, allowed is 0 to 2", *asked)}};
-    const auto to = static_cast<profile_state>(*asked);
+        return std::unexpected{session::refusal{EINVAL, fmt::format("found state {}, allowed is 0 to 2", *asked)}};
+    const auto to = static_cast<session::profile_state>(*asked);
     if (!is_step(from, to))
-        return std::unexpected{refusal{
+        return std::unexpected{session::refusal{
             EINVAL, fmt::format("the profile is {} and cannot go {} without OFFLINE between", text(from), text(to))}};
     return std::optional{to};
 }
 
-outcome<> check_modifiable(profile_state from, std::optional<profile_state> to, bool attributes, bool online_attributes)
+session::outcome<> check_modifiable(session::profile_state from, std::optional<session::profile_state> to,
+                                    bool attributes, bool online_attributes)
 {
-    if (from == profile_state::init && to != profile_state::offline && (attributes || online_attributes))
-        return std::unexpected{refusal{EINVAL, "the profile is INIT; attributes are set on the way to OFFLINE"}};
-    if (from == profile_state::offline && to == profile_state::init && (attributes || online_attributes))
-        return std::unexpected{refusal{EINVAL, "the way to INIT forgets all attributes and takes none"}};
-    if (from == profile_state::online && attributes)
-        return std::unexpected{refusal{EINVAL, "the profile is ONLINE; this is changed when it is OFFLINE"}};
+    if (from == session::profile_state::init && to != session::profile_state::offline &&
+        (attributes || online_attributes))
+        return std::unexpected{
+            session::refusal{EINVAL, "the profile is INIT; attributes are set on the way to OFFLINE"}};
+    if (from == session::profile_state::offline && to == session::profile_state::init &&
+        (attributes || online_attributes))
+        return std::unexpected{session::refusal{EINVAL, "the way to INIT forgets all attributes and takes none"}};
+    if (from == session::profile_state::online && attributes)
+        return std::unexpected{session::refusal{EINVAL, "the profile is ONLINE; this is changed when it is OFFLINE"}};
     return {};
 }
 

@@ -38,9 +38,9 @@ struct traffic {
     // Writes of `from` to `to`, from end to end, as many as fit into the queue.
     static void flood(raw_client &by, const raw_region &from, const raw_region &to)
     {
-        datapath::send_entry entry;
+        session::send_entry entry;
         entry.rkey = to.key;
-        entry.flags = datapath::send_signaled;
+        entry.flags = session::send_signaled;
         entry.pieces = 1;
         for (std::uint32_t n = 0; n < depth; ++n) {
             entry.remote_address = to.address + std::uint64_t{n} * message;
@@ -89,9 +89,9 @@ void lose_process_memory(const targets &where, aftermath expected, Remove remove
     }
 }
 
-datapath::unique_fd memfd(int seals)
+kernel::unique_fd memfd(int seals)
 {
-    datapath::unique_fd file{::memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    kernel::unique_fd file{::memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     REQUIRE(file && ::ftruncate(file.get(), bytes) == 0);
     REQUIRE(seals == 0 || ::fcntl(file.get(), F_ADD_SEALS, seals) == 0);
     return file;
@@ -102,7 +102,7 @@ void punch_holes(const attack_terms &terms)
 {
     REQUIRE(!raw_client(terms.where.attacked, depth).register_file(memfd(0).get(), bytes).done());
     traffic run{terms.where};
-    const datapath::unique_fd file = memfd(F_SEAL_SHRINK);
+    const kernel::unique_fd file = memfd(F_SEAL_SHRINK);
     const raw_reply mapped = run.here.register_file(file.get(), bytes);
     REQUIRE(mapped.done());
     REQUIRE(::ftruncate(file.get(), 0) != 0);
@@ -131,7 +131,7 @@ void take_memory_away(const attack_terms &terms)
     for (const auto end = clock::now() + terms.time / 2; clock::now() < end;) {
         lose_process_memory(terms.where, aftermath::error, [](void *at) { REQUIRE(::munmap(at, bytes) == 0); });
         lose_process_memory(terms.where, aftermath::error, [](void *at) { // a file without these pages
-            const datapath::unique_fd empty{::memfd_create("empty", MFD_CLOEXEC)};
+            const kernel::unique_fd empty{::memfd_create("empty", MFD_CLOEXEC)};
             REQUIRE(empty && ::mmap(at, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, empty.get(), 0) == at);
         });
         // As pages that a NIC has pinned: protection is the process's own affair.
@@ -145,7 +145,7 @@ void offer_any_file(const attack_terms &terms)
 {
     const raw_client client{terms.where.attacked, depth};
     std::array<int, 2> ends{};
-    std::vector<datapath::unique_fd> files;
+    std::vector<kernel::unique_fd> files;
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
     files.emplace_back(ends[0]);
     files.emplace_back(ends[1]);
@@ -157,8 +157,8 @@ void offer_any_file(const attack_terms &terms)
     files.emplace_back(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     files.emplace_back(::open("/etc/passwd", O_PATH | O_CLOEXEC));
     files.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
-    service::session_request hello;
-    for (const datapath::unique_fd &file : files) {
+    session::session_request hello;
+    for (const kernel::unique_fd &file : files) {
         if (!file) // this system has no such file
             continue;
         REQUIRE(!client.register_file(file.get(), bytes).done());

@@ -14,7 +14,6 @@
 namespace mrc::hostile
 {
 
-using namespace service;
 using clock = std::chrono::steady_clock;
 
 namespace
@@ -24,9 +23,9 @@ constexpr std::size_t most_packet = 150'000;  // beyond what the daemon reads, w
 constexpr std::size_t most_descriptors = 253; // SCM_MAX_FD
 
 // Of every sort that can be had: the session itself among them, which makes a cycle only the kernel can collect.
-std::vector<datapath::unique_fd> any_descriptors(random_engine &random, const raw_session &session, std::size_t count)
+std::vector<kernel::unique_fd> any_descriptors(random_engine &random, const raw_session &session, std::size_t count)
 {
-    std::vector<datapath::unique_fd> all;
+    std::vector<kernel::unique_fd> all;
     while (all.size() < count) {
         switch (random() % 6) {
         case 0:
@@ -53,7 +52,7 @@ std::vector<datapath::unique_fd> any_descriptors(random_engine &random, const ra
 }
 
 void send_with(const raw_session &session, const std::vector<std::byte> &packet,
-               const std::vector<datapath::unique_fd> &fds)
+               const std::vector<kernel::unique_fd> &fds)
 {
     iovec part{.iov_base = const_cast<std::byte *>(packet.data()), .iov_len = packet.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))> control{};
@@ -86,7 +85,7 @@ std::vector<std::byte> random_bytes(random_engine &random, std::size_t size)
 // Right in its first words, so that it gets past them; small numbers are what exists.
 std::vector<std::byte> nearly_right(random_engine &random)
 {
-    session_request request;
+    session::session_request request;
     const auto noise = random_bytes(random, sizeof(request.room));
     std::memcpy(request.room, noise.data(), noise.size());
     for (std::size_t at = 0; at < sizeof(request.room); at += sizeof(std::uint32_t))
@@ -94,7 +93,7 @@ std::vector<std::byte> nearly_right(random_engine &random)
             const auto small = static_cast<std::uint32_t>(random() % 8);
             std::memcpy(request.room + at, &small, sizeof(small));
         }
-    request.kind = static_cast<request_kind>(random() % 22);
+    request.kind = static_cast<session::request_kind>(random() % 22);
     if (random() % 16 == 0)
         request.version = static_cast<std::uint32_t>(random() % 4);
     std::vector<std::byte> packet(sizeof(request));
@@ -135,7 +134,7 @@ void send_noise(const attack_terms &terms)
     for (const auto end = clock::now() + terms.time; clock::now() < end;) {
         const raw_session session{terms.where.attacked};
         if (random() % 4 != 0)
-            (void)session.ask(request_kind::hello);
+            (void)session.ask(session::request_kind::hello);
         for (auto left = random() % 40; left > 0; --left) {
             const bool many = random() % 16 == 0;
             const std::size_t fds = many ? random() % most_descriptors : random() % 8 < 6 ? 0 : random() % 6;
@@ -151,16 +150,16 @@ void never_read(const attack_terms &terms)
 {
     for (const auto end = clock::now() + terms.time; clock::now() < end;) {
         const raw_session silent{terms.where.attacked};
-        session_request request;
+        session::session_request request;
         bool ended = false;
         for (int n = 0; n < 20'000 && !ended; ++n) {
-            request.kind = n == 0       ? request_kind::hello
-                           : n % 2 == 0 ? request_kind::describe
-                                        : request_kind::open_events;
+            request.kind = n == 0       ? session::request_kind::hello
+                           : n % 2 == 0 ? session::request_kind::describe
+                                        : session::request_kind::open_events;
             ended = !silent.send(request);
         }
         REQUIRE(ended);
-        REQUIRE(raw_session{terms.where.attacked}.ask(request_kind::hello).done());
+        REQUIRE(raw_session{terms.where.attacked}.ask(session::request_kind::hello).done());
     }
 }
 

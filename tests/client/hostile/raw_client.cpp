@@ -13,12 +13,10 @@
 #include <sys/un.h>
 
 #include "datapath/region_table.h"
-#include "service/fd_passing.h"
+#include "session/fd_passing.h"
 
 namespace mrc::hostile
 {
-
-using namespace service;
 
 namespace
 {
@@ -26,15 +24,15 @@ namespace
 constexpr int patience_ms = 20'000;
 constexpr std::uint32_t first_psn = 0xFFFFF0;
 
-session_request request_of(request_kind kind, std::uint32_t number = 0)
+session::session_request request_of(session::request_kind kind, std::uint32_t number = 0)
 {
-    session_request request;
+    session::session_request request;
     request.kind = kind;
     request.number = number;
     return request;
 }
 
-datapath::mapping map(const datapath::unique_fd &file, std::size_t bytes)
+kernel::mapping map(const kernel::unique_fd &file, std::size_t bytes)
 {
     void *at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     REQUIRE(at != MAP_FAILED);
@@ -52,7 +50,7 @@ raw_session::raw_session(const std::string &path) : socket_{::socket(AF_UNIX, SO
     REQUIRE(::connect(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0);
 }
 
-bool raw_session::send(const session_request &request, int fd) const
+bool raw_session::send(const session::session_request &request, int fd) const
 {
     return send_packet(socket_.get(), &request, sizeof(request), {&fd, fd >= 0 ? 1U : 0U});
 }
@@ -62,7 +60,7 @@ raw_reply raw_session::receive() const
     raw_reply reply;
     pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     REQUIRE(::poll(&ready, 1, patience_ms) == 1);
-    std::array<datapath::unique_fd, 4> fds;
+    std::array<kernel::unique_fd, 4> fds;
     auto got = receive_packet(socket_.get(), &reply.body, sizeof(reply.body), fds);
     if (!got && errno == ECONNRESET) // told once, before what the daemon said last
         got = receive_packet(socket_.get(), &reply.body, sizeof(reply.body), fds);
@@ -72,29 +70,29 @@ raw_reply raw_session::receive() const
     return reply;
 }
 
-raw_reply raw_session::ask(const session_request &request, int fd) const
+raw_reply raw_session::ask(const session::session_request &request, int fd) const
 {
     return send(request, fd) ? receive() : raw_reply{};
 }
 
-raw_reply raw_session::ask(request_kind kind, std::uint32_t number) const
+raw_reply raw_session::ask(session::request_kind kind, std::uint32_t number) const
 {
     return ask(request_of(kind, number));
 }
 
 void raw_client::say_hello()
 {
-    const datapath::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
-    raw_reply reply = session.ask(request_of(request_kind::hello), memory.get());
+    const kernel::unique_fd memory{::open("/proc/self/mem", O_RDWR | O_CLOEXEC)};
+    raw_reply reply = session.ask(request_of(session::request_kind::hello), memory.get());
     REQUIRE(reply.done() && reply.fds.size() == 3);
     host_ = reply.body.host;
     doorbell = std::move(reply.fds[0]);
-    bells = map(reply.fds[2], sizeof(datapath::bell_page));
+    bells = map(reply.fds[2], sizeof(session::bell_page));
 }
 
 void raw_client::open_events()
 {
-    raw_reply reply = session.ask(request_kind::open_events);
+    raw_reply reply = session.ask(session::request_kind::open_events);
     REQUIRE(reply.done() && reply.fds.size() == 1);
     events_ = reply.body.number;
     pipe_ = std::move(reply.fds[0]);
@@ -102,26 +100,26 @@ void raw_client::open_events()
 
 void raw_client::allocate_pd()
 {
-    const raw_reply reply = session.ask(request_kind::allocate_pd);
+    const raw_reply reply = session.ask(session::request_kind::allocate_pd);
     REQUIRE(reply.done());
     pd_ = reply.body.number;
 }
 
 void raw_client::create_cq()
 {
-    session_request request = request_of(request_kind::create_cq);
+    session::session_request request = request_of(session::request_kind::create_cq);
     request.cq = {.entries = 4 * depth_, .channel = 0, .events = events_, .reserved = 0};
     const raw_reply reply = session.ask(request);
     REQUIRE(reply.done() && reply.fds.size() == 1);
     cq_ = reply.body.cq.number;
-    const datapath::completion_layout made{reply.body.cq.entries};
+    const session::completion_layout made{reply.body.cq.entries};
     completions = map(reply.fds[0], made.bytes());
     done_ = made.completions(completions.get());
 }
 
 raw_reply raw_client::create_another_qp() const
 {
-    session_request request = request_of(request_kind::create_qp);
+    session::session_request request = request_of(session::request_kind::create_qp);
     request.create = {.pd = pd_,
                       .send_cq = cq_,
                       .receive_cq = cq_,
@@ -148,7 +146,7 @@ void raw_client::create_qp()
 
 raw_region raw_client::register_process(void *at, std::size_t bytes) const
 {
-    session_request request = request_of(request_kind::register_memory);
+    session::session_request request = request_of(session::request_kind::register_memory);
     const auto address = reinterpret_cast<std::uint64_t>(at);
     request.memory = {.address = address,
                       .length = bytes,
@@ -163,7 +161,7 @@ raw_region raw_client::register_process(void *at, std::size_t bytes) const
 
 raw_reply raw_client::register_file(int fd, std::size_t bytes) const
 {
-    session_request request = request_of(request_kind::register_memory);
+    session::session_request request = request_of(session::request_kind::register_memory);
     request.memory = {.address = 0,
                       .length = bytes,
                       .iova = 0,
@@ -175,17 +173,17 @@ raw_reply raw_client::register_file(int fd, std::size_t bytes) const
 
 bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
 {
-    session_request request = request_of(request_kind::modify_qp);
+    session::session_request request = request_of(session::request_kind::modify_qp);
     request.qp = {};
     request.qp.qpn = qp.qpn;
-    request.qp.mask = qp_sets_state;
+    request.qp.mask = session::qp_sets_state;
     request.qp.state = static_cast<std::uint8_t>(to);
     if (to == protocol::qp_state::init) {
-        request.qp.mask |= qp_sets_access;
+        request.qp.mask |= session::qp_sets_access;
         request.qp.access = datapath::access_remote_write;
     }
     if (peer != nullptr) {
-        request.qp.mask |= qp_sets_peer | qp_sets_receive_psn | qp_sets_send_psn;
+        request.qp.mask |= session::qp_sets_peer | session::qp_sets_receive_psn | session::qp_sets_send_psn;
         request.qp.peer_qpn = peer->qp.qpn;
         request.qp.peer = peer->host().address;
         request.qp.receive_psn = first_psn;
@@ -194,21 +192,21 @@ bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
     return session.ask(request).done();
 }
 
-bool raw_client::post(const datapath::send_entry &entry)
+bool raw_client::post(const session::send_entry &entry)
 {
     return sends_.push(entry);
 }
 
 void raw_client::ring()
 {
-    static_cast<datapath::bell_page *>(bells.get())->ring(qp.bell);
+    static_cast<session::bell_page *>(bells.get())->ring(qp.bell);
     ::eventfd_write(doorbell.get(), 1);
 }
 
 std::uint8_t raw_client::next_status()
 {
     const auto begin = std::chrono::steady_clock::now();
-    datapath::completion_entry entry;
+    session::completion_entry entry;
     while (!done_.pop(entry))
         REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{patience_ms});
     return entry.status;

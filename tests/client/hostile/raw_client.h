@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "datapath/unique_fd.h"
-#include "datapath/work_ring.h"
+#include "kernel/unique_fd.h"
 #include "protocol/qp_state.h"
-#include "service/session_protocol.h"
+#include "session/session_protocol.h"
+#include "session/work_ring.h"
 
 // Ends the program when the condition does not hold.
 #define REQUIRE(condition)                                                                                             \
@@ -35,8 +35,8 @@ struct targets {
 
 struct raw_reply {
     bool came = false; // else the daemon has closed the session
-    service::session_reply body;
-    std::vector<datapath::unique_fd> fds;
+    session::session_reply body;
+    std::vector<kernel::unique_fd> fds;
     [[nodiscard]] bool done() const { return came && body.error == 0; }
 };
 
@@ -46,14 +46,14 @@ public:
     explicit raw_session(const std::string &path);
 
     [[nodiscard]] int fd() const { return socket_.get(); }
-    [[nodiscard]] bool send(const service::session_request &request, int fd = -1) const;
+    [[nodiscard]] bool send(const session::session_request &request, int fd = -1) const;
     // Ends the program when the daemon neither answers nor closes within 20 s: it hangs.
     [[nodiscard]] raw_reply receive() const;
-    raw_reply ask(const service::session_request &request, int fd = -1) const;
-    raw_reply ask(service::request_kind kind, std::uint32_t number = 0) const;
+    raw_reply ask(const session::session_request &request, int fd = -1) const;
+    raw_reply ask(session::request_kind kind, std::uint32_t number = 0) const;
 
 private:
-    datapath::unique_fd socket_;
+    kernel::unique_fd socket_;
 };
 
 struct raw_region {
@@ -85,23 +85,23 @@ public:
     [[nodiscard]] raw_region register_process(void *at, std::size_t bytes) const;
     [[nodiscard]] raw_reply register_file(int fd, std::size_t bytes) const;
     [[nodiscard]] bool modify(protocol::qp_state to, const raw_client *peer = nullptr) const;
-    [[nodiscard]] const service::host_reply &host() const { return host_; }
+    [[nodiscard]] const session::host_reply &host() const { return host_; }
 
     // Beside the first, on the same completion queue.
     [[nodiscard]] raw_reply create_another_qp() const;
     // False when the ring is full.
-    bool post(const datapath::send_entry &entry);
+    bool post(const session::send_entry &entry);
     void ring();
     // Waits for the next completion; its status. Ends the program when none comes within 20 s.
     [[nodiscard]] std::uint8_t next_status();
 
     raw_session session;
-    service::qp_reply qp{};
-    datapath::mapping rings;
-    datapath::mapping completions;
-    datapath::mapping bells;
-    datapath::unique_fd doorbell;
-    datapath::queue_pair_layout layout;
+    session::qp_reply qp{};
+    kernel::mapping rings;
+    kernel::mapping completions;
+    kernel::mapping bells;
+    kernel::unique_fd doorbell;
+    session::queue_pair_layout layout;
 
 private:
     void say_hello();
@@ -114,10 +114,10 @@ private:
     std::uint32_t events_ = 0;
     std::uint32_t pd_ = 0;
     std::uint32_t cq_ = 0;
-    service::host_reply host_{};
-    datapath::unique_fd pipe_;
-    datapath::ring_view<datapath::send_entry> sends_;
-    datapath::ring_view<datapath::completion_entry> done_;
+    session::host_reply host_{};
+    kernel::unique_fd pipe_;
+    session::ring_view<session::send_entry> sends_;
+    session::ring_view<session::completion_entry> done_;
 };
 
 void connect(const raw_client &a, const raw_client &b);

@@ -40,9 +40,9 @@ void store(std::span<std::byte> page, std::size_t word, std::uint32_t value)
 }
 
 // Mostly what the worker could take for a request, for what is plainly wrong goes no further.
-datapath::send_entry nearly_right_request(random_engine &random, const raw_region &from, const raw_region &to)
+session::send_entry nearly_right_request(random_engine &random, const raw_region &from, const raw_region &to)
 {
-    datapath::send_entry entry;
+    session::send_entry entry;
     entry.id = random();
     entry.remote_address = to.address + random() % memory_bytes;
     entry.rkey = random() % 32 != 0 ? to.key : static_cast<std::uint32_t>(random());
@@ -83,7 +83,7 @@ void scribble_once(random_engine &random, raw_client &client, const raw_region &
         break;
     case 3: { // whole requests where requests are, which the worker may be copying
         const auto entry = nearly_right_request(random, from, to);
-        const std::size_t at = 2 * sizeof(datapath::ring_header) + random() % depth * sizeof(entry);
+        const std::size_t at = 2 * sizeof(session::ring_header) + random() % depth * sizeof(entry);
         std::memcpy(client.rings.bytes().data() + at, &entry, sizeof(entry));
         break;
     }
@@ -92,7 +92,7 @@ void scribble_once(random_engine &random, raw_client &client, const raw_region &
             static_cast<std::uint32_t>(random() % 4));
         break;
     default:
-        static_cast<datapath::bell_page *>(client.bells.get())->ring(static_cast<std::uint32_t>(random() % 4096));
+        static_cast<session::bell_page *>(client.bells.get())->ring(static_cast<std::uint32_t>(random() % 4096));
     }
 }
 
@@ -137,11 +137,11 @@ void post_without_end(const attack_terms &terms)
     pair ends{terms.where};
     for (const raw_client *one : {&ends.here, &ends.there})
         REQUIRE(one->modify(qp_state::error));
-    const auto chase = [](datapath::ring_header &ring) {
+    const auto chase = [](session::ring_header &ring) {
         const std::uint32_t seen = std::atomic_ref{ring.consumer}.load(std::memory_order_relaxed);
         std::atomic_ref{ring.producer}.store(seen + depth / 2, std::memory_order_release);
     };
-    auto *headers = static_cast<datapath::ring_header *>(ends.here.rings.get()); // of sends, then of receives
+    auto *headers = static_cast<session::ring_header *>(ends.here.rings.get()); // of sends, then of receives
     for (const auto end = clock::now() + terms.time; clock::now() < end;) {
         ends.here.ring();
         for (int n = 0; n < 10'000; ++n) {
@@ -149,7 +149,7 @@ void post_without_end(const attack_terms &terms)
             chase(headers[1]);
         }
     }
-    REQUIRE(raw_session{terms.where.attacked}.ask(service::request_kind::hello).done());
+    REQUIRE(raw_session{terms.where.attacked}.ask(session::request_kind::hello).done());
 }
 
 // Whoever reads an eventfd takes its signal from the others who wait for it: nobody else may have the same.
@@ -173,7 +173,7 @@ void steal_wake_ups(const attack_terms &terms)
             (void)::eventfd_write(bell, UINT64_MAX - 1);
     }};
     while (clock::now() < end)
-        REQUIRE(thief.session.ask(service::request_kind::describe).done());
+        REQUIRE(thief.session.ask(session::request_kind::describe).done());
     ::fcntl(bell, F_SETFL, flags);
     eventfd_t rings = 0;
     for (int n = 0; n < 8; ++n)

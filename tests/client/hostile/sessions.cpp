@@ -15,7 +15,6 @@
 namespace mrc::hostile
 {
 
-using namespace service;
 using clock = std::chrono::steady_clock;
 
 namespace
@@ -36,8 +35,8 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
 {
     int ends[2] = {-1, -1};
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-    const datapath::unique_fd wait{ends[0]};
-    datapath::unique_fd tell{ends[1]};
+    const kernel::unique_fd wait{ends[0]};
+    kernel::unique_fd tell{ends[1]};
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -62,11 +61,11 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
         survive();
         const raw_region to = there.register_process(memory.data(), memory.size());
         survive();
-        datapath::send_entry entry;
+        session::send_entry entry;
         entry.remote_address = to.address;
         entry.rkey = to.key;
         entry.pieces = 1;
-        entry.flags = datapath::send_signaled;
+        entry.flags = session::send_signaled;
         entry.first = {.address = from.address, .length = static_cast<std::uint32_t>(memory.size()), .lkey = from.key};
         REQUIRE(::write(tell.get(), "", 1) == 1);
         while (true) {
@@ -92,13 +91,13 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
 }
 
 struct lingering_socket {
-    datapath::unique_fd sent; // its close() waits until the other end has read, or closes
-    datapath::unique_fd other;
+    kernel::unique_fd sent; // its close() waits until the other end has read, or closes
+    kernel::unique_fd other;
 };
 
 lingering_socket make_lingering()
 {
-    const datapath::unique_fd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const kernel::unique_fd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -107,10 +106,10 @@ lingering_socket make_lingering()
     REQUIRE(::listen(listener.get(), 1) == 0);
     REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address), &size) == 0);
     lingering_socket made;
-    made.sent = datapath::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    made.sent = kernel::unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     REQUIRE(made.sent);
     REQUIRE(::connect(made.sent.get(), reinterpret_cast<sockaddr *>(&address), size) == 0);
-    made.other = datapath::unique_fd{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    made.other = kernel::unique_fd{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
     REQUIRE(made.other);
     const linger patience{.l_onoff = 1, .l_linger = 3600};
     REQUIRE(::setsockopt(made.sent.get(), SOL_SOCKET, SO_LINGER, &patience, sizeof(patience)) == 0);
@@ -124,7 +123,7 @@ lingering_socket make_lingering()
 // its own before we close ours leaves the wait to us: it is cut short, and a new socket sent. So is one that was not
 // taken.
 template <typename F>
-datapath::unique_fd leave_with_daemon(F &&send)
+kernel::unique_fd leave_with_daemon(F &&send)
 {
     static volatile std::sig_atomic_t cut_short = 0;
     struct sigaction told = {};
@@ -151,9 +150,9 @@ datapath::unique_fd leave_with_daemon(F &&send)
 void use_up_descriptors(const attack_terms &terms)
 {
     std::vector<raw_session> sessions;
-    session_request hello;
-    session_request channel;
-    channel.kind = request_kind::create_channel;
+    session::session_request hello;
+    session::session_request channel;
+    channel.kind = session::request_kind::create_channel;
     bool exhausted = false;
     while (!exhausted && sessions.size() < most_sessions) {
         sessions.emplace_back(terms.where.attacked);
@@ -166,8 +165,8 @@ void use_up_descriptors(const attack_terms &terms)
     }
     REQUIRE(exhausted);
     for (const auto end = clock::now() + terms.time; clock::now() < end;)
-        REQUIRE(sessions.front().ask(request_kind::describe).done()); // who is in is served
-    sessions.erase(sessions.begin());                                 // and who leaves makes room for others
+        REQUIRE(sessions.front().ask(session::request_kind::describe).done()); // who is in is served
+    sessions.erase(sessions.begin());                                          // and who leaves makes room for others
     REQUIRE(answers_within(sessions.back(), 20'000));
 }
 
@@ -182,8 +181,8 @@ void take_everything(const attack_terms &terms)
         ++queue_pairs;
     REQUIRE(queue_pairs < most_queue_pairs); // the client beside has one
     std::vector<raw_session> sessions;
-    session_request hello;
-    hello.kind = request_kind::hello;
+    session::session_request hello;
+    hello.kind = session::request_kind::hello;
     raw_reply said;
     do {
         REQUIRE(sessions.size() < most_clients);
@@ -198,12 +197,12 @@ void take_everything(const attack_terms &terms)
 void leave_lingering(const attack_terms &terms)
 {
     constexpr int patience_ms = 10'000; // the sockets linger for an hour
-    std::vector<datapath::unique_fd> others;
+    std::vector<kernel::unique_fd> others;
     std::vector<raw_session> sessions;
-    session_request describe;
-    describe.kind = request_kind::describe;
-    session_request hello;
-    hello.kind = request_kind::hello;
+    session::session_request describe;
+    describe.kind = session::request_kind::describe;
+    session::session_request hello;
+    hello.kind = session::request_kind::hello;
     for (const auto &request : {hello, describe}) { // as memory, and with what takes no descriptor
         others.push_back(leave_with_daemon([&](int descriptor) {
             sessions.emplace_back(terms.where.attacked);

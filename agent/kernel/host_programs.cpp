@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/host_programs.h"
+
+#include <ctime>
+#include <filesystem>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "host_push.skel.h"
+#include "host_rx.skel.h"
+#include "host_tx.skel.h"
+
+#include "kernel/startup_error.h"
+
+namespace mrc::kernel
+{
+
+namespace
+{
+
+bool is_internal(const std::string &map)
+{
+    return map.find('.') != std::string::npos; // .rodata, .bss belong to their own object
+}
+
+} // namespace
+
+host_programs::host_programs(host_programs_options options) : options_{std::move(options)}
+{
+    try {
+        for (const port_attachment &port : options_.ports)
+            load_receive(port);
+        load_transmit();
+        tables_.host = {map_fd("host"), 1, "host"};
+        tables_.ports = {map_fd("ports"), MRC_MAX_PORTS, "ports"};
+        tables_.paths = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
+        tables_.signals = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
+        tables_.qps = {map_fd("qps"), MRC_MAX_QPS, "qps"};
+        tables_.overlay = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
+        timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        tables_.host[0].pid = static_cast<__u32>(::getpid());
+        tables_.host[0].started_ns = static_cast<__u64>(now.tv_sec) * 1'000'000'000 + static_cast<__u64>(now.tv_nsec);
+        pin_maps();
+    } catch (...) {
+        release();
+        throw;
+    }
+}
+
+host_programs::~host_programs()
+{
+    release();
+}
+
+void host_programs::release()
+{
+    links_.clear();
+    push_link_.reset();
+    for (host_rx_bpf *object : receive_)
+        host_rx_bpf__destroy(object);
+    receive_.clear();
+    host_push_bpf__destroy(push_);
+    push_ = nullptr;
+    host_tx_bpf__destroy(overlay_);
+    overlay_ = nullptr;
+    remove_pins();
+}
+
+// Only what this program pins: the directory's name comes from the configuration and may hold other things.
+void host_programs::remove_pins()
+{
+    for (const auto &[name, fd] : maps_)
+        ::unlink((options_.pin_dir + "/" + name).c_str());
+    ::rmdir(options_.pin_dir.c_str());
+}
+
+void host_programs::share_maps(bpf_object *object)
+{
+    bpf_map *map = nullptr;
+    bpf_object__for_each_map(map, object)
+    {
+        const auto known = maps_.find(bpf_map__name(map));
+        if (known == maps_.end())
+            continue;
+        if (const int result = bpf_map__reuse_fd(map, known->second); result != 0)
+            fail_startup("cannot share BPF map '" + known->first + "' between programs", -result);
+    }
+}
+
+void host_programs::adopt_maps(bpf_object *object)
+{
+    bpf_map *map = nullptr;
+    bpf_object__for_each_map(map, object)
+    {
+        if (!is_internal(bpf_map__name(map)))
+            maps_.emplace(bpf_map__name(map), bpf_map__fd(map));
+    }
+}
+
+void host_programs::load(bpf_object *object, const std::string &what)
+{
+    share_maps(object);
+    const kernel::probes::libbpf_words words;
+    if (const int result = bpf_object__load(object); result != 0)
+        throw startup_error{
+            "cannot load BPF program " + what + ": " + std::strerror(-result) +
+            (result == -EPERM ? " (CAP_BPF and CAP_NET_ADMIN are needed)" : "") +
+            (kernel::probes::libbpf_words::first().empty() ? "" : "; " + kernel::probes::libbpf_words::first())};
+    adopt_maps(object);
+}
+
+void host_programs::load_receive(const port_attachment &port)
+{
+    host_rx_bpf *object = host_rx_bpf__open();
+    if (object == nullptr)
+        fail_startup("cannot open BPF program host_rx");
+    receive_.push_back(object);
+    static_assert(sizeof(object->rodata->config) == sizeof(port.config));
+    std::memcpy(&object->rodata->config, &port.config, sizeof(port.config));
+    if (port.multi_buffer)
+        bpf_program__set_flags(object->progs.host_rx, BPF_F_XDP_HAS_FRAGS);
+    load(object->obj, "host_rx");
+}
+
+void host_programs::load_transmit()
+{
+    push_ = host_push_bpf__open();
+    overlay_ = host_tx_bpf__open();
+    if (push_ == nullptr || overlay_ == nullptr)
+        fail_startup("cannot open BPF programs host_push and host_tx");
+    overlay_->rodata->config.dscp = options_.overlay_dscp;
+    load(push_->obj, "host_push");
+    load(overlay_->obj, "host_tx");
+    scratch_ = std::make_unique<tap_device>(tap_options{.name = options_.scratch_device});
+    kernel::probes::xdp_attachment scratch =
+        kernel::probes::attach_xdp(push_program_fd(), scratch_->ifindex(), xdp_mode::native);
+    if (!scratch.attached())
+        throw startup_error{"cannot attach host_push to its scratch device '" + scratch_->name() +
+                            "': " + scratch.last().text()};
+    push_link_ = std::move(scratch.link);
+}
+
+void host_programs::pin_maps()
+{
+    remove_pins(); // left by a daemon that was killed
+    std::error_code error;
+    std::filesystem::create_directories(options_.pin_dir, error);
+    if (error)
+        throw startup_error{"cannot create '" + options_.pin_dir + "': " + error.message() +
+                            " (is bpffs mounted on /sys/fs/bpf?)"};
+    for (const auto &[name, fd] : maps_) {
+        const std::string path = options_.pin_dir + "/" + name;
+        if (bpf_obj_pin(fd, path.c_str()) != 0)
+            fail_startup("cannot pin BPF map '" + path + "' (is bpffs mounted on /sys/fs/bpf?)");
+    }
+}
+
+kernel::probes::xdp_attachment host_programs::attach_port(std::size_t port, kernel::probes::xdp_attachment held)
+{
+    const int fd = bpf_program__fd(receive_[port]->progs.host_rx);
+    if (held.attached() && bpf_link_update(held.link.get(), fd, nullptr) == 0)
+        return held;
+    held.link.reset();
+    return kernel::probes::attach_xdp(fd, options_.ports[port].ifindex, options_.ports[port].mode);
+}
+
+std::vector<std::string> host_programs::attach_ports(std::vector<kernel::probes::xdp_attachment> held)
+{
+    std::vector<std::string> modes;
+    held.resize(options_.ports.size());
+    for (std::size_t i = 0; i < options_.ports.size(); ++i) {
+        kernel::probes::xdp_attachment attachment = attach_port(i, std::move(held[i]));
+        if (!attachment.attached())
+            throw startup_error{"cannot attach XDP program host_rx to '" + options_.ports[i].device +
+                                "': " + attachment.last().text()};
+        links_.push_back(std::move(attachment.link));
+        modes.emplace_back(attachment.native ? "native" : "generic");
+    }
+    return modes;
+}
+
+void host_programs::attach_overlay(int ifindex)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook);
+    hook.ifindex = ifindex;
+    hook.attach_point = BPF_TC_EGRESS;
+    if (const int result = bpf_tc_hook_create(&hook); result != 0 && result != -EEXIST)
+        fail_startup("cannot create the clsact qdisc on the overlay", -result);
+    LIBBPF_OPTS(bpf_tc_opts, filter);
+    filter.prog_fd = bpf_program__fd(overlay_->progs.host_tx);
+    if (const int result = bpf_tc_attach(&hook, &filter); result != 0)
+        fail_startup("cannot attach host_tx to the overlay", -result);
+}
+
+int host_programs::map_fd(const std::string &name) const
+{
+    const auto map = maps_.find(name);
+    if (map == maps_.end())
+        throw startup_error{"BPF objects have no map '" + name + "'"};
+    return map->second;
+}
+
+int host_programs::push_program_fd() const
+{
+    return bpf_program__fd(push_->progs.host_push);
+}
+
+void host_programs::set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd)
+{
+    const std::uint32_t key = port * MRC_MAX_QUEUES + queue;
+    if (bpf_map_update_elem(map_fd("xsks"), &key, &socket_fd, BPF_ANY) != 0)
+        fail_startup("cannot register the AF_XDP socket of port " + std::to_string(port));
+}
+
+bool host_programs::set_peer(const mrc_ip &address, const mrc_peer_row &peer)
+{
+    return bpf_map_update_elem(map_fd("peers"), &address, &peer, BPF_ANY) == 0;
+}
+
+void host_programs::remove_peer(const mrc_ip &address)
+{
+    bpf_map_delete_elem(map_fd("peers"), &address);
+}
+
+void host_programs::set_peer_planes(const mrc_ip &address, std::uint8_t planes)
+{
+    mrc_peer_row row{};
+    if (bpf_map_lookup_elem(map_fd("peers"), &address, &row) != 0)
+        return;
+    row.plane_mask = planes;
+    bpf_map_update_elem(map_fd("peers"), &address, &row, BPF_EXIST);
+}
+
+bool host_programs::set_transmit_port(std::uint32_t port, int ifindex)
+{
+    return bpf_map_update_elem(map_fd("tx_ports"), &port, &ifindex, BPF_ANY) == 0;
+}
+
+} // namespace mrc::kernel

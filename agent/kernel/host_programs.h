@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's BPF programs: loaded, connected through shared maps, attached by unpinned links that vanish with the
+// process, maps pinned for bpftool and mrcctl.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel/host_tables.h"
+#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/xdp_attach.h"
+#include "kernel/tap_device.h"
+#include "kernel/unique_fd.h"
+#include "mrc/abi/maps.h"
+
+struct bpf_object;
+struct host_rx_bpf;
+struct host_push_bpf;
+struct host_tx_bpf;
+
+namespace mrc::kernel
+{
+
+struct port_attachment {
+    std::string device;
+    int ifindex = 0;
+    xdp_mode mode = xdp_mode::automatic;
+    bool multi_buffer = false; // frames longer than one buffer can arrive
+    mrc_rx_config config{};
+};
+
+struct host_programs_options {
+    std::string pin_dir;                          // created; removed at the end
+    std::string scratch_device;                   // name of the TAP that host_push sits on
+    std::uint8_t overlay_dscp = MRC_DSCP_NO_TRIM; // of the outer header of ordinary traffic
+    std::vector<port_attachment> ports;
+};
+
+class host_programs final : public peer_rows
+{
+public:
+    // Loads and pins; attach_port and attach_overlay switch things on. Throws startup_error.
+    explicit host_programs(host_programs_options options);
+    host_programs(const host_programs &) = delete;
+    host_programs &operator=(const host_programs &) = delete;
+    ~host_programs() override;
+
+    // Attaches host_rx to all ports, after the sockets stand in `xsks`; in the place of the program that `held` has on
+    // the port already, where it has one. Returns "native" or "generic" per port.
+    std::vector<std::string> attach_ports(std::vector<kernel::probes::xdp_attachment> held = {});
+    // Puts host_tx on the overlay's egress; the device's end removes it.
+    void attach_overlay(int ifindex);
+
+    [[nodiscard]] int map_fd(const std::string &name) const; // throws startup_error on an unknown name
+    [[nodiscard]] int push_program_fd() const;
+
+    host_tables &tables() { return tables_; }
+    mapped_array<mrc_host_row> &host() { return tables_.host; }
+    mapped_array<mrc_port_row> &ports() { return tables_.ports; }
+    mapped_array<mrc_path_row> &paths() { return tables_.paths; }
+    mapped_array<mrc_signal_row> &signals() { return tables_.signals; }
+    mapped_array<mrc_qp_row> &qps() { return tables_.qps; }
+    mapped_array<mrc_overlay_row> &overlay() { return tables_.overlay; }
+
+    void set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd);
+    [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) override;
+    void remove_peer(const mrc_ip &address) override;
+    void set_peer_planes(const mrc_ip &address, std::uint8_t planes) override;
+    // Lets the transmit engine redirect to the port. False when the device has just gone.
+    [[nodiscard]] bool set_transmit_port(std::uint32_t port, int ifindex);
+
+private:
+    void share_maps(bpf_object *object);
+    void adopt_maps(bpf_object *object);
+    void load(bpf_object *object, const std::string &what);
+    void pin_maps();
+    void remove_pins();
+    void load_receive(const port_attachment &port);
+    void load_transmit();
+    [[nodiscard]] kernel::probes::xdp_attachment attach_port(std::size_t port, kernel::probes::xdp_attachment held);
+    void release();
+
+    kernel::probes::libbpf_words quiet_; // libbpf prints nothing beside the errors thrown here
+    host_programs_options options_;
+    std::map<std::string, int> maps_; // borrowed from the object that created them
+    std::vector<host_rx_bpf *> receive_;
+    host_push_bpf *push_ = nullptr;
+    host_tx_bpf *overlay_ = nullptr;
+    std::vector<unique_fd> links_;
+    std::unique_ptr<tap_device> scratch_;
+    unique_fd push_link_;
+
+    host_tables tables_;
+};
+
+} // namespace mrc::kernel

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host's BPF programs and the agent tell each other, as those see it who need no program: arrays of rows, and
+// the rows of peers. Tests make them of any memory.
+#pragma once
+
+#include "kernel/mapped_array.h"
+#include "mrc/abi/maps.h"
+
+namespace mrc::kernel
+{
+
+struct host_tables {
+    mapped_array<mrc_host_row> host;
+    mapped_array<mrc_port_row> ports;
+    mapped_array<mrc_path_row> paths;
+    mapped_array<mrc_signal_row> signals;
+    mapped_array<mrc_qp_row> qps;
+    mapped_array<mrc_overlay_row> overlay;
+};
+
+class peer_rows
+{
+public:
+    peer_rows() = default;
+    peer_rows(const peer_rows &) = delete;
+    peer_rows &operator=(const peer_rows &) = delete;
+    virtual ~peer_rows() = default;
+
+    // False when all MRC_MAX_PEERS rows are in use.
+    [[nodiscard]] virtual bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) = 0;
+    virtual void remove_peer(const mrc_ip &address) = 0;
+    // Planes on which a peer can be reached; from any thread.
+    virtual void set_peer_planes(const mrc_ip &address, std::uint8_t planes) = 0;
+};
+
+} // namespace mrc::kernel

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that tools, logs and documents use for the enumerators of mrc/abi/maps.h; one table for each.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "mrc/abi/maps.h"
+#include "protocol/qp_state.h"
+
+namespace mrc::kernel
+{
+
+// In the order of enum mrc_verdict: the enumerator without MRC_, in small letters. What comes before the first
+// underscore is the program that counts it.
+inline constexpr auto verdict_names = std::to_array<std::string_view>({
+    "rx_steered",
+    "rx_reflected",
+    "rx_pass_not_ours",
+    "rx_pass_popped",
+    "rx_pass_malformed",
+    "rx_drop_ce_not_ect",
+    "rx_drop_carrier_left",
+    "rx_drop_inner",
+    "rx_drop_bad_mrc",
+    "rx_drop_unknown_qp",
+    "rx_drop_wrong_peer",
+    "rx_drop_unknown_peer",
+    "rx_drop_no_socket",
+    "rx_drop_resize",
+    "rx_drop_not_fabric",
+    "rx_drop_probe_rate",
+    "push_sent",
+    "push_empty",
+    "push_bad_slot",
+    "push_no_port",
+    "push_store",
+    "tx_pushed",
+    "tx_pass_not_ip",
+    "tx_drop_no_peer",
+    "tx_drop_no_path",
+    "tx_drop_resize",
+    "sw_forwarded",
+    "sw_pass_not_usid",
+    "sw_pass_kernel",
+    "sw_drop_no_route",
+    "sw_drop_carrier_end",
+    "sw_drop_hop_limit",
+    "sw_drop_malformed",
+    "sw_marked",
+    "sw_trimmed",
+    "sw_drop_queue",
+    "sw_drop_trim_queue",
+    "sw_impair_blackhole",
+    "sw_impair_loss",
+    "sw_impair_corrupt",
+    "sw_impair_duplicate",
+    "sw_drop_no_port",
+    "agent_accepted",
+    "agent_drop_no_metadata",
+    "agent_drop_truncated",
+    "agent_drop_bad_length",
+    "agent_drop_bad_icrc",
+    "agent_drop_bad_opcode",
+    "agent_drop_unknown_qp",
+    "agent_drop_wrong_peer",
+    "agent_drop_unasked",
+    "agent_drop_rate",
+    "agent_drop_no_port",
+});
+static_assert(verdict_names.size() == MRC_VERDICT_COUNT);
+
+// "agent" of "agent_drop_rate".
+[[nodiscard]] constexpr std::string_view verdict_group(mrc_verdict verdict)
+{
+    const std::string_view name = verdict_names[verdict];
+    return name.substr(0, name.find('_'));
+}
+
+// "drop_rate" of "agent_drop_rate".
+[[nodiscard]] constexpr std::string_view name_in_group(mrc_verdict verdict)
+{
+    const std::string_view name = verdict_names[verdict];
+    return name.substr(name.find('_') + 1);
+}
+
+// Whether a packet that is counted here went no further; an empty live frame is none.
+[[nodiscard]] constexpr bool is_drop(mrc_verdict verdict)
+{
+    switch (verdict) {
+    case MRC_PUSH_BAD_SLOT:
+    case MRC_PUSH_NO_PORT:
+    case MRC_PUSH_STORE:
+    case MRC_SW_IMPAIR_BLACKHOLE:
+    case MRC_SW_IMPAIR_LOSS:
+        return true;
+    default:
+        return name_in_group(verdict).starts_with("drop_");
+    }
+}
+
+// In the order of enum mrc_port_reason.
+inline constexpr auto port_reason_names = std::to_array<std::string_view>({
+    "",
+    "missing",
+    "down",
+    "no carrier",
+    "no_neighbour",
+    "several neighbours",
+    "replaced",
+    "mtu too small",
+    "disabled",
+});
+static_assert(port_reason_names.size() == MRC_PORT_REASON_COUNT);
+
+// In the order of enum mrc_path_state.
+inline constexpr auto path_state_names = std::to_array<std::string_view>({
+    "unused",
+    "good",
+    "skip",
+    "assumed_bad",
+    "denied",
+});
+static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
+
+// In the order of protocol::qp_state, as verbs call them.
+inline constexpr auto qp_state_names = std::to_array<std::string_view>({"RESET", "INIT", "RTR", "RTS", "SQD", "ERROR"});
+static_assert(qp_state_names.size() == static_cast<std::size_t>(protocol::qp_state::error) + 1);
+
+} // namespace mrc::kernel

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/probes/device.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "kernel/unique_fd.h"
+
+namespace mrc::kernel::probes
+{
+
+namespace
+{
+
+// False when the device or the request is unknown; the answer stands in `request`.
+bool ask(unsigned long code, ifreq &request, const std::string &device)
+{
+    const unique_fd socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (!socket || device.size() >= sizeof(request.ifr_name))
+        return false;
+    std::memcpy(request.ifr_name, device.c_str(), device.size() + 1);
+    return ::ioctl(socket.get(), code, &request) == 0;
+}
+
+template <typename Command>
+bool ask_ethtool(Command &command, const std::string &device)
+{
+    ifreq request{};
+    request.ifr_data = reinterpret_cast<char *>(&command);
+    return ask(SIOCETHTOOL, request, device);
+}
+
+std::uint32_t value_of(std::uint32_t number, const std::string &device)
+{
+    ethtool_value command{.cmd = number, .data = 0};
+    return ask_ethtool(command, device) ? command.data : 0;
+}
+
+} // namespace
+
+int ifindex_of(const std::string &device)
+{
+    return static_cast<int>(::if_nametoindex(device.c_str()));
+}
+
+std::array<std::uint8_t, 6> mac_address_of(const std::string &device)
+{
+    ifreq request{};
+    std::array<std::uint8_t, 6> mac{};
+    if (ask(SIOCGIFHWADDR, request, device))
+        std::memcpy(mac.data(), request.ifr_hwaddr.sa_data, mac.size());
+    return mac;
+}
+
+std::uint32_t mtu_of(const std::string &device)
+{
+    ifreq request{};
+    return ask(SIOCGIFMTU, request, device) ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+}
+
+bool is_running(const std::string &device)
+{
+    ifreq request{};
+    constexpr int both = IFF_UP | IFF_RUNNING;
+    return ask(SIOCGIFFLAGS, request, device) && (request.ifr_flags & both) == both;
+}
+
+std::string driver_of(const std::string &device)
+{
+    ethtool_drvinfo command{};
+    command.cmd = ETHTOOL_GDRVINFO;
+    return ask_ethtool(command, device) ? std::string{command.driver} : std::string{};
+}
+
+std::optional<std::uint64_t> transmitted_packets(const std::string &device)
+{
+    constexpr int columns_before = 9; // receive has 8, then transmitted bytes
+    std::ifstream table{"/proc/thread-self/net/dev"};
+    for (std::string line; std::getline(table, line);) {
+        const auto colon = line.find(':');
+        const auto begin = line.find_first_not_of(' ');
+        if (colon == std::string::npos || line.substr(begin, colon - begin) != device)
+            continue;
+        std::istringstream figures{line.substr(colon + 1)};
+        std::uint64_t figure = 0;
+        for (int column = 0; column <= columns_before; ++column)
+            figures >> figure;
+        return figures ? std::optional{figure} : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::uint32_t receive_queues(const std::string &device)
+{
+    ethtool_channels command{};
+    command.cmd = ETHTOOL_GCHANNELS;
+    if (ask_ethtool(command, device))
+        return std::max<std::uint32_t>(command.rx_count + command.combined_count, 1);
+    ethtool_rxnfc rings{};
+    rings.cmd = ETHTOOL_GRXRINGS;
+    return ask_ethtool(rings, device) ? std::max<std::uint32_t>(static_cast<std::uint32_t>(rings.data), 1) : 1;
+}
+
+std::vector<std::uint32_t> rss_table(const std::string &device)
+{
+    ethtool_rxfh_indir size{};
+    size.cmd = ETHTOOL_GRXFHINDIR;
+    if (!ask_ethtool(size, device) || size.size == 0)
+        return {};
+    std::vector<std::uint32_t> words(sizeof(size) / sizeof(std::uint32_t) + size.size);
+    auto &command = *reinterpret_cast<ethtool_rxfh_indir *>(words.data());
+    command.cmd = ETHTOOL_GRXFHINDIR;
+    command.size = size.size;
+    if (!ask_ethtool(command, device))
+        return {};
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(sizeof(size) / sizeof(std::uint32_t)));
+    return words;
+}
+
+offloads offloads_of(const std::string &device)
+{
+    const std::uint32_t flags = value_of(ETHTOOL_GFLAGS, device);
+    return {.transmit_checksum = value_of(ETHTOOL_GTXCSUM, device) != 0,
+            .segmentation = value_of(ETHTOOL_GTSO, device) != 0,
+            .generic_receive = value_of(ETHTOOL_GGRO, device) != 0,
+            .large_receive = (flags & ETH_FLAG_LRO) != 0,
+            .ntuple_filters = (flags & ETH_FLAG_NTUPLE) != 0};
+}
+
+} // namespace mrc::kernel::probes

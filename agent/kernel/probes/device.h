@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel says of a network device of the calling thread's network namespace. By ioctl and procfs: sysfs shows
+// the namespace that it was mounted in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mrc::kernel::probes
+{
+
+[[nodiscard]] int ifindex_of(const std::string &device); // 0: no such device
+[[nodiscard]] std::array<std::uint8_t, 6> mac_address_of(const std::string &device);
+[[nodiscard]] std::uint32_t mtu_of(const std::string &device);
+[[nodiscard]] bool is_running(const std::string &device); // up, with carrier
+[[nodiscard]] std::string driver_of(const std::string &device);
+[[nodiscard]] std::optional<std::uint64_t> transmitted_packets(const std::string &device);
+
+// Receive queues that are in use; 1 where the driver does not tell.
+[[nodiscard]] std::uint32_t receive_queues(const std::string &device);
+// For each entry of the RSS table, the queue that it sends packets to; empty where the driver has none.
+[[nodiscard]] std::vector<std::uint32_t> rss_table(const std::string &device);
+
+struct offloads {
+    bool transmit_checksum = false;
+    bool segmentation = false;
+    bool generic_receive = false;
+    bool large_receive = false;
+    bool ntuple_filters = false;
+};
+[[nodiscard]] offloads offloads_of(const std::string &device);
+
+} // namespace mrc::kernel::probes

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// One AF_XDP socket: the receive and transmit rings of one queue of one port.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel/compat.h"
+#include "kernel/umem.h"
+
+namespace mrc::kernel
+{
+
+struct xsk_options {
+    std::string device;
+    std::uint32_t queue = 0;
+    std::uint32_t ring_size = 2048;      // descriptors of fill, receive and completion ring, a power of two
+    std::uint32_t transmit_frames = 512; // most that the kernel may hold to send them; at most ring_size
+    std::uint32_t receive_frames = 4096; // most that it may hold to receive; a zero-copy driver has rings of its own
+    bool multi_buffer = false;           // packets may span several frames (kernel 6.6)
+    bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it
+};
+
+class xsk_socket_pair
+{
+public:
+    // Binds; zero copy when the driver has it, else copy mode. A queue whose previous owner has just gone can answer
+    // EBUSY for up to a second: binding waits for it, at most `busy_limit_ms`. Throws startup_error.
+    xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms = 2000);
+    xsk_socket_pair(const xsk_socket_pair &) = delete;
+    xsk_socket_pair &operator=(const xsk_socket_pair &) = delete;
+    ~xsk_socket_pair();
+
+    [[nodiscard]] int fd() const { return xsk_socket__fd(handle_); }
+    [[nodiscard]] bool zero_copy() const { return zero_copy_; }
+
+    // Calls on_frame(std::byte *frame, std::uint32_t length) for up to `limit` received frames, then gives their memory
+    // back to the fill ring. Returns how many there were.
+    template <typename Callback>
+    std::uint32_t receive(std::uint32_t limit, Callback &&on_frame)
+    {
+        std::uint32_t index = 0;
+        const std::uint32_t count = xsk_ring_cons__peek(&receive_, limit, &index);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const xdp_desc *descriptor = xsk_ring_cons__rx_desc(&receive_, index + i);
+            const bool whole = (descriptor->options & XDP_PKT_CONTD) == 0 && assembled_ == 0;
+            const received packet =
+                whole ? received{memory_.data(descriptor->addr), descriptor->len} : join(*descriptor);
+            if (packet.data != nullptr)
+                on_frame(packet.data, packet.length);
+            memory_.give_back(descriptor->addr);
+        }
+        if (count != 0)
+            xsk_ring_cons__release(&receive_, count);
+        lent_ -= count;
+        refill();
+        return count;
+    }
+
+    // Room for that many more frames: of its share of the memory, which bounds what waits in a port that sends nothing.
+    [[nodiscard]] bool has_room(std::uint32_t frames) const
+    {
+        return queued_ + outstanding_ + frames <= options_.transmit_frames;
+    }
+    // Queues the first `length` bytes of the frame; `more` when the packet goes on in the next one. False without room;
+    // the frame then goes back to the free list.
+    bool transmit(frame packet, std::uint32_t length, bool more = false);
+    // Submits what transmit() queued and has the kernel send it.
+    void flush();
+    // Takes back frames the kernel has sent. Returns how many.
+    std::uint32_t reap();
+
+    struct drop_counters {
+        std::uint64_t receive_dropped = 0; // no room or no memory at this socket
+        std::uint64_t receive_ring_full = 0;
+    };
+    [[nodiscard]] drop_counters drops() const;
+
+private:
+    struct received {
+        std::byte *data = nullptr; // metadata stands in front
+        std::uint32_t length = 0;
+    };
+    // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
+    received join(const xdp_desc &part);
+    void refill();
+    int bind_once();
+
+    umem &memory_;
+    xsk_options options_;
+    xsk_socket *handle_ = nullptr;
+    xsk_ring_cons receive_{};
+    xsk_ring_prod transmit_{};
+    xsk_ring_prod own_fill_{};
+    xsk_ring_cons own_completion_{};
+    xsk_ring_prod *fill_ = &own_fill_;
+    xsk_ring_cons *completion_ = &own_completion_;
+    std::uint32_t queued_ = 0;
+    std::uint32_t outstanding_ = 0;
+    std::uint32_t lent_ = 0; // frames in the fill ring, the driver and the receive ring; only the last gives them back
+    bool zero_copy_ = false;
+    std::vector<std::byte> assembly_; // metadata and the parts of one packet, with multi_buffer
+    std::uint32_t assembled_ = 0;     // bytes of packet in it
+};
+
+} // namespace mrc::kernel

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/paths/mrc_selector.h"
+
+#include <utility>
+
+namespace mrc::protocol
+{
+
+namespace
+{
+
+template <typename item>
+void shuffle(item *items, std::size_t count, random_source &random)
+{
+    for (std::size_t i = count; i > 1; --i)
+        std::swap(items[i - 1], items[random.below(static_cast<std::uint32_t>(i))]);
+}
+
+} // namespace
+
+mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed)
+    : random_{seed}, planes_{paths.planes()}, count_{paths.active_per_plane()},
+      positions_(std::size_t{planes_} * count_), skipped_(paths.size(), false)
+{
+    for (unsigned lane = 0; lane < planes_; ++lane) {
+        plane_order_[lane] = plane{static_cast<std::uint8_t>(lane)};
+        std::uint8_t *order = order_of(plane_order_[lane]);
+        for (unsigned i = 0; i < count_; ++i)
+            order[i] = static_cast<std::uint8_t>(i);
+        shuffle(order, count_, random_);
+    }
+    shuffle(plane_order_.data(), planes_, random_);
+}
+
+std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask usable, const path_avoidance &avoid)
+{
+    plane_mask among = usable & paths.good_planes();
+    if (const plane_mask wished{among.bits() & ~avoid.planes.bits()}; !wished.empty())
+        among = wished;
+    if (among.empty())
+        return draw_bad(paths, usable);
+    return paths.path(next_good(paths, next_plane(among), avoid.slot));
+}
+
+// The next plane of this round that is in `among`. It changes places with the planes it overtook, so these keep their
+// turn: avoiding a plane for one packet does not take a packet from it.
+plane mrc_selector::next_plane(plane_mask among)
+{
+    for (;;) {
+        for (unsigned turn = plane_turn_; turn < planes_; ++turn) {
+            if (!among.has(plane_order_[turn]))
+                continue;
+            std::swap(plane_order_[plane_turn_], plane_order_[turn]);
+            return plane_order_[plane_turn_++];
+        }
+        plane_turn_ = 0;
+        shuffle(plane_order_.data(), planes_, random_);
+    }
+}
+
+// Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one.
+std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane, std::optional<std::uint16_t> avoided)
+{
+    std::uint8_t *order = order_of(lane);
+    std::uint16_t &next = next_[lane.value];
+    if (next >= count_) {
+        next = 0;
+        shuffle(order, count_, random_);
+    }
+    std::optional<std::uint16_t> restored;
+    for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
+        const std::uint16_t slot = paths.active_slot(lane, order[at]);
+        if (paths.state(slot) != path_state::good || slot == avoided)
+            continue;
+        if (!skipped_[slot]) {
+            next = static_cast<std::uint16_t>(at + 1);
+            return slot;
+        }
+        if (!restored) {
+            skipped_[slot] = false;
+            restored = slot;
+        }
+    }
+    ++next;
+    return restored ? *restored : next_good(paths, lane, std::nullopt);
+}
+
+// No GOOD path on any usable plane: the ones with the fewest recent losses carry on, so that a QP never stops sending
+// because of what it believes.
+std::optional<path_choice> mrc_selector::draw_bad(const path_group &paths, plane_mask usable)
+{
+    plane_mask among = usable;
+    while (!among.empty()) {
+        const plane lane = next_plane(among);
+        if (const auto slot = least_bad(paths, lane))
+            return paths.path(*slot);
+        among.set(lane, false);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint16_t> mrc_selector::least_bad(const path_group &paths, plane lane)
+{
+    const std::uint8_t *order = order_of(lane);
+    std::uint16_t &next = next_[lane.value];
+    std::optional<std::uint16_t> best;
+    unsigned best_losses = 0;
+    for (unsigned step = 0; step < count_; ++step) {
+        const std::uint16_t slot = paths.active_slot(lane, order[(next + step) % count_]);
+        const unsigned losses = paths.evidence().recent_losses(slot, 32);
+        if (paths.state(slot) == path_state::denied || (best && losses >= best_losses))
+            continue;
+        best = slot;
+        best_losses = losses;
+    }
+    next = next + 1u < count_ ? static_cast<std::uint16_t>(next + 1) : std::uint16_t{0};
+    return best;
+}
+
+} // namespace mrc::protocol

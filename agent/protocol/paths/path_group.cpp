@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/paths/path_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/random_source.h"
+
+namespace mrc::protocol
+{
+
+namespace
+{
+
+// Packets of a plane that must have gone unanswered before the plane as a whole is suspected.
+constexpr std::uint32_t plane_suspicion = 3;
+
+std::vector<profile_entry> universe_of(const path_group_config &config)
+{
+    if (!config.universe.empty())
+        return config.universe;
+    // One EV for every path: nothing of it can be wrong.
+    return expand_profile({}, config.planes, config.uplinks, config.ev_bits, config.seed).value();
+}
+
+path_group_config completed(path_group_config config)
+{
+    config.universe = universe_of(config);
+    const auto per_plane = static_cast<unsigned>(config.universe.size() / config.planes);
+    if (config.active_per_plane == 0 || config.active_per_plane > per_plane)
+        config.active_per_plane = per_plane;
+    if (config.arrivals == path_index{})
+        config.arrivals = config.base;
+    return config;
+}
+
+} // namespace
+
+path_group::path_group(const path_group_config &config, const local_ports &local)
+    : config_{completed(config)}, local_{&local}, paths_(std::size_t{config.planes} * config.uplinks),
+      active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()}, proofs_{size()},
+      prober_{config.probes, config.planes, config.uplinks, config.ids},
+      heartbeat_{config.heartbeats, config.planes, config.uplinks}
+{
+    for (unsigned slot = 0; slot < size(); ++slot) {
+        paths_[slot].state = path_state::denied;
+        paths_[slot].told = path_state::denied;
+        paths_[slot].lane = plane{static_cast<std::uint8_t>(slot / config_.uplinks)};
+    }
+    changed_.slots.resize(size());
+    std::array<std::vector<std::uint16_t>, max_planes> existing;
+    for (const profile_entry &entry : config_.universe) {
+        paths_[entry.slot].entropy = entry.entropy;
+        paths_[entry.slot].state = path_state::good;
+        paths_[entry.slot].told = path_state::good;
+        existing[entry.lane.value].push_back(entry.slot);
+    }
+    // A random subset of each plane: senders that do not talk to each other spread over all uplinks.
+    random_source random{config.seed};
+    for (unsigned lane = 0; lane < config_.planes; ++lane) {
+        std::vector<std::uint16_t> &slots = existing[lane];
+        for (std::size_t i = slots.size(); i > 1; --i)
+            std::swap(slots[i - 1], slots[random.below(static_cast<std::uint32_t>(i))]);
+        for (unsigned position = 0; position < config_.active_per_plane; ++position) {
+            const std::uint16_t slot = slots[position];
+            active_slots_[lane * config_.active_per_plane + position] = slot;
+            paths_[slot].active = true;
+            paths_[slot].position = static_cast<std::uint16_t>(position);
+        }
+        good_active_[lane] = static_cast<std::uint16_t>(config_.active_per_plane);
+        good_planes_.set(plane{static_cast<std::uint8_t>(lane)}, true);
+    }
+}
+
+void path_group::on_delivered(unsigned slot, instant sent_at)
+{
+    evidence_.on_delivered(slot, sent_at);
+    missing_[plane_at(slot).value] = 0;
+    // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
+    const path_record &path = paths_[slot];
+    if (path.silenced && sent_at >= path.silent_since && prober_.on_success(slot))
+        readmit(slot, sent_at);
+}
+
+void path_group::on_loss(unsigned slot, instant now)
+{
+    ++paths_[slot].counters.losses;
+    evidence_.on_loss(slot);
+    if (paths_[slot].state == path_state::good &&
+        evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && may_retire(slot, true))
+        retire(slot, std::nullopt, now);
+}
+
+void path_group::on_always_skip(unsigned slot, instant now)
+{
+    if (paths_[slot].state == path_state::good && may_retire(slot, true))
+        retire(slot, std::nullopt, now);
+}
+
+bool path_group::plane_delivers(plane lane, instant since) const
+{
+    const unsigned first = lane.value * config_.uplinks;
+    for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
+        if (evidence_.delivered(slot) >= since)
+            return true;
+    return false;
+}
+
+// Several packets of the plane wait for an answer, and none of those sent since has got one.
+bool path_group::plane_silent(plane lane, instant since) const
+{
+    if (plane_delivers(lane, since))
+        return false;
+    const unsigned first = lane.value * config_.uplinks;
+    std::uint32_t unanswered = 0;
+    for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
+        unanswered += evidence_.unanswered(slot);
+    return unanswered >= plane_suspicion;
+}
+
+void path_group::on_silence(unsigned slot, instant sent_at, instant now, duration tolerance)
+{
+    const instant since = suspect(slot, sent_at);
+    if (left_behind(slot, since, tolerance))
+        silence(slot, plane_silent(plane_at(slot), since), since, now);
+    else
+        ++paths_[slot].counters.losses;
+}
+
+// Since when nothing sent on the path has got through, as far as anybody has complained.
+instant path_group::suspect(unsigned slot, instant sent_at)
+{
+    instant &since = paths_[slot].suspected_since;
+    if (evidence_.delivered(slot) >= since || sent_at < since)
+        since = sent_at;
+    return since;
+}
+
+bool path_group::left_behind(unsigned slot, instant since, duration tolerance) const
+{
+    return tolerance == duration{0} || evidence_.delivered_elsewhere(slot, since + tolerance);
+}
+
+void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, instant now)
+{
+    const plane lane = plane_at(slot);
+    ++paths_[slot].counters.losses;
+    if (paths_[slot].state != path_state::good || !usable().has(lane))
+        return;
+    if (may_retire(slot, false))
+        retire(slot, sent_at, now);
+    if (!whole_plane)
+        return;
+    const unsigned first = lane.value * config_.uplinks;
+    for (unsigned other = first; other < first + config_.uplinks; ++other)
+        if (paths_[other].state == path_state::good && may_retire(other, false))
+            retire(other, sent_at, now);
+}
+
+void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
+{
+    evidence_.on_loss(slot);
+    const instant since = suspect(slot, sent_at);
+    const plane lane = plane_at(slot);
+    std::uint8_t &missing = missing_[lane.value];
+    missing = static_cast<std::uint8_t>(std::min<unsigned>(missing + 1u, plane_suspicion));
+    // One loss on a plane that lags behind the others is no silence of the plane: its next packets may be about to
+    // arrive.
+    const bool plane_quiet = missing == plane_suspicion && plane_silent(lane, sent_at);
+    const bool path_quiet =
+        evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at;
+    if ((plane_quiet || path_quiet) && left_behind(slot, since, tolerance))
+        silence(slot, plane_quiet, since, now);
+    else
+        ++paths_[slot].counters.losses;
+}
+
+unsigned path_group::good_on_usable_planes() const
+{
+    unsigned good = 0;
+    for (unsigned lane = 0; lane < config_.planes; ++lane)
+        if (usable().has(plane{static_cast<std::uint8_t>(lane)}))
+            good += good_active_[lane];
+    return good;
+}
+
+bool path_group::may_retire(unsigned slot, bool by_loss) const
+{
+    if (!paths_[slot].active || find_backup(slot))
+        return true;
+    if (good_on_usable_planes() <= config_.min_active)
+        return false;
+    // Half of a plane may go for its losses: beyond that the loss is not a path's.
+    return !by_loss || (good_active_[plane_at(slot).value] - 1u) * 2 >= std::max(config_.active_per_plane, 2u);
+}
+
+std::optional<std::uint16_t> path_group::find_backup(unsigned slot) const
+{
+    if (config_.active_per_plane == config_.uplinks)
+        return std::nullopt;
+    const unsigned first = plane_at(slot).value * config_.uplinks;
+    for (unsigned other = first; other < first + config_.uplinks; ++other)
+        if (!paths_[other].active && paths_[other].state == path_state::good)
+            return static_cast<std::uint16_t>(other);
+    return std::nullopt;
+}
+
+void path_group::count_good(plane lane, int by)
+{
+    good_active_[lane.value] = static_cast<std::uint16_t>(good_active_[lane.value] + by);
+    good_planes_.set(lane, good_active_[lane.value] != 0);
+}
+
+void path_group::move(unsigned slot, path_state to)
+{
+    path_record &path = paths_[slot];
+    if (path.active)
+        count_good(plane_at(slot), (to == path_state::good ? 1 : 0) - (path.state == path_state::good ? 1 : 0));
+    path.state = to;
+    if (!std::exchange(path.changed, true))
+        changed_.slots[(changed_.head + changed_.count++) % changed_.slots.size()] = static_cast<std::uint16_t>(slot);
+}
+
+void path_group::take_place(unsigned newcomer, unsigned leaver)
+{
+    path_record &in = paths_[newcomer];
+    path_record &out = paths_[leaver];
+    const plane lane = plane_at(leaver);
+    in.active = true;
+    in.position = out.position;
+    out.active = false;
+    active_slots_[lane.value * config_.active_per_plane + in.position] = static_cast<std::uint16_t>(newcomer);
+    count_good(lane, (in.state == path_state::good ? 1 : 0) - (out.state == path_state::good ? 1 : 0));
+}
+
+void path_group::leave(unsigned slot, path_state to)
+{
+    move(slot, to);
+    if (!paths_[slot].active)
+        return;
+    if (const auto backup = find_backup(slot))
+        take_place(*backup, slot);
+}
+
+void path_group::retire(unsigned slot, std::optional<instant> silent_since, instant now)
+{
+    leave(slot, path_state::assumed_bad);
+    prober_.start(slot, now);
+    if (silent_since) {
+        paths_[slot].silenced = true;
+        paths_[slot].silent_since = *silent_since;
+        ++silence_generation_;
+    }
+}
+
+void path_group::readmit(unsigned slot, std::optional<instant> now)
+{
+    path_record &path = paths_[slot];
+    move(slot, path_state::good);
+    path.silenced = false;
+    evidence_.forget_losses(slot);
+    prober_.stop(slot, now);
+    if (path.active)
+        return;
+    for (unsigned position = 0; position < config_.active_per_plane; ++position) {
+        const std::uint16_t holder = active_slot(plane_at(slot), position);
+        if (paths_[holder].state != path_state::good) {
+            take_place(slot, holder);
+            return;
+        }
+    }
+}
+
+void path_group::deny(unsigned slot)
+{
+    if (paths_[slot].state == path_state::denied)
+        return;
+    prober_.stop(slot, std::nullopt);
+    paths_[slot].silenced = false;
+    leave(slot, path_state::denied);
+}
+
+void path_group::allow(unsigned slot)
+{
+    if (paths_[slot].state == path_state::denied && exists(slot))
+        readmit(slot, std::nullopt);
+}
+
+outgoing path_group::make_probe(unsigned slot, std::uint16_t request_id, instant now) const
+{
+    const path_choice where = path(slot);
+    endpoint_request_packet request;
+    request.request_id = request_id;
+    request.operation = MRC_EP_EV_PROBE;
+    request.tx_timestamp = wire_timestamp(now);
+    // In the class of data, but never trimmed: the probe asks for the path that data takes.
+    return {request, {}, where.entropy, where.index, MRC_DSCP_NO_TRIM, MRC_ECN_NOT_ECT};
+}
+
+std::optional<outgoing> path_group::next_heartbeat(instant now)
+{
+    while (const auto silent = heartbeat_.next_silence(now))
+        if (evidence_.delivered_elsewhere(silent->slot, silent->since))
+            silence(silent->slot, plane_silent(plane_at(silent->slot), silent->since), silent->since, now);
+    while (const auto slot = heartbeat_.next_slot(now)) {
+        if (paths_[*slot].state != path_state::good || !usable().has(plane_at(*slot)) ||
+            evidence_.delivered(*slot) > now - heartbeat_.period()) {
+            heartbeat_.skip(*slot);
+            continue;
+        }
+        evidence_.on_sent(*slot);
+        return make_probe(*slot, heartbeat_.ask(*slot, now), now);
+    }
+    return std::nullopt;
+}
+
+std::optional<outgoing> path_group::next_packet(instant now)
+{
+    if (auto heartbeat = next_heartbeat(now))
+        return heartbeat;
+    if (!prober_.active())
+        return std::nullopt;
+    const plane_mask dark{~good_planes_.bits()};
+    const auto probe = prober_.next(now, usable(), dark);
+    if (!probe)
+        return std::nullopt;
+    return make_probe(probe->slot, probe->request_id, now);
+}
+
+bool path_group::on_packet(const endpoint_response_packet &response, const arrival &how)
+{
+    on_arrival(how.path);
+    if (const auto heard = heartbeat_.on_answer(response.request_id)) {
+        evidence_.on_delivered(heard->slot, heard->sent_at);
+        return true;
+    }
+    const auto answer = prober_.on_answer(response.request_id, how.at);
+    if (!answer)
+        return false;
+    evidence_.on_delivered(answer->slot, answer->sent_at);
+    if (answer->reinstate)
+        readmit(answer->slot, how.at);
+    return true;
+}
+
+instant path_group::next_deadline() const
+{
+    return std::min(prober_.next_deadline(), heartbeat_.next_deadline());
+}
+
+std::optional<path_transition> path_group::next_transition()
+{
+    if (changed_.count == 0)
+        return std::nullopt;
+    const std::uint16_t slot = changed_.slots[changed_.head];
+    changed_.head = (changed_.head + 1) % changed_.slots.size();
+    --changed_.count;
+    path_record &path = paths_[slot];
+    path.changed = false;
+    return path_transition{path_index{config_.base.value + slot}, path.entropy, std::exchange(path.told, path.state),
+                           path.state};
+}
+
+} // namespace mrc::protocol

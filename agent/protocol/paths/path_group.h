@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// All entropy values (EVs) toward one remote T0 and their health, shared by every QP that goes there: what one QP
+// learns about a path, all know at once. One EV per path; path row = base + plane * uplinks + uplink.
+//
+// state        event                                                        next
+// GOOD         silence: timed out while other paths delivered               ASSUMED_BAD, backup of the plane takes over
+// GOOD         unanswered: `loss_limit` times, and the packet came through elsewhere at once
+//                                                                           ASSUMED_BAD, the same
+// GOOD         loss: `loss_limit` of its last `loss_span` packets           ASSUMED_BAD, the same
+// GOOD         heartbeats unanswered while other paths answer               ASSUMED_BAD, as by silence
+// GOOD         always_skip: SACK m = ALWAYS_SKIP                            ASSUMED_BAD, the same
+// ASSUMED_BAD  `successes` probes in a row answered in time; after silence also packets delivered that were sent since
+//                                                                           GOOD
+// any          deny                                                         DENIED
+// DENIED       allow                                                        GOOD
+// Anything else changes nothing. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
+//
+// Floors: no retirement leaves fewer than `min_active` GOOD active paths on usable planes, and loss alone never takes
+// more than half of a plane's active paths: uniform loss is no path's fault.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "protocol/packet.h"
+#include "protocol/paths/ev_profile.h"
+#include "protocol/paths/path_evidence.h"
+#include "protocol/paths/path_heartbeat.h"
+#include "protocol/paths/path_prober.h"
+#include "protocol/send/loss_detector.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+inline constexpr unsigned max_planes = 8; // the EV's plane field has 3 bits
+
+enum class path_state : std::uint8_t {
+    good,
+    assumed_bad,
+    denied,
+};
+
+// One path as a draw returns it and as a transmission remembers it.
+struct path_choice {
+    path_index index;
+    ev entropy;
+    plane lane;
+    std::uint16_t slot = 0; // position in the group: plane * uplinks + uplink
+};
+
+struct path_transition {
+    path_index path;
+    ev entropy;
+    path_state from = path_state::good;
+    path_state to = path_state::good;
+};
+
+struct path_counters {
+    std::uint64_t tx_packets = 0;
+    std::uint64_t retransmits = 0; // of tx_packets
+    std::uint64_t losses = 0;      // sent here and inferred lost
+};
+
+struct path_group_config {
+    unsigned planes = 1;           // 1…8
+    unsigned uplinks = 1;          // per plane, 1…256
+    path_index base;               // row of plane 0, uplink 0
+    path_index arrivals;           // the same, of the rows by which arriving packets name these paths; 0: base
+    unsigned active_per_plane = 0; // the rest are backups; 0 = all active
+    unsigned min_active = 1;       // ev_min_active
+    unsigned ev_bits = 32;         // 16 when inner packets are IPv4
+    // The EVs that exist (expand_profile), at most one per path and as many on each plane; empty: one for every path.
+    std::vector<profile_entry> universe;
+    unsigned loss_limit = 2; // of loss_span: retired
+    unsigned loss_span = 8;  // 1…32
+    probe_config probes;
+    id_range ids = path_probe_ids; // of probes; those of groups that ask the same hosts do not overlap
+    heartbeat_config heartbeats;
+    std::uint64_t seed = 1;
+};
+
+class path_group
+{
+public:
+    // `local` outlives the group.
+    path_group(const path_group_config &config, const local_ports &local);
+    path_group(const path_group &) = delete;
+    path_group &operator=(const path_group &) = delete;
+
+    [[nodiscard]] const local_ports &local() const { return *local_; }
+    // Planes that this host can use now. Which of them a peer can be reached on is the peer's: port_status.h.
+    [[nodiscard]] plane_mask usable() const { return local_->usable() & plane_mask{(1u << config_.planes) - 1}; }
+    // Planes with at least one GOOD active path.
+    [[nodiscard]] plane_mask good_planes() const { return good_planes_; }
+
+    [[nodiscard]] unsigned planes() const { return config_.planes; }
+    [[nodiscard]] unsigned uplinks() const { return config_.uplinks; }
+    [[nodiscard]] unsigned size() const { return config_.planes * config_.uplinks; }
+    [[nodiscard]] unsigned active_per_plane() const { return config_.active_per_plane; }
+    [[nodiscard]] path_choice path(unsigned slot) const
+    {
+        return {path_index{config_.base.value + slot}, paths_[slot].entropy, paths_[slot].lane,
+                static_cast<std::uint16_t>(slot)};
+    }
+    [[nodiscard]] path_state state(unsigned slot) const { return paths_[slot].state; }
+    [[nodiscard]] bool active(unsigned slot) const { return paths_[slot].active; }
+    [[nodiscard]] const path_counters &counters(unsigned slot) const { return paths_[slot].counters; }
+    // The slot that an EV of ours, reflected by the peer, names; nothing for an EV that we never used.
+    [[nodiscard]] std::optional<std::uint16_t> slot_of(ev entropy) const
+    {
+        const unsigned lane = mrc_ev_plane(entropy.value);
+        const unsigned uplink = mrc_ev_uplink(entropy.value);
+        if (lane >= config_.planes || uplink >= config_.uplinks)
+            return std::nullopt;
+        const unsigned slot = lane * config_.uplinks + uplink;
+        if (entropy.value == 0 || paths_[slot].entropy != entropy)
+            return std::nullopt;
+        return static_cast<std::uint16_t>(slot);
+    }
+    // The slot of an arriving packet's path row; nothing for rows of other groups.
+    [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const
+    {
+        if (index < config_.arrivals || index.value - config_.arrivals.value >= size())
+            return std::nullopt;
+        return static_cast<std::uint16_t>(index.value - config_.arrivals.value);
+    }
+    // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
+    [[nodiscard]] std::uint16_t active_slot(plane lane, unsigned position) const
+    {
+        return active_slots_[lane.value * config_.active_per_plane + position];
+    }
+
+    // Controller. A path without an EV stays DENIED.
+    void deny(unsigned slot);
+    void allow(unsigned slot);
+    [[nodiscard]] bool exists(unsigned slot) const { return paths_[slot].entropy.value != 0; }
+
+    // What the QPs report.
+    void on_sent(unsigned slot, bool retransmission)
+    {
+        path_counters &counters = paths_[slot].counters;
+        ++counters.tx_packets;
+        counters.retransmits += retransmission ? 1 : 0;
+        evidence_.on_sent(slot);
+    }
+    void on_delivered(unsigned slot, instant sent_at); // a packet sent then is known to have arrived
+    void on_loss(unsigned slot, instant now);          // FIFO evidence: a later packet of this path arrived
+    void on_always_skip(unsigned slot, instant now);
+    // A packet sent at `sent_at` timed out, others delivered since, this path did not: retires it, and its whole plane
+    // when nothing of the plane got through either. Not yet while none that was delivered elsewhere was sent later than
+    // the silence began by more than `tolerance`: paths are known to lag by so much, and to deliver.
+    void on_silence(unsigned slot, instant sent_at, instant now, duration tolerance = duration{0});
+    // It is missing although later ones of other paths arrived. One such loss is weak evidence about the path:
+    // `loss_limit` of them make it silence. But when several of a plane are missing, and nothing of it got through
+    // since, the plane is suspected at once; with the same tolerance.
+    void on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance = duration{0});
+    void on_arrival(path_index index) // anything from the peer: keeps the reverse planes fresh
+    {
+        ++arrivals_;
+        if (const auto slot = slot_at(index))
+            paths_[*slot].last_arrival = arrivals_;
+    }
+
+    [[nodiscard]] const path_evidence &evidence() const { return evidence_; }
+    // Has a packet sent at or after `since` got through on the plane, to whatever host behind the T0?
+    [[nodiscard]] bool plane_delivers(plane lane, instant since) const;
+    // Scratch of the loss detectors of all QPs.
+    [[nodiscard]] sack_proofs &proofs() { return proofs_; }
+    // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
+    [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
+    [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
+    // Does traffic from there still reach us by this path's links? Answers take such paths: nobody acknowledges them,
+    // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol text
+    // §4.4).
+    [[nodiscard]] bool heard_on(unsigned slot) const
+    {
+        return arrivals_ - paths_[slot].last_arrival <= reverse_patience * size() + 64;
+    }
+
+    // Traffic that reports nothing (ordinary sockets) uses these paths, until then at least: GOOD paths are asked too.
+    void watch(instant until) { heartbeat_.watch(until); }
+    // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
+    // host behind this group.
+    [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+    // False for an answer that nobody waits for.
+    bool on_packet(const endpoint_response_packet &response, const arrival &how);
+    [[nodiscard]] instant next_deadline() const;
+
+    // An EV probe of the path.
+    [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
+
+    // State changes, for the agent's maps and events: of each path that changed, once, from what was told last to what
+    // it is now (which may be the same again), in the order in which they first changed.
+    [[nodiscard]] std::optional<path_transition> next_transition();
+
+private:
+    // Rounds of the other side's rotation that a path may be missed in.
+    static constexpr std::uint64_t reverse_patience = 8;
+
+    struct path_record {
+        ev entropy;
+        plane lane;
+        path_state state = path_state::good;
+        bool active = false;
+        bool silenced = false;
+        bool changed = false;               // is in changed_
+        path_state told = path_state::good; // by next_transition()
+        instant silent_since;               // when silenced: nothing sent from then on had got through
+        instant suspected_since = never;    // nothing sent from then on has got through, or it is out of date
+        std::uint16_t position = 0;         // in the plane's active set, when active
+        std::uint64_t last_arrival = 0;     // of the group's arrivals_
+        path_counters counters;
+    };
+    struct slot_ring { // room for each slot once
+        std::vector<std::uint16_t> slots;
+        std::size_t head = 0;
+        std::size_t count = 0;
+    };
+
+    [[nodiscard]] plane plane_at(unsigned slot) const { return paths_[slot].lane; }
+    [[nodiscard]] unsigned good_on_usable_planes() const;
+    [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
+    [[nodiscard]] bool plane_silent(plane lane, instant since) const;
+    instant suspect(unsigned slot, instant sent_at);
+    [[nodiscard]] bool left_behind(unsigned slot, instant since, duration tolerance) const;
+    void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
+    [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
+    void count_good(plane lane, int by);
+    void move(unsigned slot, path_state to);
+    void leave(unsigned slot, path_state to);
+    void take_place(unsigned newcomer, unsigned leaver);
+    void retire(unsigned slot, std::optional<instant> silent_since, instant now);
+    void readmit(unsigned slot, std::optional<instant> now);
+    [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
+
+    path_group_config config_;
+    const local_ports *local_;
+    std::vector<path_record> paths_;
+    std::vector<std::uint16_t> active_slots_; // planes * active_per_plane
+    std::array<std::uint16_t, max_planes> good_active_{};
+    plane_mask good_planes_;                         // with at least one GOOD active path
+    std::array<std::uint8_t, max_planes> missing_{}; // on_unanswered since the plane's last delivery
+    path_evidence evidence_;
+    sack_proofs proofs_;
+    path_prober prober_;
+    path_heartbeat heartbeat_;
+    std::uint64_t arrivals_ = 0;
+    std::uint32_t silence_generation_ = 0;
+    slot_ring changed_;
+};
+
+} // namespace mrc::protocol

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/paths/path_prober.h"
+
+#include <algorithm>
+
+namespace mrc::protocol
+{
+
+path_prober::path_prober(const probe_config &config, unsigned planes, unsigned uplinks, id_range ids)
+    : config_{config}, uplinks_{uplinks}, paths_(std::size_t{planes} * uplinks), planes_(planes), ids_{ids},
+      next_id_{ids.first}
+{
+}
+
+void path_prober::start(unsigned slot, instant now)
+{
+    record &path = paths_[slot];
+    if (path.probed)
+        return;
+    const bool relapse = path.reinstated != instant::min() && now - path.reinstated < config_.relapse_window;
+    path.interval = relapse ? std::min(path.interval * 2, config_.longest_interval) : config_.interval;
+    path.probed = true;
+    path.awaiting = false;
+    path.streak = 0;
+    path.due = now + path.interval;
+    ++probed_;
+    plane_record &lane = planes_[plane_of(slot).value];
+    lane.due = std::max(lane.due, now + path.interval / 2);
+    next_due_ = std::min({next_due_, path.due, lane.due});
+}
+
+void path_prober::stop(unsigned slot, std::optional<instant> now)
+{
+    record &path = paths_[slot];
+    if (!path.probed)
+        return;
+    set_streak(slot, 0);
+    path.probed = false;
+    path.awaiting = false;
+    if (now)
+        path.reinstated = *now;
+    if (--probed_ == 0)
+        next_due_ = never;
+}
+
+void path_prober::set_streak(unsigned slot, std::uint8_t streak)
+{
+    record &path = paths_[slot];
+    plane_record &lane = planes_[plane_of(slot).value];
+    lane.answering += (streak != 0 ? 1u : 0u) - (path.streak != 0 ? 1u : 0u);
+    path.streak = streak;
+}
+
+bool path_prober::takes_turns(plane lane) const
+{
+    return dark_.has(lane) && planes_[lane.value].answering == 0;
+}
+
+std::optional<std::uint16_t> path_prober::whose_turn(unsigned lane) const
+{
+    for (unsigned step = 0; step < uplinks_; ++step) {
+        const unsigned slot = lane * uplinks_ + (planes_[lane].turn + step) % uplinks_;
+        if (paths_[slot].probed)
+            return static_cast<std::uint16_t>(slot);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint16_t> path_prober::find_due(instant now)
+{
+    std::optional<std::uint16_t> due;
+    for (std::size_t step = 0; step < paths_.size(); ++step) {
+        const auto slot = static_cast<unsigned>((cursor_ + step) % paths_.size());
+        const record &path = paths_[slot];
+        const plane lane = plane_of(slot);
+        if (!path.probed || !usable_.has(lane) || path.due > now || takes_turns(lane))
+            continue;
+        if (path.streak != 0) // nearly reinstated: first
+            return static_cast<std::uint16_t>(slot);
+        if (!due)
+            due = static_cast<std::uint16_t>(slot);
+    }
+    for (unsigned lane = 0; lane < planes_.size() && !due; ++lane) {
+        const plane at{static_cast<std::uint8_t>(lane)};
+        if (usable_.has(at) && takes_turns(at) && planes_[lane].due <= now)
+            due = whose_turn(lane);
+    }
+    return due;
+}
+
+std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usable, plane_mask dark)
+{
+    if (probed_ == 0 || now < next_deadline())
+        return std::nullopt;
+    usable_ = usable;
+    dark_ = dark;
+    const auto slot = find_due(now);
+    if (!slot) {
+        find_next_due(now);
+        return std::nullopt;
+    }
+    record &path = paths_[*slot];
+    if (path.awaiting)
+        set_streak(*slot, 0);
+    path.awaiting = true;
+    path.request_id = next_id_;
+    next_id_ = ids_.after(next_id_);
+    path.sent_at = now;
+    path.due = now + path.interval;
+    pending_[path.request_id % pending_capacity] = *slot;
+    plane_record &lane = planes_[plane_of(*slot).value];
+    lane.due = now + path.interval / 2;
+    lane.turn = *slot % uplinks_ + 1;
+    cursor_ = *slot + 1u;
+    next_allowed_ = now + config_.spacing;
+    find_next_due(now);
+    return probe{*slot, path.request_id};
+}
+
+void path_prober::find_next_due(instant now)
+{
+    // Masks may change without our knowledge: look again after one interval at the latest.
+    next_due_ = now + config_.interval;
+    for (unsigned slot = 0; slot < paths_.size(); ++slot) {
+        const plane lane = plane_of(slot);
+        if (paths_[slot].probed && usable_.has(lane))
+            next_due_ = std::min(next_due_, takes_turns(lane) ? planes_[lane.value].due : paths_[slot].due);
+    }
+}
+
+instant path_prober::next_deadline() const
+{
+    return probed_ == 0 ? never : std::max(next_due_, next_allowed_);
+}
+
+std::optional<path_prober::answer> path_prober::on_answer(std::uint16_t request_id, instant arrived)
+{
+    const std::uint16_t slot = pending_[request_id % pending_capacity];
+    record &path = paths_[slot];
+    if (!path.probed || !path.awaiting || path.request_id != request_id)
+        return std::nullopt;
+    path.awaiting = false;
+    if (arrived - path.sent_at > config_.slowest_answer) {
+        set_streak(slot, 0);
+        return answer{slot, false, path.sent_at};
+    }
+    return answer{slot, on_success(slot), path.sent_at};
+}
+
+bool path_prober::on_success(unsigned slot)
+{
+    record &path = paths_[slot];
+    if (!path.probed)
+        return false;
+    const auto streak = static_cast<std::uint8_t>(std::min(path.streak + 1u, 255u));
+    set_streak(slot, streak);
+    next_due_ = std::min(next_due_, path.due);
+    return streak >= config_.successes;
+}
+
+} // namespace mrc::protocol

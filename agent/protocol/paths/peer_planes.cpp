@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/paths/peer_planes.h"
+
+namespace mrc::protocol
+{
+
+peer_planes::peer_planes(const probe_config &probes, const path_group &paths)
+    : paths_{paths}, prober_{probes, paths.planes(), 1, plane_probe_ids}
+{
+}
+
+bool peer_planes::suspect(plane lane, plane_mask usable, instant now)
+{
+    usable.set(lane, false);
+    if ((usable & plane_mask{~suspected_.bits()}).empty())
+        return false;
+    suspected_.set(lane, true);
+    planes_[lane.value].suspected_at = now;
+    prober_.start(lane.value, now);
+    return true;
+}
+
+// A packet got through that was sent after the suspicion.
+void peer_planes::on_proof(plane lane, instant sent_at)
+{
+    if (sent_at < planes_[lane.value].suspected_at || !prober_.on_success(lane.value))
+        return;
+    prober_.stop(lane.value, sent_at);
+    suspected_.set(lane, false);
+}
+
+std::optional<outgoing> peer_planes::next_packet(instant now)
+{
+    resting_ = now > until_;
+    if (!prober_.active() || resting_)
+        return std::nullopt;
+    const auto probe = prober_.next(now, paths_.usable(), plane_mask{});
+    if (!probe)
+        return std::nullopt;
+    const plane lane{static_cast<std::uint8_t>(probe->slot)};
+    record &at = planes_[lane.value];
+    const std::uint16_t slot = paths_.active_slot(lane, at.turn++ % paths_.active_per_plane());
+    return paths_.make_probe(slot, probe->request_id, now);
+}
+
+bool peer_planes::on_packet(const endpoint_response_packet &response, const arrival &how)
+{
+    const auto answer = prober_.on_answer(response.request_id, how.at);
+    if (!answer)
+        return false;
+    const plane lane{static_cast<std::uint8_t>(answer->slot)};
+    if (!answer->reinstate)
+        return true;
+    prober_.stop(lane.value, how.at);
+    planes_[lane.value].unanswered = 0;
+    suspected_.set(lane, false);
+    return true;
+}
+
+} // namespace mrc::protocol

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// One remote host as all QPs to it see it: does it live, and on which planes do packets reach it? Path health belongs
+// to the path group of its T0, which other hosts share; a dead host, or a dead link from a leaf to one host, is no
+// path's fault.
+//
+// plane (toward this host)  event                                                      next
+// used                      `suspicion` packets given up, and none sent since the
+//                           last of them got through, though others of the host did,
+//                           and other hosts of the T0 still hear on the plane          suspected: no packet is sent
+//                           there
+// suspected                 `successes` probes to this host in a row answered, or so
+//                           many packets delivered that were sent after the suspicion  used
+// The last plane that is left is never suspected. Probes are timed as those of bad paths (path_prober.h, decision D12).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "protocol/packet.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/path_prober.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+class peer_planes
+{
+public:
+    // `paths` lead to the host, and outlive this object.
+    peer_planes(const probe_config &probes, const path_group &paths);
+
+    [[nodiscard]] plane_mask suspected() const { return suspected_; }
+
+    // What the QPs report.
+    void on_sent(plane lane) { ++planes_[lane.value].unanswered; }
+    void on_delivered(plane lane, instant sent_at)
+    {
+        record &at = planes_[lane.value];
+        at.unanswered = 0;
+        at.missing = 0;
+        if (sent_at <= at.delivered)
+            return;
+        at.delivered = sent_at;
+        latest_ = sent_at > latest_ ? sent_at : latest_;
+        if (suspected_.has(lane))
+            on_proof(lane, sent_at);
+    }
+
+    // A packet that was sent on the plane then is missing: because nothing of the plane reaches the host any more?
+    // Planes that lag by no more than `tolerance` are not dead.
+    [[nodiscard]] bool on_missing(plane lane, instant since, duration tolerance = duration{0})
+    {
+        record &at = planes_[lane.value];
+        at.missing_since = at.missing == 0 ? since : std::min(at.missing_since, since);
+        ++at.missing;
+        return at.delivered < since && at.missing >= suspicion && at.unanswered >= suspicion &&
+               heard_since(std::max(since, at.missing_since + tolerance));
+    }
+    // False when it is the last plane of those `usable`.
+    bool suspect(plane lane, plane_mask usable, instant now);
+
+    // Somebody wants to reach the host, until then at least; without a word, for ever. Nobody does: nothing is probed,
+    // and a suspicion stays until somebody does again.
+    void watch(instant until)
+    {
+        until_ = until;
+        resting_ = false;
+    }
+
+    // Probes of suspected planes: endpoint EV probes, to this host.
+    [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+    // False for an answer that nobody waits for.
+    bool on_packet(const endpoint_response_packet &response, const arrival &how);
+    [[nodiscard]] instant next_deadline() const
+    {
+        const instant due = prober_.next_deadline();
+        return !resting_ && due <= until_ ? due : never;
+    }
+
+private:
+    static constexpr instant long_ago = instant::min();
+    static constexpr std::uint32_t suspicion = 3;
+
+    struct record {
+        instant delivered = long_ago; // latest sending time of a packet known to have arrived
+        instant suspected_at = long_ago;
+        std::uint32_t unanswered = 0; // packets sent since the last known delivery
+        std::uint32_t missing = 0;    // of them given up
+        instant missing_since;        // when the first of these was sent
+        unsigned turn = 0;            // path to probe next
+    };
+
+    // Has anything sent to the host at or after `since` arrived?
+    [[nodiscard]] bool heard_since(instant since) const { return latest_ != long_ago && latest_ >= since; }
+    void on_proof(plane lane, instant sent_at);
+
+    const path_group &paths_;
+    std::array<record, max_planes> planes_{};
+    instant latest_ = long_ago;
+    plane_mask suspected_;
+    instant until_ = never; // there are probes
+    bool resting_ = false;  // until_ has passed
+    path_prober prober_;    // its paths are planes
+};
+
+} // namespace mrc::protocol

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/paths/port_status.h"
+
+#include <algorithm>
+
+namespace mrc::protocol
+{
+
+namespace
+{
+
+// Ids count round within 14 bits here, in more elsewhere: near ones compare the same.
+constexpr int unused_id_bits = 2;
+constexpr duration second = std::chrono::seconds{1};
+
+} // namespace
+
+port_status::port_status(const port_status_config &config, const path_group &paths)
+    : config_{config}, paths_{paths}, all_{(1u << paths.planes()) - 1}, peer_{all_}, told_{all_},
+      last_id_{static_cast<std::uint16_t>(port_status_ids.first + config.first % port_status_ids.size())},
+      id_{last_id_}, limit_{second / config.rate, config.burst}
+{
+}
+
+plane_mask port_status::planes_of(std::uint32_t mask) const
+{
+    return plane_mask{mask >> config_.mask_base} & all_;
+}
+
+// Planes in turn, so that a repetition does not depend on the path that failed.
+std::optional<path_choice> port_status::next_path()
+{
+    const plane_mask usable = paths_.usable() & peer_;
+    for (const plane_mask among : {usable & paths_.good_planes(), usable}) {
+        for (unsigned step = 0; step < paths_.planes(); ++step) {
+            const unsigned turn = turn_ + step;
+            const plane lane{static_cast<std::uint8_t>(turn % paths_.planes())};
+            if (!among.has(lane))
+                continue;
+            turn_ = turn + 1;
+            return paths_.path(paths_.active_slot(lane, turn / paths_.planes() % paths_.active_per_plane()));
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<outgoing> port_status::send_update(instant now)
+{
+    const auto where = next_path();
+    due_ = now + config_.retry;
+    ++sent_;
+    if (!where)
+        return std::nullopt;
+    ++counters_.updates_sent;
+    endpoint_request_packet request;
+    request.request_id = id_;
+    request.operation = MRC_EP_PORT_STATUS_UPDATE;
+    request.port_status_mask = wire_mask(told_);
+    request.tx_timestamp = wire_timestamp(now);
+    return outgoing{request, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
+}
+
+path_index port_status::path_for_answer(path_index came)
+{
+    if (paths_.slot_at(came))
+        return came;
+    const auto other = next_path();
+    return other ? other->index : came;
+}
+
+outgoing port_status::send_reply(const reply &to)
+{
+    endpoint_response_packet response;
+    response.request_id = to.request_id;
+    response.operation = MRC_EP_PORT_STATUS_UPDATE;
+    response.tx_timestamp = to.tx_timestamp;
+    return {response, {}, to.entropy, path_for_answer(to.path), MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
+}
+
+instant port_status::forgotten_at() const
+{
+    const instant last = std::max(taken_at_, until_);
+    return peer_ == all_ || last == never ? never : last + config_.forget;
+}
+
+std::optional<outgoing> port_status::next_packet(instant now)
+{
+    if (now >= forgotten_at())
+        peer_ = all_;
+    if (!replies_.empty())
+        return send_reply(replies_.pop());
+    const plane_mask own = paths_.usable();
+    if (!has_to_tell(now) || own.empty()) { // nobody to tell, or no way to
+        telling_ = false;
+        if (!own.empty())
+            due_ = never;
+        return std::nullopt;
+    }
+    if (own == told_ && now < due_)
+        return std::nullopt;
+    if (telling_ && own == told_) {
+        if (sent_ < config_.attempts)
+            return send_update(now);
+        telling_ = false;
+        owes_ = owes_ && now < until_;
+        due_ = now + config_.refresh;
+        return std::nullopt;
+    }
+    told_ = own;
+    owes_ = owes_ || told_ != all_;
+    id_ = issue_id();
+    telling_ = true;
+    sent_ = 0;
+    return send_update(now);
+}
+
+instant port_status::next_deadline() const
+{
+    if (!replies_.empty())
+        return instant::min();
+    const bool tells = has_to_tell(due_) && !paths_.usable().empty();
+    return std::min(tells ? due_ : never, forgotten_at());
+}
+
+port_status::outcome port_status::on_request(const endpoint_request_packet &request, const arrival &how, instant now)
+{
+    if (!limit_.take(now)) {
+        ++counters_.limited;
+        return outcome::limited;
+    }
+    const plane_mask told = planes_of(request.port_status_mask);
+    if (told.empty()) {
+        ++counters_.rejected_empty;
+        return outcome::rejected;
+    }
+    // A response that finds no room is like one lost on the way: the peer repeats its update.
+    (void)replies_.push({request.request_id, request.tx_timestamp, how.entropy, how.path});
+    const bool older = taken_id_ && now - taken_at_ < config_.overtaken &&
+                       static_cast<std::int16_t>((request.request_id - *taken_id_) << unused_id_bits) <= 0;
+    if (older) {
+        ++counters_.overtaken;
+        return outcome::overtaken;
+    }
+    ++counters_.taken;
+    peer_ = told;
+    taken_id_ = request.request_id;
+    taken_at_ = now;
+    return outcome::taken;
+}
+
+bool port_status::on_response(const endpoint_response_packet &response)
+{
+    if (!telling_ || response.request_id != id_) {
+        ++counters_.rejected_response;
+        return false;
+    }
+    telling_ = false;
+    owes_ = told_ != all_;
+    due_ += config_.refresh;
+    ++counters_.confirmed;
+    return true;
+}
+
+} // namespace mrc::protocol

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Port status between this host and one other (endpoint operation 0; decisions D9, D11): each end tells the other on
+// which of its ports it can be reached. What the peer tells is one mask, consulted whenever a QP draws a path: however
+// many QPs there are, losing a port of either end is one store.
+//
+// telling the peer
+// state    event                                            action                                       next
+// settled  this host's usable ports changed, and traffic
+//          goes there                                       update with a new id                         telling
+// settled  `refresh` has passed, and traffic goes there     update with a new id: the peer may be new    telling
+// telling  response with the update's id                    -                                            settled
+// telling  `retry` has passed, fewer than `attempts` sent   the same update again, on another plane      telling
+// telling  `retry` has passed, `attempts` sent              -                                            settled
+// telling  this host's usable ports changed                 update with a new id                         telling
+// telling  no traffic any more, or no port left             -                                            settled
+// A peer that was told of fewer ports than all is told on, although no traffic goes there any more, until it has
+// confirmed all of them or does not answer: it may send to this host, ordinary sockets for instance.
+//
+// being told, in this order
+// more than `burst` updates at once, or `rate` a second     dropped, counted
+// no known plane in its mask                                dropped, counted: it came from somewhere
+// id not newer than that of an update just taken            answered, not taken: it was overtaken
+// else                                                      answered, taken
+// A peer that has told of fewer ports than all, to which no traffic goes, and which is not heard for `forget`, has gone
+// or begun anew: it can be reached on all.
+//
+// Updates are never proof against forgery: only those from known peers may come here (protocol text §9).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "protocol/bounded_ring.h"
+#include "protocol/packet.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/rate_limit.h"
+#include "protocol/request_ids.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+struct port_status_config {
+    duration retry = std::chrono::milliseconds{1};
+    duration refresh = std::chrono::seconds{1};
+    duration forget = std::chrono::seconds{5};
+    duration overtaken = std::chrono::milliseconds{100}; // how late an old update may be
+    unsigned attempts = 3;
+    unsigned burst = 16;     // updates taken at once
+    unsigned rate = 20;      // and per second
+    unsigned mask_base = 1;  // bit of port 1 (plane 0) in the mask: 1 as in the OCP API, 0 as IBTA counts
+    std::uint16_t first = 0; // a random number: where the ids begin
+};
+
+struct port_status_counters {
+    std::uint64_t updates_sent = 0; // repetitions included
+    std::uint64_t confirmed = 0;
+    std::uint64_t taken = 0;
+    std::uint64_t overtaken = 0;
+    std::uint64_t limited = 0;
+    std::uint64_t rejected_empty = 0;
+    std::uint64_t rejected_response = 0; // to no update of ours
+};
+
+class port_status
+{
+public:
+    // `paths` lead to the peer, and know this host's ports; they outlive this object.
+    port_status(const port_status_config &config, const path_group &paths);
+
+    // Planes on which the peer says it can be reached: all at first. Changed by on_request() and next_packet().
+    [[nodiscard]] const plane_mask &peer_ports() const { return peer_; }
+
+    // Traffic goes to the peer, until then at least: it is told of changes, and reminded.
+    void watch(instant until)
+    {
+        until_ = until > until_ ? until : until_;
+        if (due_ == never)
+            due_ = instant::min(); // in use again: told at once
+    }
+
+    // Updates and responses to send.
+    [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+    [[nodiscard]] instant next_deadline() const;
+
+    enum class outcome : std::uint8_t { taken, overtaken, limited, rejected };
+    outcome on_request(const endpoint_request_packet &request, const arrival &how, instant now);
+    // False when the response belongs to no update.
+    bool on_response(const endpoint_response_packet &response);
+
+    [[nodiscard]] const port_status_counters &counters() const { return counters_; }
+
+    // An id for an update that somebody else sends to the peer: newer than all before, which is what the peer compares.
+    [[nodiscard]] std::uint16_t issue_id()
+    {
+        last_id_ = port_status_ids.after(last_id_);
+        return last_id_;
+    }
+    // As it stands in updates.
+    [[nodiscard]] std::uint32_t wire_mask(plane_mask ports) const { return ports.bits() << config_.mask_base; }
+    [[nodiscard]] const path_group &paths() const { return paths_; }
+    // Where to answer a request: back on the path that it came on, or, when its EV means no path here (a peer may have
+    // a layout of its own), on any that leads to the peer.
+    [[nodiscard]] path_index path_for_answer(path_index came);
+
+private:
+    struct reply {
+        std::uint16_t request_id = 0;
+        std::uint16_t tx_timestamp = 0;
+        ev entropy;
+        path_index path;
+    };
+
+    [[nodiscard]] plane_mask planes_of(std::uint32_t mask) const;
+    [[nodiscard]] instant forgotten_at() const; // what the peer told
+    [[nodiscard]] bool has_to_tell(instant now) const { return now < until_ || owes_; }
+    [[nodiscard]] std::optional<path_choice> next_path();
+    [[nodiscard]] std::optional<outgoing> send_update(instant now);
+    [[nodiscard]] outgoing send_reply(const reply &to);
+
+    port_status_config config_;
+    const path_group &paths_;
+    plane_mask all_;
+    plane_mask peer_;
+
+    // Telling.
+    plane_mask told_;
+    std::uint16_t last_id_; // issued
+    std::uint16_t id_;      // of the present update
+    unsigned sent_ = 0;     // of the present update
+    bool telling_ = false;
+    bool owes_ = false; // the peer was told of fewer ports than all
+    unsigned turn_ = 0;
+    instant due_; // of the next repetition or refresh
+    instant until_ = instant::min();
+
+    // Being told.
+    std::optional<std::uint16_t> taken_id_;
+    instant taken_at_;
+    rate_limit limit_;
+    bounded_ring<reply, 8> replies_;
+
+    port_status_counters counters_;
+};
+
+} // namespace mrc::protocol

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/receive/responder.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace mrc::protocol
+{
+
+namespace
+{
+
+constexpr std::uint32_t sack_threshold = 16 * 1024; // UET ACK_Gen_Trigger
+constexpr std::uint32_t sack_least_count = 1024;    // UET ACK_Gen_Min_Pkt_Add
+constexpr std::uint32_t longest_payload = 4096;
+constexpr packet_number half_psn_space = 1 << 23;
+constexpr std::uint8_t longest_penalty = 127;
+// One NACK PSN_OOR_WINDOW per PSN, and at most sixteen, in so long: about one RTT of a software fabric.
+constexpr duration beyond_interval = std::chrono::microseconds{250};
+
+bool ends_message(std::uint8_t opcode)
+{
+    return opcode != MRC_OP_WRITE_FIRST && opcode != MRC_OP_WRITE_MIDDLE;
+}
+
+bool has_immediate(std::uint8_t opcode)
+{
+    return opcode == MRC_OP_WRITE_LAST_IMM || opcode == MRC_OP_WRITE_ONLY_IMM;
+}
+
+std::uint8_t nak_for(write_refusal why)
+{
+    switch (why) {
+    case write_refusal::unknown_key:
+    case write_refusal::out_of_bounds:
+    case write_refusal::no_permission:
+        return MRC_AETH_NAK_REMOTE_ACCESS;
+    case write_refusal::fault:
+    case write_refusal::busy: // never refused for good
+        return MRC_AETH_NAK_REMOTE_OPERATION;
+    }
+    return MRC_AETH_NAK_REMOTE_OPERATION;
+}
+
+} // namespace
+
+responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters)
+    : local_{config.local}, peer_{config.peer}, answer_trimmed_{config.answer_trimmed},
+      nack_out_of_window_{config.nack_out_of_window}, dynamic_mpr_{config.dynamic_mpr},
+      service_time_{config.service_time}, space_{config.first_receive}, memory_{memory}, counters_{counters},
+      received_{config.receive_window_psns}, ends_{config.receive_window_psns},
+      immediate_ends_{config.receive_window_psns}, immediates_{config.receive_max_wimm},
+      receives_{config.receive_queue_depth}
+{
+}
+
+void responder::set_penalty(std::uint8_t penalty, bool restore)
+{
+    penalty_ = std::min(penalty, longest_penalty);
+    restore_ = restore && penalty_ == 0;
+}
+
+void responder::fail()
+{
+    failed_ = true;
+    receives_.flush();
+}
+
+bool responder::well_formed(const data_packet &data, std::span<const std::byte> payload) const
+{
+    return data.opcode >= MRC_OP_WRITE_FIRST && data.opcode <= MRC_OP_WRITE_ONLY_IMM &&
+           payload.size() == data.payload_bytes && data.payload_bytes <= longest_payload &&
+           data.payload_bytes <= data.message_bytes && data.message_bytes <= MRC_MAX_MESSAGE;
+}
+
+void responder::on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now)
+{
+    const packet_number edge = received_.edge();
+    const packet_number number = space_.number_of(data.sequence, edge);
+    if (how.trimmed) {
+        on_trimmed(data, number, how);
+        return;
+    }
+    if (!well_formed(data, payload)) {
+        ++counters_.rx_malformed;
+        return;
+    }
+    // Before the first packet of the QP, or as far behind as PSNs can tell.
+    if (number < 0 || number <= edge - half_psn_space) {
+        ++counters_.rx_out_of_window;
+        return;
+    }
+    if (number >= edge + received_.window()) {
+        on_beyond_window(data, how, now);
+        return;
+    }
+    counters_.rx_congested += how.congestion_experienced ? 1 : 0;
+    if (!received_.test(number)) {
+        on_new(data, payload, number, how);
+        return;
+    }
+    ++counters_.rx_duplicates;
+    if (number < edge)
+        acknowledge_again();
+    trigger_sack(data, number, how, true);
+}
+
+// A trimmed packet has no ICRC: it is believed about nothing but its own PSN.
+void responder::on_trimmed(const data_packet &data, packet_number number, const arrival &how)
+{
+    ++counters_.rx_trimmed;
+    if (!answer_trimmed_ || number >= received_.edge() + received_.window() || received_.test(number))
+        return;
+    send_nack(data, how.trimmed_last_hop ? MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED, how);
+}
+
+void responder::on_beyond_window(const data_packet &data, const arrival &how, instant now)
+{
+    ++counters_.rx_out_of_window;
+    if (!nack_out_of_window_)
+        return;
+    if (now >= beyond_.until) {
+        beyond_.until = now + beyond_interval;
+        beyond_.count = 0;
+    }
+    const std::span told{beyond_.sequences.data(), beyond_.count};
+    if (beyond_.count == beyond_.sequences.size() || std::ranges::find(told, data.sequence) != told.end())
+        return;
+    beyond_.sequences[beyond_.count++] = data.sequence;
+    send_nack(data, MRC_NACK_PSN_OOR_WINDOW, how);
+}
+
+void responder::send_nack(const data_packet &data, std::uint8_t reason, const arrival &how)
+{
+    nack_packet nack;
+    nack.destination = peer_;
+    nack.reason = reason;
+    nack.entropy = how.entropy;
+    nack.spdcid = static_cast<std::uint16_t>(peer_.value);
+    nack.dpdcid = static_cast<std::uint16_t>(local_.value);
+    nack.sequence = data.sequence;
+    nack.tx_timestamp = data.tx_timestamp.value_or(0);
+    counters_.control_dropped += nacks_.push({nack, how.path, how.at}) ? 0 : 1;
+}
+
+void responder::on_new(const data_packet &data, std::span<const std::byte> payload, packet_number number,
+                       const arrival &how)
+{
+    const bool refused = refused_ && number >= refused_->number;
+    if (failed_ && !refused) {
+        ++counters_.rx_unexpected;
+        send_nack(data, MRC_NACK_UNEXP_EVENT, how);
+        return;
+    }
+    if (!refused && !place(data, payload, number)) {
+        ++counters_.rx_busy;
+        send_nack(data, MRC_NACK_NO_PKT_BUFFER, how);
+        return;
+    }
+    received_.mark(number);
+    if (ends_message(data.opcode))
+        ends_.set(number);
+    if (has_immediate(data.opcode))
+        immediate_ends_.set(number);
+    ++counters_.rx_packets;
+    received_bytes_ += how.wire_bytes;
+    if (!payload.empty())
+        count_progress(how.at);
+    advance_edge();
+    trigger_sack(data, number, how, false);
+}
+
+// False when memory is busy; whatever else goes wrong is remembered as a refusal.
+bool responder::place(const data_packet &data, std::span<const std::byte> payload, packet_number number)
+{
+    const auto written = memory_.write(data.rkey, data.va, payload);
+    if (!written && written.error() == write_refusal::busy)
+        return false;
+    if (!written)
+        refuse(number, nak_for(written.error()));
+    else
+        counters_.rx_bytes += payload.size();
+    if (has_immediate(data.opcode))
+        stash_immediate(data, number);
+    return true;
+}
+
+void responder::stash_immediate(const data_packet &data, packet_number number)
+{
+    const stashed_immediate item{.number = number,
+                                 .immediate = data.immediate.value_or(0),
+                                 .message_bytes = data.message_bytes,
+                                 .solicited = data.solicited};
+    if (immediates_.put(data.rqmsn, item))
+        return;
+    ++counters_.rx_bad_immediate;
+    refuse(number, MRC_AETH_NAK_INVALID_REQUEST);
+}
+
+void responder::refuse(packet_number number, std::uint8_t syndrome)
+{
+    ++counters_.rx_refused;
+    if (!refused_ || number < refused_->number)
+        refused_ = refusal{number, syndrome};
+}
+
+void responder::advance_edge()
+{
+    const packet_number before = received_.edge();
+    const packet_number edge = received_.advance();
+    for (packet_number number = before; number < edge; ++number) {
+        const bool last = ends_.take(number);
+        const bool immediate = immediate_ends_.take(number);
+        if (!last || (refused_ && number >= refused_->number) || (immediate && !deliver_immediate(number)))
+            continue;
+        ++completed_;
+        last_end_ = number;
+        ack_due_ = true;
+    }
+    if (refused_ && edge > refused_->number && !failure_) {
+        nak_due_ = true;
+        failure_ = completion_status::flushed;
+    }
+}
+
+// Everything up to the message's last packet has arrived: its immediate is due.
+bool responder::deliver_immediate(packet_number last)
+{
+    const auto item = immediates_.take(last);
+    if (!item) { // its rqmsn is not the next one
+        ++counters_.rx_bad_immediate;
+        refuse(last, MRC_AETH_NAK_INVALID_REQUEST);
+        return false;
+    }
+    if (receives_.complete(item->message_bytes, item->immediate, item->solicited))
+        return true;
+    ++counters_.rx_no_receive;
+    refuse(last, MRC_AETH_NAK_REMOTE_OPERATION);
+    return false;
+}
+
+void responder::count_progress(instant at)
+{
+    if (progress_.last_arrival && at <= *progress_.last_arrival)
+        return;
+    if (progress_.last_arrival)
+        progress_.longest_gap = std::max(progress_.longest_gap, at - *progress_.last_arrival);
+    progress_.last_arrival = at;
+}
+
+void responder::trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate)
+{
+    since_sack_ += std::max(data.payload_bytes, sack_least_count);
+    if (since_sack_ <= sack_threshold && !data.ack_request && !how.congestion_experienced && !data.retransmission &&
+        !duplicate)
+        return;
+    since_sack_ = 0;
+    const sack_trigger trigger{.number = number,
+                               .entropy = how.entropy,
+                               .tx_timestamp = data.tx_timestamp.value_or(0),
+                               .congested = how.congestion_experienced,
+                               .retransmission = data.retransmission,
+                               .path = how.path,
+                               .arrived = how.at};
+    counters_.control_dropped += sacks_.push(trigger) ? 0 : 1;
+}
+
+void responder::acknowledge_again()
+{
+    ack_due_ = ack_due_ || last_end_ >= 0;
+    nak_due_ = nak_due_ || (refused_ && received_.edge() > refused_->number);
+}
+
+void responder::on_probe(const probe_packet &probe, const arrival &how)
+{
+    const sack_trigger trigger{.number = received_.edge() - 1,
+                               .entropy = how.entropy,
+                               .tx_timestamp = probe.tx_timestamp,
+                               .probe_id = probe.probe_id,
+                               .probe = true,
+                               .congested = how.congestion_experienced,
+                               .path = how.path,
+                               .arrived = how.at};
+    counters_.control_dropped += sacks_.push(trigger) ? 0 : 1;
+    // A requester that probes may have missed a Transport ACK: only this tells it that its writes are done.
+    acknowledge_again();
+}
+
+bool responder::has_answer() const
+{
+    return ack_due_ || nak_due_ || !nacks_.empty() || !sacks_.empty();
+}
+
+// The Transport ACK last: a SACK that follows it would find its packets confirmed, and its news about congestion stale.
+std::optional<responder::answer> responder::next_answer(instant now)
+{
+    if (!nacks_.empty()) {
+        ++counters_.nacks_sent;
+        pending_nack nack = nacks_.pop();
+        nack.content.tx_timestamp = reflected(nack.content.tx_timestamp, nack.arrived, now);
+        return answer{nack.content, nack.path};
+    }
+    if (!sacks_.empty()) {
+        ++counters_.sacks_sent;
+        const sack_trigger trigger = sacks_.pop();
+        return answer{make_sack(trigger, now), trigger.path};
+    }
+    if (ack_due_) {
+        ack_due_ = false;
+        ++counters_.acks_sent;
+        return answer{make_ack(), std::nullopt};
+    }
+    if (nak_due_ && refused_) {
+        nak_due_ = false;
+        ++counters_.acks_sent;
+        transport_ack_packet nak = make_ack();
+        nak.sequence = space_.at(refused_->number);
+        nak.syndrome = refused_->syndrome;
+        return answer{nak, std::nullopt};
+    }
+    return std::nullopt;
+}
+
+transport_ack_packet responder::make_ack() const
+{
+    transport_ack_packet ack;
+    ack.destination = peer_;
+    ack.sequence = space_.at(last_end_);
+    ack.msn = completed_ & MRC_PSN_MASK;
+    return ack;
+}
+
+// The service time is added when both ends know of it: the requester's RTT is then the network's.
+std::uint16_t responder::reflected(std::uint16_t stamp, instant arrived, instant now) const
+{
+    if (!service_time_ || now <= arrived)
+        return stamp;
+    return static_cast<std::uint16_t>(stamp + ((now - arrived).count() >> MRC_TS_TICK_SHIFT));
+}
+
+// D6: the bitmap slides with the trigger, so that the newest arrivals are always told; every fourth begins at the edge,
+// and every fourth sweeps what lies between, so that no gap of a window larger than two bitmaps stays untold.
+packet_number responder::bitmap_base(const sack_trigger &trigger)
+{
+    const packet_number edge = received_.edge();
+    const packet_number newest = trigger.number - (MRC_SACK_BITMAP_BITS - 1);
+    if (trigger.probe || newest <= edge)
+        return edge;
+    switch (view_++ % 4) {
+    case 1:
+        return edge;
+    case 3:
+        sweep_ = sweep_ < edge || sweep_ + MRC_SACK_BITMAP_BITS >= newest ? edge : sweep_ + MRC_SACK_BITMAP_BITS;
+        return sweep_;
+    default:
+        return newest;
+    }
+}
+
+sack_packet responder::make_sack(const sack_trigger &trigger, instant now)
+{
+    const packet_number cack = received_.edge() - 1;
+    sack_packet sack;
+    sack.destination = peer_;
+    sack.retransmission = trigger.retransmission;
+    sack.m = trigger.congested ? MRC_SACK_M_SKIP_ONCE : MRC_SACK_M_NONE;
+    sack.probe_response = trigger.probe;
+    sack.probe_id = trigger.probe_id;
+    sack.entropy = trigger.entropy;
+    sack.spdcid = static_cast<std::uint16_t>(peer_.value);
+    sack.dpdcid = static_cast<std::uint16_t>(local_.value);
+    sack.cack = space_.at(cack);
+    // An old duplicate may lie further back than 16 bits reach: then cack itself is named, which is just as true.
+    const packet_number offset = trigger.number - cack;
+    sack.ack_psn_offset = static_cast<std::int16_t>(!trigger.probe && std::in_range<std::int16_t>(offset) ? offset : 0);
+    const packet_number base = bitmap_base(trigger);
+    sack.mpr = dynamic_mpr_ ? static_cast<std::uint8_t>(received_.window() / MRC_MPR_UNIT) : std::uint8_t{0};
+    sack.sack_offset = static_cast<std::int16_t>(base - cack);
+    sack.bitmap = received_.extract(base);
+    sack.tx_timestamp = reflected(trigger.tx_timestamp, trigger.arrived, now);
+    sack.ooo_count = static_cast<std::uint16_t>(received_.above_edge());
+    sack.rcvd_units = static_cast<std::uint32_t>((received_bytes_ + 255) >> MRC_CC_RCVD_UNIT_SHIFT) & MRC_CC_RCVD_MASK;
+    sack.rcv_cwnd_penalty = penalty_;
+    sack.restore_cwnd = restore_;
+    return sack;
+}
+
+} // namespace mrc::protocol

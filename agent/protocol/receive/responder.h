@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiving half of a QP: places every packet as it arrives, in any order, and answers.
+//
+// Acceptance (specification 6.3.1, protocol text §2.3), ePSN = cack + 1, W = MPR:
+// PSN                               memory  Transport ACK          reliability
+// in [ePSN, ePSN + W), new          write   when the edge closes   SACK by its triggers
+// in [ePSN, ePSN + W), marked       -       -                      SACK
+// below ePSN                        -       again                  SACK
+// at or above ePSN + W              -       -                      NACK PSN_OOR_WINDOW, limited in rate (D5)
+// before the first PSN, malformed   -       -                      dropped, counted
+// trimmed, new                      -       -                      NACK TRIMMED or TRIMMED_LASTHOP; no state changes
+// trimmed, marked                   -       -                      -
+// new, behind a refused one         -       -                      SACK by its triggers
+// new, memory is busy               -       -                      NACK NO_PKT_BUFFER; no state changes
+// new, this end has failed          -       -                      NACK UNEXP_EVENT; no state changes
+//
+// SACK triggers (§3.1): more than 16 KiB since the last (each packet counts at least 1 KiB), AckReq, CE, rtx,
+// duplicate, probe. A SACK says "arrived", not "written": memory may refuse later with a Transport NAK, which is sent
+// when all packets before the refused one have arrived; from the refused packet on nothing is written any more, and
+// this end of the QP fails too (IBTA 9.9.3).
+//
+// A message with immediate takes a receive request when the edge passes its last packet, that is, when everything sent
+// before it has arrived. There is no RNR: without a receive request the QP fails (protocol text §2.2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "protocol/bit_ring.h"
+#include "protocol/bounded_ring.h"
+#include "protocol/memory_sink.h"
+#include "protocol/packet.h"
+#include "protocol/packet_number.h"
+#include "protocol/qp_config.h"
+#include "protocol/receive/immediate_stash.h"
+#include "protocol/receive/receive_queue.h"
+#include "protocol/receive/sack_bitmap.h"
+
+namespace mrc::protocol
+{
+
+class responder
+{
+public:
+    responder(const qp_config &config, memory_sink &memory, qp_counters &counters);
+
+    void on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now);
+    void on_probe(const probe_packet &probe, const arrival &how);
+
+    // The next answer: NACKs, SACKs, Transport ACK or NAK; and the path by which came what it answers, if one packet
+    // did.
+    struct answer {
+        packet content;
+        std::optional<path_index> cause;
+    };
+    [[nodiscard]] bool has_answer() const;
+    [[nodiscard]] std::optional<answer> next_answer(instant now);
+
+    // Receive requests, for messages with immediate.
+    [[nodiscard]] std::expected<void, post_error> post_receive(std::uint64_t id) { return receives_.post(id); }
+    [[nodiscard]] std::optional<receive_completion> next_receive_completion() { return receives_.next_completion(); }
+    [[nodiscard]] std::size_t outstanding_receives() const { return receives_.outstanding(); }
+
+    // Why the QP has to fail: a request of the peer was refused, and everything before it is done.
+    [[nodiscard]] std::optional<completion_status> failure() const { return failure_; }
+    // The Transport NAK that told the peer so (MRC_AETH_NAK_*).
+    [[nodiscard]] std::optional<std::uint8_t> failure_syndrome() const
+    {
+        return failure_ && refused_ ? std::optional{refused_->syndrome} : std::nullopt;
+    }
+    // From now on new packets are unexpected; receive requests are flushed.
+    void fail();
+
+    // What every SACK says of this end: by how much the sender's window shall shrink (rcv_cwnd_pen, 0…127), or, without
+    // a penalty, that it be restored at once.
+    void set_penalty(std::uint8_t penalty, bool restore = false);
+
+    [[nodiscard]] const receive_progress &progress() const { return progress_; }
+    void reset_progress() { progress_ = {}; }
+
+private:
+    struct sack_trigger {
+        packet_number number = 0;
+        ev entropy;
+        std::uint16_t tx_timestamp = 0;
+        std::uint16_t probe_id = 0;
+        bool probe = false;
+        bool congested = false;
+        bool retransmission = false;
+        path_index path;
+        instant arrived;
+    };
+    struct pending_nack {
+        nack_packet content;
+        path_index path;
+        instant arrived;
+    };
+    struct refusal {
+        packet_number number = 0;
+        std::uint8_t syndrome = 0;
+    };
+
+    [[nodiscard]] bool well_formed(const data_packet &data, std::span<const std::byte> payload) const;
+    void on_trimmed(const data_packet &data, packet_number number, const arrival &how);
+    void on_beyond_window(const data_packet &data, const arrival &how, instant now);
+    void on_new(const data_packet &data, std::span<const std::byte> payload, packet_number number, const arrival &how);
+    [[nodiscard]] bool place(const data_packet &data, std::span<const std::byte> payload, packet_number number);
+    void stash_immediate(const data_packet &data, packet_number number);
+    void refuse(packet_number number, std::uint8_t syndrome);
+    void advance_edge();
+    [[nodiscard]] bool deliver_immediate(packet_number last);
+    void count_progress(instant at);
+    void trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate);
+    void acknowledge_again();
+    void send_nack(const data_packet &data, std::uint8_t reason, const arrival &how);
+
+    [[nodiscard]] std::uint16_t reflected(std::uint16_t stamp, instant arrived, instant now) const;
+    [[nodiscard]] packet_number bitmap_base(const sack_trigger &trigger);
+    [[nodiscard]] sack_packet make_sack(const sack_trigger &trigger, instant now);
+    [[nodiscard]] transport_ack_packet make_ack() const;
+
+    static constexpr std::size_t sack_capacity = 64;
+    static constexpr std::size_t nack_capacity = 256;
+
+    qpn local_;
+    qpn peer_;
+    bool answer_trimmed_;
+    bool nack_out_of_window_;
+    bool dynamic_mpr_;
+    bool service_time_;
+    psn_space space_;
+    memory_sink &memory_;
+    qp_counters &counters_;
+
+    sack_bitmap received_;
+    bit_ring ends_;               // the packet is the last of its message
+    bit_ring immediate_ends_;     // and carries an immediate
+    std::uint32_t completed_ = 0; // messages
+    packet_number last_end_ = -1; // last packet of the last completed message
+    std::uint64_t received_bytes_ = 0;
+    std::uint32_t since_sack_ = 0; // sack_trigger_cnt
+    std::uint32_t view_ = 0;       // turns the bitmap's base (D6)
+    packet_number sweep_ = 0;      // where the next view between edge and trigger begins
+    std::uint8_t penalty_ = 0;
+    bool restore_ = false;
+    immediate_stash immediates_;
+    receive_queue receives_;
+    std::optional<completion_status> failure_;
+    bool failed_ = false;
+    std::optional<refusal> refused_;
+    bool ack_due_ = false;
+    bool nak_due_ = false;
+    // Answered by NACK PSN_OOR_WINDOW in this interval.
+    struct {
+        instant until = instant::min();
+        std::array<psn, 16> sequences{};
+        std::size_t count = 0;
+    } beyond_;
+    bounded_ring<sack_trigger, sack_capacity> sacks_;
+    bounded_ring<pending_nack, nack_capacity> nacks_;
+    receive_progress progress_;
+};
+
+} // namespace mrc::protocol

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the requester remembers of each packet in its window.
+//
+// state     event                                           next
+// unsent    transmit                                        inflight
+// inflight  SACK, cack, Transport ACK                       delivered
+// inflight  inferred (same EV, age, SLEEK), NACK TRIMMED    lost
+// inflight  its path fell silent, its plane was lost        lost
+// inflight  time-out, while later ones of the QP arrive     lost
+// inflight  the peer fell silent: the oldest                lost
+// inflight  the peer fell silent: the others                inflight, but not charged
+// inflight  the QP fails                                    unsent
+// inflight  NACK without fault of the path (resources, OOR) refused
+// refused   its timer, the peer's silence                   lost
+// refused   SACK …                                          delivered
+// lost      transmit (rtx = 1, fresh EV)                    inflight
+// lost      SACK …: it had not been lost                    delivered
+//
+// A packet in flight is charged to the congestion window, which other QPs may share, unless it flies into silence: a
+// peer that is not there must not hold what others need. Charged or not, it leaves the flight once.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "protocol/packet_number.h"
+#include "protocol/send/loss_detector.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+enum class packet_fate : std::uint8_t {
+    unsent,
+    inflight,
+    refused,
+    lost,
+    delivered,
+};
+
+struct transmission {
+    instant sent_at;         // latest transmission
+    std::uint64_t order = 0; // counts all transmissions of the QP, probes included, from 1 on
+    std::uint32_t request = 0;
+    std::uint16_t slot = 0;  // path
+    std::uint16_t bytes = 0; // payload
+    packet_fate fate = packet_fate::unsent;
+    std::uint8_t failures = 0; // time-outs and refusals: the packet's back-off
+    std::uint8_t transmissions = 0;
+    bool certain = false;  // delivered, and it was the latest transmission that arrived
+    bool sampled = false;  // the latest transmission has given its round-trip time
+    bool spurious = false; // counted as needless retransmission
+    bool charged = false;  // in flight, and in the congestion controller's
+    bool nacked = false;   // by a NACK, which names the path of the latest transmission
+
+    void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }
+    [[nodiscard]] traffic_class in() const
+    {
+        return transmissions > 1 ? traffic_class::retransmission : traffic_class::first_transmission;
+    }
+};
+
+// A ring of the last packets, at least a window of them.
+class flight
+{
+public:
+    explicit flight(std::uint32_t window) : mask_{std::bit_ceil(std::size_t{window}) - 1}, packets_(mask_ + 1) {}
+
+    [[nodiscard]] std::size_t capacity() const { return packets_.size(); }
+    [[nodiscard]] std::size_t index(packet_number number) const { return static_cast<std::size_t>(number) & mask_; }
+    [[nodiscard]] transmission &operator[](packet_number number) { return packets_[index(number)]; }
+    [[nodiscard]] const transmission &operator[](packet_number number) const { return packets_[index(number)]; }
+    // The packet at ring position `index`, given the lowest that may be stored there.
+    [[nodiscard]] packet_number number_at(std::size_t index, packet_number lowest) const
+    {
+        return lowest + static_cast<packet_number>((index - static_cast<std::size_t>(lowest)) & mask_);
+    }
+
+private:
+    std::size_t mask_;
+    std::vector<transmission> packets_;
+};
+
+} // namespace mrc::protocol

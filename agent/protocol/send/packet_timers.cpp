@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/send/packet_timers.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace mrc::protocol
+{
+
+instant packet_timers::deadline(unsigned level, duration rto, instant floor) const
+{
+    return std::max(links_[lists_[level].head].armed_at, floor) + retry_policy::wait(level, rto);
+}
+
+instant packet_timers::next_deadline(duration rto, instant floor) const
+{
+    instant earliest = never;
+    for (std::uint32_t left = levels_; left != 0; left &= left - 1)
+        earliest = std::min(earliest, deadline(static_cast<unsigned>(std::countr_zero(left)), rto, floor));
+    return earliest;
+}
+
+std::optional<std::size_t> packet_timers::expire(duration rto, instant floor, instant now)
+{
+    for (std::uint32_t left = levels_; left != 0; left &= left - 1) {
+        const auto level = static_cast<unsigned>(std::countr_zero(left));
+        if (deadline(level, rto, floor) > now)
+            continue;
+        const std::size_t index = lists_[level].head;
+        disarm(index);
+        return index;
+    }
+    return std::nullopt;
+}
+
+} // namespace mrc::protocol

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Per-packet time-outs of one QP in O(1): one list per number of doublings, each in order of arming, so that the list's
+// head is due first. The time-out is applied when asked, so a new RTT estimate holds for packets already in flight.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "protocol/send/retry_policy.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+class packet_timers
+{
+public:
+    explicit packet_timers(std::size_t capacity) : links_(capacity) {}
+
+    void arm(std::size_t index, unsigned level, instant now)
+    {
+        disarm(index);
+        list &members = lists_[level];
+        const auto self = static_cast<std::uint16_t>(index);
+        links_[index] = {now, members.tail, none, static_cast<std::uint8_t>(level), true};
+        if (members.tail == none)
+            members.head = self;
+        else
+            links_[members.tail].next = self;
+        members.tail = self;
+        levels_ |= 1u << level;
+    }
+    void disarm(std::size_t index)
+    {
+        link &self = links_[index];
+        if (!self.armed)
+            return;
+        list &members = lists_[self.level];
+        (self.previous == none ? members.head : links_[self.previous].next) = self.next;
+        (self.next == none ? members.tail : links_[self.next].previous) = self.previous;
+        self.armed = false;
+        if (members.head == none)
+            levels_ &= ~(1u << self.level);
+    }
+    [[nodiscard]] bool empty() const { return levels_ == 0; }
+
+    // Waits count from `floor` for packets armed before it: time in which nobody could have answered does not count.
+    [[nodiscard]] instant next_deadline(duration rto, instant floor) const;
+    // Disarms and returns one packet that is due.
+    [[nodiscard]] std::optional<std::size_t> expire(duration rto, instant floor, instant now);
+
+private:
+    static constexpr std::uint16_t none = 0xFFFF; // windows end at 4096 packets
+    struct link {
+        instant armed_at;
+        std::uint16_t previous = none;
+        std::uint16_t next = none;
+        std::uint8_t level = 0;
+        bool armed = false;
+    };
+    struct list {
+        std::uint16_t head = none;
+        std::uint16_t tail = none;
+    };
+
+    [[nodiscard]] instant deadline(unsigned level, duration rto, instant floor) const;
+
+    std::vector<link> links_;
+    std::array<list, retry_policy::max_level + 1> lists_;
+    std::uint32_t levels_ = 0; // bit l: list l is not empty
+};
+
+} // namespace mrc::protocol

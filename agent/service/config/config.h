@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's configuration: one TOML file, read once at start-up and again on SIGHUP.
+//
+// Every member is one option of docs/mrcd.toml and mrcd(8), and has its default here. `auto` is an empty optional (or
+// automatic_gateway). The values returned by load_config are complete and checked: nothing else validates them again.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "mrc/abi/maps.h"
+#include "mrc/abi/wire.h"
+#include "protocol/types.h"
+#include "service/address.h"
+
+namespace mrc::service
+{
+
+// The 8 index bits of a downlink uSID, and 6 leaf roles (0x2…0x7) of 8 index bits each; see fabric.h.
+inline constexpr std::uint32_t max_downlinks = 256;
+inline constexpr std::uint32_t max_leaves = 6 * 256;
+inline constexpr std::uint32_t max_uplinks = 256;
+
+enum class log_level : std::uint8_t { trace, debug, info, warning, error };
+enum class transmit_engine : std::uint8_t { automatic, xdp, af_xdp };
+enum class attach_mode : std::uint8_t { automatic, native, generic };
+enum class congestion_algorithm : std::uint8_t { nscc, fixed, none };
+enum class congestion_scope : std::uint8_t { peer, queue_pair }; // what shares one window
+enum class out_of_range : std::uint8_t { nack, silent };         // PSN above the window (decision D5)
+enum class ev_profile_mode : std::uint8_t { automatic, listed, generated };
+enum class payload_sizes : std::uint8_t { any, verbs }; // what a peer takes: any multiple of 64, or ibv_mtu sizes
+
+struct daemon_options {
+    std::string instance = "default";
+    std::string socket;               // load_config fills in /run/mrc/<instance>/mrcd.sock
+    std::string pin_dir;              // load_config fills in /sys/fs/bpf/mrc/<instance>
+    std::optional<std::string> group; // whose members may use the socket; auto: mrc where the system has it
+    std::uint32_t drain_ms = 1000;    // at the end, for what is in flight
+    log_level level = log_level::info;
+};
+
+struct host_options {
+    mrc_ip address{}; // common MRC address; load_config fills in the one that leaf and downlink give
+    std::uint32_t leaf = 0;
+    std::uint32_t downlink = 0;
+};
+
+struct fabric_options {
+    ip_prefix usid_block{{{0xfc, 0xbb, 0xbb, 0x00}}, 32};
+    ip_prefix address_prefix{{{0xfd, 0x6d, 0x72, 0x63}}, 32};
+    std::optional<ip_prefix> ipv4_prefix; // none: the hosts have no IPv4 addresses
+    std::uint8_t planes = 1;
+    std::uint32_t leaves = 1;
+    std::uint32_t uplinks = 1; // T1 spines per plane
+    std::uint32_t hosts_per_leaf = max_downlinks;
+};
+
+// The single neighbour of the device: its router if there is one, else the only entry of the neighbour table.
+struct automatic_gateway {
+};
+// The leaf's side of the link: whose MAC address frames get. mrc_ip is an IPv6 address.
+using gateway_option = std::variant<automatic_gateway, mrc_ip, mac_address>;
+
+struct port_options {
+    std::string device;
+    protocol::plane plane;
+    gateway_option gateway;
+    attach_mode mode = attach_mode::automatic;
+    std::optional<std::uint32_t> queues; // receive queues that get an AF_XDP socket; auto: all of them
+};
+
+struct transmit_options {
+    transmit_engine engine = transmit_engine::automatic;
+    std::optional<std::uint32_t> payload; // bytes per packet, multiple of 64; auto: the largest that fits
+    std::uint32_t burst = 64;             // frames per call of a transmit engine
+    std::optional<std::uint32_t> spin_us; // auto: 20, and 0 with fewer than 4 cores
+};
+
+struct transport_options {
+    std::uint32_t window_psns = 1024; // MPR, multiple of MRC_MPR_UNIT
+    congestion_algorithm congestion = congestion_algorithm::nscc;
+    congestion_scope scope = congestion_scope::peer;
+    std::optional<std::uint32_t>
+        window_bytes;             // the congestion window, or what it may grow to; auto: 128 packets a plane
+    std::uint32_t link_gbps = 10; // of a port
+    std::optional<std::uint32_t> base_rtt_us; // of an idle fabric, hosts' latency included; auto: measured
+    std::uint32_t timeout = 8;                // first retransmission after 1.024 us * 2^timeout
+    std::uint32_t linear = 7;                 // retries at that interval
+    std::uint32_t exponential = 14;           // further retries, each after twice the time; 25: for ever
+    std::uint32_t active_paths_per_plane = 32;
+    std::uint32_t backlog_mark_us = 50; // a packet that waits longer in this host counts as marked; 0: none does
+    std::uint32_t min_active = 1;       // paths of a plane that stay in use however bad they look
+    bool trim_nack = true;
+};
+
+struct dscp_options {
+    std::uint8_t control = MRC_DSCP_CONTROL;
+    std::uint8_t trimmed = MRC_DSCP_TRIMMED;
+    std::uint8_t trimmed_lasthop = MRC_DSCP_TRIMMED_LASTHOP;
+    std::uint8_t trimmable = MRC_DSCP_TRIMMABLE;
+    std::uint8_t retx = MRC_DSCP_TRIMMABLE_RETX;
+    std::uint8_t no_trim = MRC_DSCP_NO_TRIM;
+};
+
+struct wire_options {
+    std::uint16_t udp_port = MRC_UDP_PORT_ROCE; // of packets sent; both are received (decision D1)
+    dscp_options dscp;
+    out_of_range oor = out_of_range::nack;
+    std::uint32_t port_mask_base = 1; // bit of port 1 in port status updates (decision D9)
+};
+
+// What is assumed of peers, because neither the OCP API nor packets tell it.
+struct peer_defaults {
+    payload_sizes payload = payload_sizes::any;
+    bool trim_nack = true;
+    bool service_time = false;
+    bool dynamic_mpr = false;
+};
+
+// What one user's clients may have together.
+struct limit_options {
+    std::uint32_t clients = 256;
+    std::uint32_t queue_pairs = 4096;
+    std::uint32_t memory_regions = 16384;
+    std::uint64_t memory_bytes = std::uint64_t{1} << 40; // registered, whether or not they are in memory
+    std::uint32_t completion_queues = 4096;
+    std::uint32_t completion_entries = 65536; // of one completion queue
+    std::uint32_t total_entries = 1U << 20;   // of all of them
+    std::uint32_t work_requests = 16384;      // of one send or receive queue
+    std::uint32_t total_requests = 1U << 20;  // of all of them
+};
+
+// As if a controller had made them (mrc_ctl.h): an EV profile on the built-in format, a congestion control profile.
+struct ev_profile_options {
+    std::uint64_t id = 0;
+    ev_profile_mode mode = ev_profile_mode::automatic;
+    std::optional<std::uint32_t> count; // EVs; auto: as many as there are paths, or as are listed
+    std::uint32_t min_active = 1;
+    std::vector<std::int64_t> evs;                 // listed: plane in bits 2:0, uplink in 10:3
+    std::vector<std::vector<std::int64_t>> fields; // generated: width, init, min, max, mask each
+};
+
+struct cc_profile_options {
+    std::uint64_t id = 0;
+    bool nscc = true; // else no algorithm
+    bool disable_qa = false;
+    // auto: derived from [transport]
+    std::optional<std::uint32_t> adjust_bytes_threshold;
+    std::optional<std::uint32_t> adjust_period_threshold_ns;
+    std::optional<std::uint32_t> base_rtt_ns;
+    std::optional<float> eta;
+    std::optional<float> fi;
+    std::optional<float> fi_scale;
+    std::optional<float> gamma;
+    std::optional<float> max_md_jump;
+    std::optional<std::uint32_t> max_cwnd; // bytes; 0: 1.5 times what is in flight at full speed
+    std::optional<std::uint8_t> qa_gate;
+    std::optional<std::uint32_t> qa_threshold_ns;
+    std::optional<std::uint32_t> target_delay_ns;
+};
+
+struct source_position {
+    std::uint32_t line = 0;
+    std::uint32_t column = 0;
+};
+
+struct daemon_config {
+    daemon_options daemon;
+    host_options host;
+    fabric_options fabric;
+    std::vector<port_options> ports; // at least one; planes are unique
+    transmit_options transmit;
+    transport_options transport;
+    wire_options wire;
+    peer_defaults peers;
+    limit_options limits;
+    std::vector<ev_profile_options> ev_profiles; // ids are unique
+    std::vector<cc_profile_options> cc_profiles;
+
+    std::string file;                                          // where it was read from
+    std::map<std::string, source_position, std::less<>> given; // options in the file: "fabric.planes", "port[0].device"
+};
+
+struct config_error {
+    std::string file;
+    source_position at; // line 0: the file as a whole
+    std::string key;    // "fabric.planes"; empty for syntax errors
+    std::string problem;
+
+    // file:line:column: key: problem
+    [[nodiscard]] std::string text() const;
+};
+
+template <class T>
+using config_result = std::expected<T, config_error>;
+
+[[nodiscard]] config_result<daemon_config> load_config(const std::string &path);
+// `name` stands for the file in errors and in daemon_config::file.
+[[nodiscard]] config_result<daemon_config> parse_config(std::string_view text, const std::string &name);
+
+// The effective configuration as TOML that parse_config accepts, each line with the origin of its value as a comment.
+[[nodiscard]] std::string print_config(const daemon_config &config);
+
+} // namespace mrc::service

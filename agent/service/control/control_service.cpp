@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/control/control_service.h"
+
+#include <cerrno>
+
+#include <sys/eventfd.h>
+
+#include "kernel/startup_error.h"
+#include "service/config/config_profiles.h"
+#include "service/control/peer_capability.h"
+
+namespace mrc::service
+{
+
+control_service::control_service(surroundings around)
+    : around_{std::move(around)}, controller_{session::profile_limits{}, shape_of(around_.config),
+                                              built_in_cc_profile(around_.config, around_.payload_bytes), *this},
+      batches_{around_.rules, around_.peers, around_.worker}, bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
+{
+    if (!bell_)
+        kernel::fail_startup("cannot create the controller's bell");
+    if (const auto made =
+            apply_profiles(around_.config, around_.payload_bytes, controller_.ev_profiles(), controller_.cc_profiles());
+        !made)
+        throw kernel::startup_error{made.error().text()};
+}
+
+std::optional<std::vector<std::byte>> control_service::handle(std::uint64_t session, int socket,
+                                                              std::uint64_t connected_at,
+                                                              std::span<const std::byte> packet)
+{
+    if (const auto allowed = control::check_net_admin(socket, connected_at); !allowed)
+        return control::controller::refused(allowed.error());
+    return controller_.handle(session, packet);
+}
+
+void control_service::end_session(std::uint64_t session)
+{
+    controller_.end_session(session);
+    batches_.end_session(session);
+}
+
+void control_service::note(protocol::path_index path, protocol::path_state state)
+{
+    if (!notes_.push({path, state}))
+        lost_ = true;
+    [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
+}
+
+void control_service::note_batch()
+{
+    [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
+}
+
+void control_service::take_notes()
+{
+    eventfd_t rings = 0;
+    [[maybe_unused]] const int read = ::eventfd_read(bell_.get(), &rings);
+    notes_.consume_all([this](const noted &one) { observe(one.path, one.state); });
+    if (lost_.exchange(false))
+        for (const auto &[path, state] : around_.peers.path_states())
+            observe(path, state);
+    while (const auto over = batches_.take_finished())
+        around_.send_reply(over->session, over->reply);
+}
+
+void control_service::observe(protocol::path_index path, protocol::path_state state)
+{
+    if (const auto place = around_.peers.place_of(path))
+        controller_.ev_profiles().observe(place->profile, place->leaf, {.plane = place->plane, .uplink = place->uplink},
+                                          state);
+}
+
+std::expected<datapath::worker_peer, std::string> control_service::peer_for(const mrc_ip &address,
+                                                                            std::uint64_t ev_profile)
+{
+    take_notes(); // those of a group that is gone must not be taken for those of the next on its rows
+    return around_.peers.find_or_add(address, ev_profile, controller_.ev_profiles());
+}
+
+session::outcome<bool> control_service::port_enabled(unsigned port)
+{
+    return around_.local.enabled.has(protocol::plane{static_cast<std::uint8_t>(port - 1)});
+}
+
+// Peers hear of it, and nothing is sent there from now on: the O(1) mask is what changes.
+session::outcome<> control_service::enable_port(unsigned port, bool enabled)
+{
+    const protocol::plane plane{static_cast<std::uint8_t>(port - 1)};
+    const bool was_usable = around_.local.usable().has(plane);
+    around_.worker.call([&] { around_.local.enabled.set(plane, enabled); });
+    around_.ports.enable(around_.local.enabled);
+    if (const bool usable = around_.local.usable().has(plane); usable != was_usable)
+        around_.tell_ports(plane, usable);
+    return {};
+}
+
+void control_service::set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)
+{
+    around_.peers.set_denied(profile, verdicts);
+}
+
+void control_service::events_ready(std::uint64_t session, std::uint64_t subscription)
+{
+    around_.tell_session(session, subscription);
+}
+
+session::outcome<> control_service::start_batch(control::ep_batch batch)
+{
+    return batches_.start(batch);
+}
+
+} // namespace mrc::service

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller API in the daemon: who may ask, the profiles, and what they do to ports, paths and queue pairs;
+// requests to other hosts. On the service thread, but for note() and note_batch().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/lockfree/spsc_queue.hpp>
+
+#include "datapath/worker.h"
+#include "kernel/unique_fd.h"
+#include "service/control/controller.h"
+#include "service/peer_directory.h"
+#include "service/ports/host_ports.h"
+#include "service/sessions/ep_batches.h"
+
+namespace mrc::service
+{
+
+class control_service final : private control::control_host
+{
+public:
+    struct surroundings {
+        const daemon_config &config;
+        const fabric &rules;
+        datapath::worker &worker;
+        port_controls &ports;
+        peer_directory &peers;
+        protocol::local_ports &local;
+        std::uint32_t payload_bytes = 0;
+        // An EV event waits for that subscription of that session.
+        std::function<void(std::uint64_t session, std::uint64_t subscription)> tell_session;
+        std::function<void(protocol::plane which, bool usable)> tell_ports;
+        // A reply that was not there yet when the session asked.
+        std::function<void(std::uint64_t session, std::span<const std::byte> reply)> send_reply;
+    };
+
+    // Makes the profiles of the configuration. Throws startup_error for one that a store refuses.
+    explicit control_service(surroundings around);
+
+    // The reply to one packet, EPERM for a client that may not ask; nothing when it comes later. `connected_at`:
+    // CLOCK_BOOTTIME nanoseconds.
+    [[nodiscard]] std::optional<std::vector<std::byte>>
+    handle(std::uint64_t session, int socket, std::uint64_t connected_at, std::span<const std::byte> packet);
+    void end_session(std::uint64_t session);
+
+    // The peer as a queue pair of an EV profile, ONLINE and held, reaches it.
+    [[nodiscard]] std::expected<datapath::worker_peer, std::string> peer_for(const mrc_ip &address,
+                                                                             std::uint64_t ev_profile);
+
+    [[nodiscard]] control::ev_profile_store &ev_profiles() { return controller_.ev_profiles(); }
+    [[nodiscard]] control::cc_profile_store &cc_profiles() { return controller_.cc_profiles(); }
+
+    // On the worker thread: a path has changed its state.
+    void note(protocol::path_index path, protocol::path_state state);
+    // On the worker thread: a batch is over.
+    void note_batch();
+    // Readable when one of them was called; then take_notes().
+    [[nodiscard]] int notes_fd() const { return bell_.get(); }
+    void take_notes();
+
+private:
+    struct noted {
+        protocol::path_index path;
+        protocol::path_state state = protocol::path_state::good;
+    };
+
+    [[nodiscard]] session::outcome<bool> port_enabled(unsigned port) override;
+    session::outcome<> enable_port(unsigned port, bool enabled) override;
+    void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts) override;
+    void universe_changed(std::uint64_t) override {} // modify_ev_online is not offered
+    void gone_offline(std::uint64_t profile) override { around_.peers.forget_profile(profile); }
+    void events_ready(std::uint64_t session, std::uint64_t subscription) override;
+    session::outcome<> start_batch(control::ep_batch batch) override;
+
+    void observe(protocol::path_index path, protocol::path_state state);
+
+    surroundings around_;
+    control::controller controller_;
+    ep_batches batches_;
+    boost::lockfree::spsc_queue<noted, boost::lockfree::capacity<4096>> notes_; // worker to service
+    std::atomic<bool> lost_ = false;                                            // some did not fit
+    kernel::unique_fd bell_;
+};
+
+} // namespace mrc::service

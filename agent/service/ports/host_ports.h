@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's ports from configuration to running: what the kernel says of them, AF_XDP sockets on every queue, transmit
+// engines, the `ports` rows and the one plane mask.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datapath/af_xdp_transmit.h"
+#include "datapath/xdp_transmit.h"
+#include "kernel/host_programs.h"
+#include "kernel/umem.h"
+#include "kernel/xsk_socket_pair.h"
+#include "service/config/config.h"
+#include "service/fabric.h"
+#include "service/ports/link_monitor.h"
+#include "service/ports/port_modes.h"
+#include "service/ports/port_plan.h"
+
+namespace mrc::service
+{
+
+// Packet memory that AF_XDP sockets on so many queues take.
+[[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues);
+
+// What sessions and the controller need of the ports.
+class port_controls
+{
+public:
+    port_controls() = default;
+    port_controls(const port_controls &) = delete;
+    port_controls &operator=(const port_controls &) = delete;
+    virtual ~port_controls() = default;
+
+    [[nodiscard]] virtual datapath::transmit_counters transmitted() const = 0;
+    [[nodiscard]] virtual std::uint64_t socket_drops() const = 0;
+    // Which ports may be used at all (the controller's word); shown in their rows and the plane mask.
+    virtual void enable(protocol::plane_mask enabled) = 0;
+};
+
+class host_ports final : public port_controls
+{
+public:
+    // Binds the sockets and builds the engines. Throws startup_error.
+    host_ports(const daemon_config &config, const fabric &rules, kernel::host_programs &programs, const port_plan &plan,
+               const host_modes &modes, const link_monitor &links);
+
+    [[nodiscard]] std::vector<std::unique_ptr<kernel::xsk_socket_pair>> &sockets() { return sockets_; }
+    [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
+    // One line per port for the log: mode, engine, copies.
+    [[nodiscard]] std::string describe(const port_options &port) const;
+    [[nodiscard]] datapath::transmit_counters transmitted() const override;
+    [[nodiscard]] std::uint64_t socket_drops() const override;
+    // EUI-64 of the first port's MAC address, in network order.
+    [[nodiscard]] static std::uint64_t guid(const link_monitor &links);
+
+    // Writes what the kernel says of the ports into their rows; returns the planes that are usable now.
+    protocol::plane_mask update(const link_monitor &links);
+    void enable(protocol::plane_mask enabled) override;
+
+private:
+    [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_status &status);
+    void show_reason(std::uint32_t row);
+    void show_plane_mask();
+    void bind_sockets(const host_modes &modes);
+    void build_engines(const host_modes &modes);
+
+    const daemon_config &config_;
+    const fabric &rules_;
+    kernel::host_programs &programs_;
+    port_plan plan_;
+    std::vector<port_status> attached_; // what programs and sockets were put on, by configured port
+    std::unique_ptr<kernel::umem> memory_;
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
+    std::vector<kernel::xsk_socket_pair *> first_socket_; // by port row
+    std::unique_ptr<datapath::xdp_transmit> xdp_;
+    std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
+    std::vector<datapath::transmit_engine *> engines_; // by port row
+    protocol::plane_mask usable_;                      // as the kernel has them
+    protocol::plane_mask enabled_{0xFF};
+    std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
+};
+
+} // namespace mrc::service

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/ports/link_monitor.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "kernel/netlink.h"
+#include "service/ports/gateway_solicitor.h"
+#include "service/ports/neighbours.h"
+#include "service/ports/rtnetlink_records.h"
+#include <linux/if.h>
+#include <linux/neighbour.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr int dump_attempts = 8;
+constexpr itimerspec every_second{.it_interval = {.tv_sec = 1, .tv_nsec = 0}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
+constexpr itimerspec disarmed{};
+
+// A descriptor that is closed with its owner.
+class descriptor
+{
+public:
+    descriptor(int fd, const char *what) : fd_{fd}
+    {
+        if (fd_ < 0)
+            throw std::system_error{errno, std::generic_category(), what};
+    }
+    ~descriptor() { close(fd_); }
+    descriptor(const descriptor &) = delete;
+    descriptor &operator=(const descriptor &) = delete;
+    [[nodiscard]] int get() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+} // namespace
+
+class link_monitor::implementation
+{
+public:
+    explicit implementation(std::span<const port_options> options);
+
+    [[nodiscard]] int fd() const { return epoll_.get(); }
+    [[nodiscard]] std::span<const port_status> ports() const { return statuses_; }
+    [[nodiscard]] std::expected<bool, std::error_code> refresh();
+    [[nodiscard]] bool on_readable();
+
+private:
+    struct watched_port {
+        port_options options;
+        std::optional<service::link_record> device;
+        std::uint32_t departures = 0;
+    };
+
+    void watch(int fd);
+    [[nodiscard]] std::error_code dump(std::uint16_t type, std::span<const std::byte> header);
+    [[nodiscard]] std::error_code dump_links();
+    [[nodiscard]] std::error_code dump_neighbours();
+    void on_message(const kernel::netlink_message &message);
+    void on_link(const service::link_record &changed);
+    void on_link_gone(std::uint32_t ifindex);
+    void on_router(std::uint32_t ifindex, const mrc_ip &router);
+    [[nodiscard]] bool is_port(std::uint32_t ifindex) const;
+    [[nodiscard]] bool take_expiry();
+    [[nodiscard]] bool evaluate(bool is_time_to_solicit);
+    [[nodiscard]] port_status status_of(const watched_port &port) const;
+    void solicit(std::uint32_t ifindex, const gateway_option &gateway);
+    void confirm(std::uint32_t ifindex, const gateway_option &gateway);
+
+    std::vector<watched_port> ports_;
+    std::vector<port_status> statuses_;
+    neighbour_table neighbours_;
+    bool has_new_device_ = false; // its neighbours were not followed so far
+    bool is_incomplete_ = false;  // the last dump failed
+    kernel::netlink_socket events_{RTNLGRP_LINK, RTNLGRP_NEIGH};
+    kernel::netlink_socket requests_;
+    router_call routers_;
+    descriptor timer_{timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd"};
+    bool is_timer_armed_ = false;
+    descriptor epoll_{epoll_create1(EPOLL_CLOEXEC), "epoll"};
+};
+
+link_monitor::implementation::implementation(std::span<const port_options> options) : statuses_(options.size())
+{
+    for (const auto &port_options : options)
+        ports_.push_back({.options = port_options, .device = {}});
+    watch(events_.fd());
+    watch(timer_.get());
+    if (routers_.fd() >= 0)
+        watch(routers_.fd());
+}
+
+void link_monitor::implementation::watch(int fd)
+{
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+        throw std::system_error{errno, std::generic_category(), "epoll_ctl"};
+}
+
+std::error_code link_monitor::implementation::dump(std::uint16_t type, std::span<const std::byte> header)
+{
+    std::error_code error;
+    for (int attempt = 0; attempt < dump_attempts; attempt++) {
+        kernel::netlink_request request{type, NLM_F_DUMP, header};
+        error = requests_.call(request, [this](const kernel::netlink_message &message) { on_message(message); });
+        if (error != std::errc::interrupted)
+            break;
+    }
+    return error;
+}
+
+std::error_code link_monitor::implementation::dump_links()
+{
+    for (auto &port : ports_)
+        port.device.reset();
+    const ifinfomsg all{};
+    return dump(RTM_GETLINK, std::as_bytes(std::span{&all, 1}));
+}
+
+std::error_code link_monitor::implementation::dump_neighbours()
+{
+    neighbours_.clear();
+    has_new_device_ = false;
+    const ndmsg all{};
+    return dump(RTM_GETNEIGH, std::as_bytes(std::span{&all, 1}));
+}
+
+// Notifications that arrive meanwhile are read afterwards: they tell the same or newer.
+std::expected<bool, std::error_code> link_monitor::implementation::refresh()
+{
+    auto error = dump_links();
+    if (!error)
+        error = dump_neighbours();
+    is_incomplete_ = static_cast<bool>(error);
+    const bool changed = evaluate(false);
+    if (error)
+        return std::unexpected{error};
+    return changed;
+}
+
+bool link_monitor::implementation::on_readable()
+{
+    const bool is_time = take_expiry();
+    routers_.receive([this](std::uint32_t ifindex, const mrc_ip &router) { on_router(ifindex, router); });
+    const auto lost = events_.receive_pending([this](const kernel::netlink_message &message) { on_message(message); });
+    if (lost || (is_incomplete_ && is_time))
+        is_incomplete_ = static_cast<bool>(dump_links()) || static_cast<bool>(dump_neighbours());
+    else if (has_new_device_)
+        is_incomplete_ = static_cast<bool>(dump_neighbours());
+    return evaluate(is_time);
+}
+
+bool link_monitor::implementation::take_expiry()
+{
+    std::uint64_t expirations = 0;
+    return read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations;
+}
+
+void link_monitor::implementation::on_message(const kernel::netlink_message &message)
+{
+    if (message.type == RTM_NEWLINK || message.type == RTM_DELLINK) {
+        const auto parsed = service::parse_link(message);
+        if (parsed && message.type == RTM_NEWLINK)
+            on_link(*parsed);
+        else if (parsed)
+            on_link_gone(parsed->ifindex);
+    } else if (message.type == RTM_NEWNEIGH || message.type == RTM_DELNEIGH) {
+        const auto parsed = service::parse_neighbour(message);
+        if (!parsed || !is_port(parsed->ifindex))
+            return;
+        if (message.type == RTM_NEWNEIGH)
+            neighbours_.update(*parsed);
+        else
+            neighbours_.remove(parsed->ifindex, parsed->address);
+    }
+}
+
+void link_monitor::implementation::on_link(const service::link_record &changed)
+{
+    for (auto &port : ports_) {
+        const bool was_it = port.device && port.device->ifindex == changed.ifindex;
+        if (port.options.device == changed.name) {
+            has_new_device_ = has_new_device_ || !was_it;
+            port.device = changed;
+        } else if (was_it) {
+            port.device.reset();
+        }
+    }
+}
+
+void link_monitor::implementation::on_link_gone(std::uint32_t ifindex)
+{
+    neighbours_.remove_device(ifindex);
+    for (auto &port : ports_) {
+        if (!port.device || port.device->ifindex != ifindex)
+            continue;
+        port.device.reset();
+        ++port.departures;
+    }
+}
+
+// The answer of a router may need no neighbour discovery on our side: the kernel is told to start it.
+void link_monitor::implementation::on_router(std::uint32_t ifindex, const mrc_ip &router)
+{
+    if (is_port(ifindex))
+        use_neighbour(requests_, ifindex, router);
+}
+
+bool link_monitor::implementation::is_port(std::uint32_t ifindex) const
+{
+    return std::ranges::any_of(
+        ports_, [ifindex](const watched_port &port) { return port.device && port.device->ifindex == ifindex; });
+}
+
+// Compares with the last evaluation. The timer runs while a gateway is unresolved or a dump has failed.
+bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
+{
+    bool has_changed = false;
+    bool needs_timer = is_incomplete_;
+    for (std::size_t row = 0; row < ports_.size(); row++) {
+        const auto status = status_of(ports_[row]);
+        const bool is_new = status != statuses_[row];
+        const bool is_unresolved = (status.flags & MRC_PORT_UP) != 0 && (status.flags & MRC_PORT_NEIGHBOUR) == 0;
+        has_changed = has_changed || is_new;
+        needs_timer = needs_timer || is_unresolved;
+        statuses_[row] = status;
+        if (is_unresolved && (is_new || is_time_to_solicit))
+            solicit(status.ifindex, ports_[row].options.gateway);
+        if (status.is_usable())
+            confirm(status.ifindex, ports_[row].options.gateway);
+    }
+    if (needs_timer != is_timer_armed_)
+        is_timer_armed_ = timerfd_settime(timer_.get(), 0, needs_timer ? &every_second : &disarmed, nullptr) == 0
+                              ? needs_timer
+                              : is_timer_armed_;
+    return has_changed;
+}
+
+port_status link_monitor::implementation::status_of(const watched_port &port) const
+{
+    port_status status;
+    status.departures = port.departures;
+    if (!port.device)
+        return status;
+    const auto &device = *port.device;
+    status.ifindex = device.ifindex;
+    status.mtu = device.mtu;
+    status.mac = device.mac;
+    status.flags = MRC_PORT_PRESENT;
+    if ((device.flags & IFF_UP) != 0 && (device.flags & IFF_LOWER_UP) != 0)
+        status.flags |= MRC_PORT_UP;
+    const auto gateway = neighbours_.gateway_of(device.ifindex, port.options.gateway);
+    if (gateway.mac) {
+        status.flags |= MRC_PORT_NEIGHBOUR;
+        status.gateway_mac = *gateway.mac;
+    }
+    if ((device.flags & IFF_UP) == 0)
+        status.reason = MRC_PORT_DOWN;
+    else if ((status.flags & MRC_PORT_UP) == 0)
+        status.reason = MRC_PORT_NO_CARRIER;
+    else
+        status.reason = gateway.reason;
+    return status;
+}
+
+// Failing is no news: the port stays without neighbour, and the timer brings the next attempt.
+void link_monitor::implementation::solicit(std::uint32_t ifindex, const gateway_option &gateway)
+{
+    if (const auto *address = std::get_if<mrc_ip>(&gateway))
+        use_neighbour(requests_, ifindex, *address);
+    else
+        routers_.send(ifindex);
+}
+
+// A stale entry is probed once: frames bypass the kernel's table, so nobody else makes it look.
+void link_monitor::implementation::confirm(std::uint32_t ifindex, const gateway_option &gateway)
+{
+    const auto state = neighbours_.gateway_of(ifindex, gateway);
+    if (state.stale && !use_neighbour(requests_, ifindex, *state.stale))
+        neighbours_.mark_probed(ifindex, *state.stale);
+}
+
+link_monitor::link_monitor(std::span<const port_options> ports)
+    : implementation_{std::make_unique<implementation>(ports)}
+{
+}
+
+link_monitor::~link_monitor() = default;
+
+int link_monitor::fd() const
+{
+    return implementation_->fd();
+}
+
+std::expected<bool, std::error_code> link_monitor::refresh()
+{
+    return implementation_->refresh();
+}
+
+bool link_monitor::on_readable()
+{
+    return implementation_->on_readable();
+}
+
+std::span<const port_status> link_monitor::ports() const
+{
+    return implementation_->ports();
+}
+
+} // namespace mrc::service

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/ports/port_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "kernel/startup_error.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr std::uint32_t smallest_payload = 256;
+constexpr std::uint32_t payload_step = 64;
+
+// Payload that a packet carries on a port of this MTU; may be less than smallest_payload.
+std::uint32_t payload_room(std::uint32_t mtu)
+{
+    return mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
+}
+
+} // namespace
+
+kernel::xdp_mode xdp_mode_of(attach_mode mode)
+{
+    switch (mode) {
+    case attach_mode::automatic:
+        return kernel::xdp_mode::automatic;
+    case attach_mode::native:
+        return kernel::xdp_mode::native;
+    case attach_mode::generic:
+        return kernel::xdp_mode::generic;
+    }
+    return kernel::xdp_mode::automatic;
+}
+
+std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu)
+{
+    const std::uint32_t largest = std::min(payload_room(mtu), live_frame_payload);
+    const bool verbs = config.peers.payload == payload_sizes::verbs;
+    return config.transmit.payload.value_or(verbs ? std::bit_floor(largest) : largest);
+}
+
+std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu)
+{
+    const std::uint32_t room = payload_room(mtu);
+    if (config.transmit.payload && *config.transmit.payload > room)
+        return "transmit.payload is " + std::to_string(*config.transmit.payload) + ", but the ports' smallest MTU " +
+               std::to_string(mtu) + " carries at most " + std::to_string(room) + " bytes a packet (MTU - " +
+               std::to_string(packet_overhead) + ", multiple of 64)";
+    if (room < smallest_payload)
+        return "the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
+               std::to_string(smallest_payload + packet_overhead) + " is needed";
+    return {};
+}
+
+std::expected<port_plan, std::string> make_plan(const daemon_config &config, mtu_range mtus)
+{
+    if (std::string refusal = mtu_refusal(config, mtus.smallest); !refusal.empty())
+        return std::unexpected{std::move(refusal)};
+    port_plan plan{.payload_bytes = payload_of(config, mtus.smallest),
+                   .multi_buffer = mtus.needs_several_buffers(),
+                   .engine = config.transmit.engine};
+    const std::string payload = "transmit.payload is " + std::to_string(plan.payload_bytes);
+    if (config.peers.payload == payload_sizes::verbs && !std::has_single_bit(plan.payload_bytes))
+        return std::unexpected{payload + ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
+    if (!plan.requires_several_buffers())
+        return plan;
+    if (plan.engine == transmit_engine::xdp)
+        return std::unexpected{payload + ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
+                               " bytes a packet: use 'auto' or 'af_xdp'"};
+    plan.engine = transmit_engine::af_xdp;
+    return plan;
+}
+
+port_plan plan_ports(const daemon_config &config, const link_monitor &links)
+{
+    const auto by_mtu = std::ranges::minmax(links.ports(), {}, &port_status::mtu);
+    const auto plan = make_plan(config, {.smallest = by_mtu.min.mtu, .largest = by_mtu.max.mtu});
+    if (!plan)
+        throw kernel::startup_error{plan.error()};
+    return *plan;
+}
+
+void require_ports(const daemon_config &config, link_monitor &links)
+{
+    if (const auto read = links.refresh(); !read)
+        throw kernel::startup_error{"cannot read the state of the ports: " + read.error().message()};
+    for (std::size_t i = 0; i < config.ports.size(); ++i)
+        if (links.ports()[i].ifindex == 0)
+            throw kernel::startup_error{"port device '" + config.ports[i].device + "' (plane " +
+                                        std::to_string(config.ports[i].plane.value) + ") does not exist"};
+}
+
+std::uint32_t smallest_mtu(const link_monitor &links)
+{
+    return std::ranges::min(links.ports(), {}, &port_status::mtu).mtu;
+}
+
+std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+                                                 const link_monitor &links, const port_plan &plan)
+{
+    std::vector<kernel::port_attachment> all;
+    for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        const port_options &port = config.ports[i];
+        const port_status &status = links.ports()[i];
+        kernel::port_attachment entry{.device = port.device,
+                                      .ifindex = static_cast<int>(status.ifindex),
+                                      .mode = xdp_mode_of(port.mode),
+                                      .multi_buffer = plan.multi_buffer};
+        mrc_rx_config &receive = entry.config;
+        receive.port = port.plane.value;
+        receive.fabric = 1;
+        receive.dscp_trimmed = config.wire.dscp.trimmed;
+        receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
+        receive.dscp_control = config.wire.dscp.control;
+        receive.udp_ports[0] = MRC_UDP_PORT_ROCE;
+        receive.udp_ports[1] = MRC_UDP_PORT_SPEC;
+        receive.usid = rules.own_usid_address(port.plane);
+        receive.addresses[receive.address_count++] = rules.address_of(rules.self());
+        if (const auto address4 = rules.address4_of(rules.self()))
+            receive.addresses[receive.address_count++] = *address4;
+        for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
+            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane{plane});
+        all.push_back(entry);
+    }
+    return all;
+}
+
+} // namespace mrc::service

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from the ports' MTU and the configuration, before anything is tried or loaded.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "kernel/host_programs.h"
+#include "service/config/config.h"
+#include "service/fabric.h"
+#include "service/ports/link_monitor.h"
+
+namespace mrc::service
+{
+
+inline constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
+inline constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
+// A page less XDP headroom and skb_shared_info is 3,506 on x86-64.
+inline constexpr std::uint32_t single_buffer_mtu = 3400;
+
+// Payload as configured, else the largest that peers take and that fits an MTU and one live frame.
+[[nodiscard]] std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu);
+// Why mrcd does not run with a port of this MTU. Empty: it does.
+[[nodiscard]] std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu);
+
+struct mtu_range { // of the ports
+    std::uint32_t smallest = 0;
+    std::uint32_t largest = 0;
+
+    // Whether frames may be longer than one XDP buffer.
+    [[nodiscard]] bool needs_several_buffers() const { return largest > single_buffer_mtu; }
+};
+
+struct port_plan {
+    std::uint32_t payload_bytes = 0; // of one packet
+    bool multi_buffer = false;       // frames may be longer than one XDP buffer
+    transmit_engine engine = transmit_engine::automatic;
+
+    // Whether packets themselves are longer than one XDP buffer.
+    [[nodiscard]] bool requires_several_buffers() const { return payload_bytes > live_frame_payload; }
+};
+
+// The plan, or why mrcd does not run with this configuration on ports of these MTUs.
+[[nodiscard]] std::expected<port_plan, std::string> make_plan(const daemon_config &config, mtu_range mtus);
+// The same for ports as the kernel has them. Throws startup_error.
+[[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
+
+// Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.
+void require_ports(const daemon_config &config, link_monitor &links);
+
+// What host_rx of each port is told.
+[[nodiscard]] std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+                                                               const link_monitor &links, const port_plan &plan);
+
+[[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
+
+[[nodiscard]] kernel::xdp_mode xdp_mode_of(attach_mode mode);
+
+} // namespace mrc::service

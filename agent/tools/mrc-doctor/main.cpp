@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// mrc-doctor: what this host can do for mrcd, found out by trying. See docs/mrc-doctor.8.
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "kernel/probes/device.h"
+#include "kernel/probes/libbpf_words.h"
+#include "service/config/config.h"
+#include "tools/mrc-doctor/host.h"
+#include "tools/mrc-doctor/pair.h"
+#include "tools/mrc-doctor/ports.h"
+#include "tools/mrc-doctor/report.h"
+
+namespace
+{
+
+using namespace mrc;
+
+constexpr int wrong_usage = 2;
+constexpr const char *default_config = "/etc/mrc/mrcd.toml";
+
+struct options {
+    std::string config;
+    std::vector<std::string> ports;
+    bool json = false;
+};
+
+int refuse(const std::string &problem)
+{
+    fmt::print(stderr, "mrc-doctor: {}\n", problem);
+    return wrong_usage;
+}
+
+// The configuration whose ports are examined: a file, or a default one with the ports named. Throws what is wrong.
+service::daemon_config configuration(const options &wanted)
+{
+    service::daemon_config config;
+    const bool has_default = wanted.ports.empty() && std::filesystem::exists(default_config);
+    if (!wanted.config.empty() || has_default) {
+        auto loaded = service::load_config(wanted.config.empty() ? default_config : wanted.config);
+        if (!loaded)
+            throw std::runtime_error{loaded.error().text()};
+        return std::move(*loaded);
+    }
+    config.daemon.pin_dir = "/sys/fs/bpf/mrc/default";
+    for (const std::string &device : wanted.ports) {
+        if (kernel::probes::ifindex_of(device) == 0)
+            throw std::runtime_error{fmt::format("--port: there is no device '{}' here", device)};
+        service::port_options port;
+        port.device = device;
+        config.ports.push_back(std::move(port));
+    }
+    return config;
+}
+
+doctor::report examine(const service::daemon_config &config)
+{
+    doctor::report found;
+    utsname system{};
+    ::uname(&system);
+    found.kernel = system.release;
+    found.machine = system.machine;
+    const kernel::probes::libbpf_words quiet;
+    doctor::examine_host({.config = config,
+                          .queues = doctor::queues_of(config),
+                          .needs_several_buffers = doctor::mtus_of(config).needs_several_buffers()},
+                         found);
+    doctor::judge_pair(doctor::try_pair(), config, found);
+    if (!config.ports.empty())
+        doctor::examine_ports(config, found);
+    return found;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    CLI::App app{"mrc-doctor: tries what this host can do for mrcd, what its lacks cost, and how to mend them"};
+    options wanted;
+    auto *config = app.add_option("--config,-c", wanted.config,
+                                  fmt::format("ports of this configuration of mrcd; without --config and --port those "
+                                              "of {}, if it exists",
+                                              default_config));
+    app.add_option("--port,-p", wanted.ports, "these devices, which must be no others' while they are tried")
+        ->excludes(config);
+    app.add_flag("--json,-j", wanted.json, "one JSON object instead of tables");
+    app.set_version_flag("--version", MRC_VERSION);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp &help) {
+        return app.exit(help);
+    } catch (const CLI::CallForVersion &version) {
+        return app.exit(version);
+    } catch (const CLI::ParseError &error) {
+        return refuse(fmt::format("{}; see mrc-doctor --help", error.what()));
+    }
+    if (::geteuid() != 0)
+        return refuse("needs root: it attaches programs to devices and makes a network namespace");
+    try {
+        const doctor::report found = examine(configuration(wanted));
+        if (wanted.json)
+            fmt::print("{}\n", boost::json::serialize(doctor::to_json(found)));
+        else
+            fmt::print("{}", doctor::to_text(found));
+        return doctor::exit_status(doctor::verdict_of(found));
+    } catch (const std::exception &error) {
+        return refuse(error.what());
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrc-doctor/settings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kernel/probes/device.h"
+#include "service/ports/port_plan.h"
+
+namespace mrc::doctor
+{
+
+namespace
+{
+
+namespace probes = kernel::probes;
+
+} // namespace
+
+finding examine_link(const subject &of)
+{
+    if (kernel::probes::is_running(of.device))
+        return of.make("link", state::works, of.driver.empty() ? "up" : of.driver + ", up");
+    return of.make("link", state::slower, "down, or no carrier",
+                   {.cost = "the port's plane carries nothing until the link is up",
+                    .mend = fmt::format("ip link set dev {} up", of.device)});
+}
+
+finding examine_mtu(const subject &of)
+{
+    // As configured, else what `auto` takes of a port whose packets just fit one buffer.
+    const std::uint32_t wanted = service::payload_of(of.config, service::single_buffer_mtu);
+    const std::string found = fmt::format("MTU {}", of.mtu);
+    const std::string mend = fmt::format("ip link set dev {} mtu {}", of.device, wanted + service::packet_overhead);
+    if (!service::mtu_refusal(of.config, of.mtu).empty())
+        return of.make("mtu", state::broken, found,
+                       {.cost = "mrcd ends at its start: packets of this payload do not fit the port", .mend = mend});
+    const std::uint32_t fits = service::payload_of(of.config, of.mtu);
+    const std::string payload = fmt::format("{}, {} bytes of payload a packet", found, fits);
+    if (fits >= wanted)
+        return of.make("mtu", state::works, payload);
+    return of.make("mtu", state::slower, payload,
+                   {.cost = "smaller packets on all ports, so more of them for the same data", .mend = mend});
+}
+
+finding examine_checksum_offload(const subject &of)
+{
+    const kernel::probes::offloads found = kernel::probes::offloads_of(of.device);
+    const bool unfinished = of.driver == "veth" && (found.transmit_checksum || found.segmentation);
+    return of.make("checksum_offload", unfinished ? state::slower : state::works,
+                   fmt::format("checksums {}, segmentation {}", found.transmit_checksum ? "on" : "off",
+                               found.segmentation ? "on" : "off"),
+                   {.cost = "nobody computes the checksums of ordinary sockets over mrcnet0 where an XDP program "
+                            "forwards their packets, and receivers drop them; MRC itself is not touched",
+                    .mend = fmt::format("ethtool -K {} tx off", of.device)});
+}
+
+finding examine_receive_offload(const subject &of)
+{
+    const kernel::probes::offloads found = kernel::probes::offloads_of(of.device);
+    return of.make(
+        "receive_offload", found.large_receive ? state::slower : state::works,
+        fmt::format("LRO {}, GRO {}", found.large_receive ? "on" : "off", found.generic_receive ? "on" : "off"),
+        {.cost = "the NIC joins packets before XDP sees them; most drivers refuse native XDP then",
+         .mend = fmt::format("ethtool -K {} lro off", of.device)});
+}
+
+finding examine_steering(const subject &of)
+{
+    const std::uint32_t all = kernel::probes::receive_queues(of.device);
+    const std::vector<std::uint32_t> table = kernel::probes::rss_table(of.device);
+    const std::string found =
+        fmt::format("{} of {} queues served, {}, ntuple filters {}", of.queues, all,
+                    table.empty() ? "no RSS table" : fmt::format("RSS to {}", std::ranges::max(table) + 1),
+                    kernel::probes::offloads_of(of.device).ntuple_filters ? "on" : "off");
+    const std::string kind = of.driver == "veth" ? "rx" : "combined";
+    if (!of.port.queues && all > MRC_MAX_QUEUES)
+        return of.make(
+            "receive_steering", state::broken, found,
+            {.cost = fmt::format("mrcd ends at its start: it serves {} queues of a port at most", MRC_MAX_QUEUES),
+             .mend = fmt::format("ethtool -L {} {} {}", of.device, kind, MRC_MAX_QUEUES)});
+    const bool kept_off = !table.empty() && std::ranges::max(table) < of.queues;
+    if (of.queues >= all || kept_off)
+        return of.make("receive_steering", state::works, found);
+    return of.make("receive_steering", state::broken, found,
+                   {.cost = "MRC packets that arrive on the other queues are dropped",
+                    .mend = table.empty() ? fmt::format("ethtool -L {} {} {}", of.device, kind, of.queues)
+                                          : fmt::format("ethtool -X {} equal {}", of.device, of.queues)});
+}
+
+} // namespace mrc::doctor

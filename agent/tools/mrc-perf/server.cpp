@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <csignal>
+
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "tools/mrc-perf/address.h"
+#include "tools/mrc-perf/channel.h"
+#include "tools/mrc-perf/error.h"
+#include "tools/mrc-perf/latency.h"
+#include "tools/mrc-perf/report.h"
+#include "tools/mrc-perf/roles.h"
+#include "tools/mrc-perf/run.h"
+#include "tools/mrc-perf/sweep.h"
+
+namespace mrc::perf
+{
+
+namespace
+{
+
+void print_now(const std::string &text)
+{
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+}
+
+boost::json::object member_object(const message &from, const char *name)
+{
+    const auto *found = from.body.if_contains(name);
+    if (found == nullptr || !found->is_object())
+        throw perf_error{fmt::format("the client's greeting lacks '{}'", name), "far_end"};
+    return found->get_object();
+}
+
+template <typename Run>
+run_parts execute(Run &run, channel &client, report_context &context)
+{
+    try {
+        run.execute();
+    } catch (const perf_error &error) {
+        context.status = error.status();
+        context.error = error.what();
+        if (error.status() != "far_end")
+            client.try_send(message_kind::error, {{"text", error.what()}});
+    }
+    return run.parts();
+}
+
+boost::json::object serve_run(const options &chosen, const test_plan &plan, endpoint &local, channel &client,
+                              signal_source &signals)
+{
+    const side identity = local.identity();
+    report_context context{.plan = plan,
+                           .local = identity,
+                           .peer = local.peer(),
+                           .is_client = false,
+                           .file = chosen.output,
+                           .intervals = {},
+                           .status = "ok",
+                           .error = {}};
+    run_parts parts;
+    if (plan.mode == test_mode::latency) {
+        ping_pong run{local, client, signals, plan, false};
+        parts = execute(run, client, context);
+    } else {
+        const run_settings settings{.is_client = false, .file = {}, .output = chosen.output, .on_interval = {}};
+        stream_run run{local, client, signals, plan, settings};
+        parts = execute(run, client, context);
+    }
+    return make_report(context, parts);
+}
+
+std::string table(const boost::json::object &report, const test_plan &plan)
+{
+    std::string text = table_head(plan);
+    for (const auto &run : report.at("sweep").as_array())
+        text += table_line(run.as_object());
+    return text;
+}
+
+int report_run(const boost::json::object &report, const test_plan &plan, bool as_json)
+{
+    if (as_json)
+        print_now(boost::json::serialize(report));
+    else
+        print_now(plan.sizes.empty() ? to_text(report) : table(report, plan));
+    if (const auto &why = report.at("error").as_string(); !why.empty())
+        fmt::print(stderr, "mrc-perf: {}\n", std::string_view{why.data(), why.size()});
+    return exit_status(report);
+}
+
+// Up to the moment at which the client may begin: its first run has begun here.
+test_plan meet(endpoint &local, channel &client)
+{
+    const message hello = client.expect(message_kind::hello);
+    const test_plan plan = plan_from(member_object(hello, "plan"));
+    const side peer = side_from(member_object(hello, "side"), plan.qps);
+    if (plan.exponential == 25)
+        client.wait_for_ever();
+    if (is_ipv4(peer.gid) && !local.use_ipv4())
+        throw perf_error{"the client asks for IPv4, but mrcd of this host has no fabric.ipv4_prefix"};
+    local.prepare(plan, plan.bidir || plan.mode == test_mode::latency, true);
+    local.connect(peer);
+    local.begin(plan.runs().front());
+    client.send(message_kind::ready, to_json(local.identity()));
+    return plan;
+}
+
+// One client, whatever becomes of it; returns the exit status of what it ran.
+int serve(const options &chosen, channel &client, signal_source &signals)
+{
+    try {
+        endpoint local{chosen.device};
+        const test_plan plan = meet(local, client);
+        std::vector<boost::json::object> reports;
+        for (const test_plan &run : plan.runs()) {
+            const message start = client.expect(message_kind::start, answer_limit + run.qps * setup_limit_per_qp);
+            local.set_peer_payload(static_cast<std::uint32_t>(member(start.body, "payload_bytes", 1, 65536)));
+            if (!reports.empty()) {
+                local.begin(run);
+                client.send(message_kind::ready);
+            }
+            reports.push_back(serve_run(chosen, run, local, client, signals));
+            if (exit_status(reports.back()) != 0)
+                break;
+        }
+        return report_run(combine(plan, reports), plan, chosen.json);
+    } catch (const perf_error &error) {
+        fmt::print(stderr, "mrc-perf: client {}: {}\n", client.peer(), error.what());
+        client.try_send(message_kind::error, {{"text", error.what()}});
+    }
+    return EXIT_FAILURE;
+}
+
+} // namespace
+
+int run_server(const options &chosen, signal_source &signals)
+{
+    listener socket{chosen.port};
+    { // refused now rather than at the first client
+        const endpoint probe{chosen.device};
+    }
+    print_now(fmt::format("LISTENING {}", socket.port()));
+    while (true) {
+        std::array<pollfd, 2> fds{{{.fd = socket.fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
+        ::poll(fds.data(), fds.size(), -1);
+        while (const auto number = signals.take())
+            if (*number != SIGUSR1)
+                return EXIT_SUCCESS;
+        if (auto client = socket.accept()) {
+            const int status = serve(chosen, *client, signals);
+            if (chosen.once || status == 128 + SIGINT)
+                return status;
+        }
+    }
+}
+
+} // namespace mrc::perf

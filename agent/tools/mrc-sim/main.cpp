@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// mrc-sim: runs a scenario on simulated time and holds it to its bounds.
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/report.h"
+#include "sim/scenario_file.h"
+#include "sim/scenario_reader.h"
+#include "tools/mrc-sim/progress.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace
+{
+
+using namespace mrc::sim;
+
+constexpr int bound_failed = 1;
+constexpr int wrong_usage = 2;
+
+struct options {
+    std::vector<std::string> scenarios;
+    std::uint64_t seed = 0;
+    bool json = false;
+    bool quiet = false;
+    std::string csv;
+    std::string svg;
+    std::string report;
+};
+
+void write_file(const std::filesystem::path &path, const std::string &text)
+{
+    std::ofstream file{path, std::ios::binary};
+    file << text;
+    if (!file.flush())
+        throw std::runtime_error{fmt::format("{}: cannot be written", path.string())};
+}
+
+scenario_results run_one(const std::string &path, const options &wanted)
+{
+    scenario what = load_scenario(path);
+    mrc::tools::sim_progress progress{what.id, wanted.quiet};
+    const std::optional<std::uint64_t> seed = wanted.seed == 0 ? std::nullopt : std::optional{wanted.seed};
+    auto runs =
+        run_scenario(what, seed, [&progress](const std::string &label, double share) { progress.show(label, share); });
+    return judge_all(std::move(what), std::move(runs));
+}
+
+// docs/results.md and the plots beside it.
+bool write_report(const options &wanted)
+{
+    const std::filesystem::path folder{wanted.report};
+    std::filesystem::create_directories(folder / "results");
+    std::string text = results_introduction();
+    bool holds = true;
+    for (const std::string &path : wanted.scenarios) {
+        const scenario_results results = run_one(path, wanted);
+        const std::string plot = "results/" + results.what.id + ".svg";
+        write_file(folder / plot, to_svg(report_chart(results)));
+        text += report_markdown(results, plot);
+        holds = holds && results.all_hold();
+    }
+    while (text.ends_with("\n\n"))
+        text.pop_back();
+    write_file(folder / "results.md", text);
+    return holds;
+}
+
+bool run_all(const options &wanted)
+{
+    if (!wanted.report.empty())
+        return write_report(wanted);
+    bool holds = true;
+    for (const std::string &path : wanted.scenarios) {
+        const scenario_results results = run_one(path, wanted);
+        fmt::print("{}", wanted.json ? report_json(results) : report_text(results));
+        if (!wanted.csv.empty())
+            write_file(wanted.csv, report_csv(results));
+        if (!wanted.svg.empty())
+            write_file(wanted.svg, to_svg(report_chart(results)));
+        holds = holds && results.all_hold();
+    }
+    return holds;
+}
+
+void declare(CLI::App &app, options &to)
+{
+    app.add_option("SCENARIO", to.scenarios, "scenario files (TOML)")->required();
+    app.add_option("--seed", to.seed, "instead of the scenario's")->check(CLI::Range(1ull, 1'000'000'000ull));
+    auto *json = app.add_flag("--json", to.json, "results as one JSON object instead of a table");
+    auto *csv = app.add_option("--csv", to.csv, "write the time series to this file");
+    auto *svg = app.add_option("--svg", to.svg, "write a plot to this file");
+    app.add_option("--report", to.report, "write results.md and its plots for all scenarios into this directory")
+        ->excludes(json)
+        ->excludes(csv)
+        ->excludes(svg);
+    app.add_flag("--quiet", to.quiet, "no progress on standard error");
+    app.set_version_flag("--version", MRC_VERSION);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    CLI::App app{"Runs scenarios on a simulated multi-plane fabric and holds them to their bounds."};
+    options wanted;
+    declare(app, wanted);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : wrong_usage;
+    }
+    if (wanted.scenarios.size() > 1 && (wanted.json || !wanted.csv.empty() || !wanted.svg.empty())) {
+        fmt::print(stderr, "mrc-sim: {} scenarios; --json, --csv and --svg take one\n", wanted.scenarios.size());
+        return wrong_usage;
+    }
+    try {
+        return run_all(wanted) ? 0 : bound_failed;
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "mrc-sim: {}\n", error.what());
+        return wrong_usage;
+    }
+}

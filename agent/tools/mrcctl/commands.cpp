@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/commands.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "kernel/map_names.h"
+#include "tools/mrcctl/command_line.h"
+#include "tools/mrcctl/control_commands.h"
+#include "tools/mrcctl/rates.h"
+#include "tools/mrcctl/text.h"
+#include "tools/mrcctl/top.h"
+#include "tools/mrcctl/views.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+constexpr int usage_status = 2;
+constexpr double shortest_s = 0.01; // as often as the daemon writes its rows
+constexpr double longest_s = 86400;
+
+// What the maps say: look(maps) gives the view, say(view) makes it readable.
+template <typename Look, typename Say>
+void show_with(CLI::App *command, invocation &chosen, Look look, Say say)
+{
+    command->callback([&chosen, look, say] {
+        chosen.run = [&chosen, look, say](const host_maps &maps) {
+            const auto view = look(maps);
+            fmt::print("{}", chosen.json ? boost::json::serialize(view) + '\n' : say(view));
+            return 0;
+        };
+    });
+}
+
+void add_status(CLI::App &app, invocation &chosen)
+{
+    CLI::App *command = add_command(app, "status", "The daemon, its ports, paths, totals and drops", chosen);
+    command->callback([&chosen] {
+        chosen.run = [&chosen](const host_maps &maps) {
+            const boost::json::object view = status_of(maps);
+            fmt::print("{}", chosen.json ? boost::json::serialize(view) + '\n' : status_text(view));
+            return view.at("daemon").at("alive").as_bool() ? 0 : 1;
+        };
+    });
+}
+
+void add_qp(CLI::App &app, invocation &chosen)
+{
+    CLI::App &object = add_object(app, "qp", "Queue pairs");
+    show_with(add_command(object, "list", "All queue pairs", chosen), chosen, qps_of, qps_text);
+
+    const auto qpn = std::make_shared<std::uint32_t>();
+    CLI::App *show = add_command(object, "show", "Every counter of one queue pair", chosen);
+    show->add_option("QPN", *qpn, "Its number")->required();
+    show_with(show, chosen, [qpn](const host_maps &maps) { return qp_of(maps, *qpn); }, qp_text);
+}
+
+// Options of `path list`.
+struct path_choice {
+    std::optional<std::uint32_t> plane;
+    std::string peer;
+    std::string state;
+};
+
+path_filter filter_of(const path_choice &choice, const host_maps &maps)
+{
+    path_filter filter{.range = {}, .plane = choice.plane, .state = {}};
+    if (!choice.peer.empty())
+        filter.range = paths_toward(maps, choice.peer);
+    if (!choice.state.empty())
+        filter.state = static_cast<mrc_path_state>(std::ranges::find(kernel::path_state_names, choice.state) -
+                                                   kernel::path_state_names.begin());
+    return filter;
+}
+
+void add_path(CLI::App &app, invocation &chosen)
+{
+    CLI::App &object = add_object(app, "path", "Paths toward the other leaves, with their state and signals");
+    const auto choice = std::make_shared<path_choice>();
+    CLI::App *list = add_command(object, "list", "All paths, or those chosen", chosen);
+    list->add_option("--plane", choice->plane, "Of this plane only")->check(CLI::Range(0, MRC_MAX_PORTS - 1));
+    list->add_option("--peer", choice->peer, "Toward this MRC address only");
+    list->add_option("--state", choice->state, "In this state only")
+        ->check(CLI::IsMember(
+            std::vector<std::string>{kernel::path_state_names.begin() + 1, kernel::path_state_names.end()}));
+    show_with(
+        list, chosen, [choice](const host_maps &maps) { return paths_of(maps, filter_of(*choice, maps)); }, paths_text);
+
+    const auto number = std::make_shared<std::uint32_t>();
+    CLI::App *show = add_command(object, "show", "Everything about one path", chosen);
+    show->add_option("PATH", *number, "Its number, as `path list` prints it")->required();
+    show_with(show, chosen, [number](const host_maps &maps) { return path_of(maps, *number); }, path_text);
+}
+
+void add_port(CLI::App &app, invocation &chosen)
+{
+    CLI::App &object = add_object(app, "port", "The host's ports, one per plane");
+    show_with(add_command(object, "list", "All ports, with the reason why one is out of use", chosen), chosen, ports_of,
+              ports_text);
+    add_port_switches(object, chosen);
+}
+
+void add_counters(CLI::App &app, invocation &chosen)
+{
+    CLI::App *command = add_command(app, "counters", "Packets by verdict: passed on, or dropped and why", chosen);
+    const auto seconds = std::make_shared<double>();
+    const auto all = std::make_shared<bool>();
+    command->add_option("--diff", *seconds, "Count for so many SECONDS, instead of since the daemon started")
+        ->check(CLI::Range(shortest_s, longest_s));
+    command->add_flag("--all", *all, "Verdicts that counted nothing, too; JSON always has them");
+    show_with(
+        command, chosen,
+        [seconds](const host_maps &maps) -> boost::json::object {
+            if (*seconds == 0)
+                return {{"verdicts", verdicts_view(maps.verdicts())}};
+            const sample before = take_sample(maps);
+            std::this_thread::sleep_for(std::chrono::duration<double>{*seconds});
+            return difference_view(before, take_sample(maps));
+        },
+        [all](const boost::json::object &view) { return counters_text(view, *all); });
+}
+
+void add_top(CLI::App &app, invocation &chosen)
+{
+    CLI::App *command = add_command(app, "top", "Rates of planes and queue pairs, refreshed; q ends it", chosen);
+    const auto options = std::make_shared<top_options>();
+    const auto once = std::make_shared<bool>();
+    command->add_option("--interval", options->interval_s, "SECONDS between tables")
+        ->check(CLI::Range(shortest_s, longest_s))
+        ->capture_default_str();
+    CLI::Option *iterations = command->add_option("--iterations", options->iterations, "End after so many tables")
+                                  ->check(CLI::PositiveNumber);
+    command->add_flag("--once", *once, "End after one table")->excludes(iterations);
+    command->callback([&chosen, options, once] {
+        chosen.run = [&chosen, options, once](const host_maps &maps) {
+            options->json = chosen.json;
+            if (*once)
+                options->iterations = 1;
+            run_top(maps, *options);
+            return 0;
+        };
+    });
+}
+
+// What is wrong, and which objects, commands or options may stand there.
+std::string explain(const CLI::App &app, const CLI::ParseError &error)
+{
+    const CLI::App *at = &app;
+    std::string path = "mrcctl";
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        path += " " + at->get_name();
+    }
+    const std::vector<std::string> unknown = app.remaining(true);
+    const std::string wrong = unknown.empty() ? error.what() : fmt::format("'{}' is not known here", unknown.front());
+    std::vector<std::string> names;
+    for (const CLI::App *command : at->get_subcommands([](const CLI::App *) { return true; }))
+        names.push_back(command->get_name());
+    return names.empty() ? fmt::format("{}; see {} --help", wrong, path)
+                         : fmt::format("{}; allowed: {}", wrong, fmt::join(names, ", "));
+}
+
+} // namespace
+
+CLI::App *add_command(CLI::App &to, const char *name, const char *does, invocation &chosen)
+{
+    CLI::App *command = to.add_subcommand(name, does);
+    command->add_option("--instance", chosen.instance, "Name of the mrcd; default: MRC_INSTANCE, or the only one");
+    command->add_flag("-j,--json", chosen.json, "Print JSON");
+    return command;
+}
+
+CLI::App &add_object(CLI::App &to, const char *name, const char *is)
+{
+    CLI::App *object = to.add_subcommand(name, is);
+    object->require_subcommand(1);
+    return *object;
+}
+
+std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
+{
+    CLI::App app{"Shows what an mrcd does, from its pinned maps: the daemon need not answer. Changes its profiles and "
+                 "ports, and probes paths, by asking it.",
+                 "mrcctl"};
+    app.add_option("--instance", to.instance, "Name of the mrcd; default: MRC_INSTANCE, or the only one");
+    app.add_flag("-j,--json", to.json, "Print JSON");
+    app.set_version_flag("--version", "mrcctl " MRC_VERSION);
+    app.require_subcommand(1);
+    add_status(app, to);
+    add_qp(app, to);
+    add_path(app, to);
+    add_port(app, to);
+    add_counters(app, to);
+    add_top(app, to);
+    add_ev_profile(app, to);
+    add_ev_format(app, to);
+    add_cc_profile(app, to);
+    add_probe(app, to);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0)
+            return app.exit(error);
+        fmt::print(stderr, "mrcctl: {}\n", explain(app, error));
+        return usage_status;
+    }
+    return std::nullopt;
+}
+
+} // namespace mrc::ctl

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of mrcctl: objects, their commands, and what each does with the maps or with the daemon. A new
+// command is one function in mrcctl_commands.cpp, or mrcctl_control_commands.cpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tools/mrcctl/device.h"
+#include "tools/mrcctl/maps.h"
+
+namespace mrc::ctl
+{
+
+struct invocation {
+    std::string instance; // empty: MRC_INSTANCE, or the only one
+    bool json = false;
+    // One of these is set, and returns the exit status: a view of the maps, or a request to the daemon.
+    std::function<int(const host_maps &)> run;
+    std::function<int(const controller_device &)> control;
+};
+
+// The exit status when nothing is left to do: --help, --version, or a wrong command line (2, told on standard error).
+[[nodiscard]] std::optional<int> parse_command_line(int argc, char **argv, invocation &to);
+
+} // namespace mrc::ctl

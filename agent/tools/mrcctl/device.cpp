@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/device.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "mrc/control.h"
+#include "tools/mrcctl/error.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+constexpr const char *socket_root = "/run/mrc";
+
+// Instances with a socket, in name order as libmrc numbers their devices.
+std::vector<std::string> running_instances()
+{
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator{socket_root, error})
+        if (std::filesystem::exists(entry.path() / "mrcd.sock", error))
+            names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    return names;
+}
+
+bool has_mrc(ibv_context *verbs)
+{
+    mrc_device_attr attributes{};
+    int supported = 0;
+    return ::mrc_query_device(verbs, &attributes, &supported) == 0 && supported != 0;
+}
+
+[[noreturn]] void refuse_none(const std::string &name)
+{
+    const std::vector<std::string> names = running_instances();
+    const std::string there =
+        names.empty() ? "none is running here" : fmt::format("there are: {}", fmt::join(names, ", "));
+    const std::filesystem::path socket = std::filesystem::path{socket_root} / name / "mrcd.sock";
+    if (!name.empty() && ::access(socket.c_str(), R_OK | W_OK) != 0 && errno == EACCES)
+        throw ctl_error{
+            fmt::format("'{}' may not be opened: mrcctl needs root, or the group of this socket", socket.string())};
+    throw ctl_error{name.empty() ? fmt::format("no mrcd answers below '{}'; {}", socket_root, there)
+                                 : fmt::format("no mrcd answers as instance '{}'; {}", name, there)};
+}
+
+verbs_handle open_device(const std::string &name)
+{
+    int count = 0;
+    const device_list_handle list{::ibv_get_device_list(&count)};
+    verbs_handle found;
+    for (int i = 0; list && i < count; ++i) {
+        verbs_handle opened{::ibv_open_device(list.get()[i])};
+        if (!opened || !has_mrc(opened.get()))
+            continue;
+        if (found)
+            throw ctl_error{fmt::format("several instances; name one with --instance or MRC_INSTANCE: {}",
+                                        fmt::join(running_instances(), ", "))};
+        found = std::move(opened);
+    }
+    if (!found)
+        refuse_none(name);
+    return found;
+}
+
+verbs_handle open_instance(const std::string &given)
+{
+    // How libmrc is told which daemon is meant.
+    if (!given.empty())
+        ::setenv("MRC_INSTANCE", given.c_str(), 1);
+    const char *environment = std::getenv("MRC_INSTANCE");
+    return open_device(environment == nullptr ? "" : environment);
+}
+
+} // namespace
+
+controller_device::controller_device(const std::string &instance)
+    : verbs_{open_instance(instance)}, mrc_{::mrc_create_context(verbs_.get(), nullptr)}
+{
+    if (!mrc_)
+        fail_call("use the MRC device");
+}
+
+std::string why_it_failed(int code)
+{
+    const std::string_view words = ::mrc_failure_text();
+    const std::string why{words.empty() ? std::string_view{std::strerror(code)} : words};
+    return code == EPERM ? fmt::format("{}; allowed is who has it, such as root", why) : why;
+}
+
+void fail_call(const std::string &what)
+{
+    throw ctl_error{fmt::format("cannot {}: {}", what, why_it_failed(errno))};
+}
+
+} // namespace mrc::ctl

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pinned maps of one mrcd, read-only. Nothing here speaks to the daemon or waits for it.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "kernel/unique_fd.h"
+#include "mrc/abi/maps.h"
+#include "tools/mrcctl/instance.h"
+
+namespace mrc::ctl
+{
+
+// What a pinned map must look like for its rows to mean what mrc/abi/maps.h says.
+struct map_shape {
+    const char *name;
+    std::uint32_t key_size;
+    std::uint32_t row_size;
+    std::uint32_t rows;
+    bool mapped = false; // by map_rows; else read by system calls
+};
+
+// Throws ctl_error when it is not there, not readable, or of another version.
+[[nodiscard]] kernel::unique_fd open_map(const instance &of, const map_shape &shape);
+[[nodiscard]] kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape);
+
+// A mapped array: reading a row is no system call, and copies it, for the daemon goes on writing.
+template <typename Row>
+class pinned_array
+{
+public:
+    pinned_array(const instance &of, const char *name, std::uint32_t rows) : rows_{rows}
+    {
+        const map_shape shape{
+            .name = name, .key_size = sizeof(__u32), .row_size = sizeof(Row), .rows = rows, .mapped = true};
+        memory_ = map_rows(open_map(of, shape), shape);
+    }
+
+    [[nodiscard]] Row operator[](std::uint32_t row) const
+    {
+        Row copy;
+        std::memcpy(&copy, static_cast<const Row *>(memory_.get()) + row, sizeof(copy));
+        return copy;
+    }
+    [[nodiscard]] std::uint32_t size() const { return rows_; }
+
+private:
+    std::uint32_t rows_;
+    kernel::mapping memory_;
+};
+
+using verdict_counts = std::vector<std::uint64_t>; // by enum mrc_verdict, summed over all CPUs
+
+class host_maps
+{
+public:
+    explicit host_maps(instance of);
+
+    [[nodiscard]] const instance &of() const { return of_; }
+    [[nodiscard]] mrc_host_row host() const { return host_[0]; }
+    [[nodiscard]] const pinned_array<mrc_port_row> &ports() const { return ports_; }
+    [[nodiscard]] const pinned_array<mrc_path_row> &paths() const { return paths_; }
+    [[nodiscard]] const pinned_array<mrc_signal_row> &signals() const { return signals_; }
+    [[nodiscard]] const pinned_array<mrc_qp_row> &qps() const { return qps_; }
+    [[nodiscard]] verdict_counts verdicts() const;
+    // By an MRC address of the peer, common or of a plane.
+    [[nodiscard]] std::optional<mrc_peer_row> peer(const mrc_ip &address) const;
+
+private:
+    instance of_;
+    pinned_array<mrc_host_row> host_;
+    pinned_array<mrc_port_row> ports_;
+    pinned_array<mrc_path_row> paths_;
+    pinned_array<mrc_signal_row> signals_;
+    pinned_array<mrc_qp_row> qps_;
+    kernel::unique_fd verdicts_;
+    kernel::unique_fd peers_;
+};
+
+} // namespace mrc::ctl

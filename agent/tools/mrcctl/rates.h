@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What went on between two looks at the maps.
+#pragma once
+
+#include <map>
+
+#include <boost/json/object.hpp>
+
+#include "tools/mrcctl/maps.h"
+
+namespace mrc::ctl
+{
+
+struct sample {
+    std::uint64_t time_ns = 0; // CLOCK_MONOTONIC
+    std::map<std::uint32_t, mrc_qp_row> qps;
+    mrc_port_row ports[MRC_MAX_PORTS] = {};
+    verdict_counts verdicts;
+};
+
+[[nodiscard]] sample take_sample(const host_maps &maps);
+
+// Per second; a counter that went back belongs to a QP or a port that began anew, and counts from zero.
+[[nodiscard]] double rate_between(std::uint64_t before, std::uint64_t after, double seconds);
+
+// {"seconds", "planes": [per port], "qps": [per QP, the busiest first]}
+[[nodiscard]] boost::json::object rates_view(const sample &before, const sample &after);
+// {"seconds", "verdicts": {name: packets in between}}
+[[nodiscard]] boost::json::object difference_view(const sample &before, const sample &after);
+
+} // namespace mrc::ctl

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/text.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tools/mrcctl/views.h"
+#include "tools/table/table.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+namespace json = boost::json;
+
+constexpr column port_columns[] = {
+    {"PORT", "port"},
+    {"PLANE", "plane"},
+    {"DEVICE", "device"},
+    {"STATE", "state"},
+    {"REASON", "reason"},
+    {"MTU", "mtu"},
+    {"TX PACKETS", "tx_packets"},
+    {"TX", "tx_bytes", unit::bytes},
+    {"RX PACKETS", "rx_packets"},
+    {"RX", "rx_bytes", unit::bytes},
+    {"GOOD", "paths.good"},
+    {"BAD", "paths.assumed_bad"},
+    {"DENIED", "paths.denied"},
+};
+
+constexpr column qp_columns[] = {
+    {"QPN", "qpn"},
+    {"STATE", "state"},
+    {"PEER", "peer"},
+    {"PEER QPN", "peer_qpn"},
+    {"TX PACKETS", "tx_packets"},
+    {"TX", "tx_bytes", unit::bytes},
+    {"RX PACKETS", "rx_packets"},
+    {"RX", "rx_bytes", unit::bytes},
+    {"AGAIN", "retransmits"},
+    {"TIME-OUTS", "timeouts"},
+    {"WINDOW", "cwnd_bytes", unit::bytes},
+    {"IN FLIGHT", "inflight_bytes", unit::bytes},
+};
+
+constexpr column path_columns[] = {
+    {"PATH", "path"},
+    {"GROUP", "group"},
+    {"PLANE", "plane"},
+    {"UPLINK", "uplink"},
+    {"EV", "ev"},
+    {"STATE", "state"},
+    {"TX PACKETS", "tx_packets"},
+    {"AGAIN", "retransmits"},
+    {"LOST", "losses"},
+    {"RX PACKETS", "rx_packets"},
+    {"CE", "rx_congested"},
+    {"TRIMMED", "rx_trimmed"},
+    {"ACKS", "acks"},
+    {"RTT", "rtt_smoothed_ns", unit::time},
+    {"MIN RTT", "rtt_min_ns", unit::time},
+};
+
+constexpr column plane_rate_columns[] = {
+    {"PLANE", "plane"},
+    {"DEVICE", "device"},
+    {"STATE", "state"},
+    {"REASON", "reason"},
+    {"TX", "tx_bits_per_s", unit::bitrate},
+    {"RX", "rx_bits_per_s", unit::bitrate},
+    {"TX PACKETS", "tx_packets_per_s", unit::rate},
+    {"RX PACKETS", "rx_packets_per_s", unit::rate},
+    {"GOOD", "paths.good"},
+    {"BAD", "paths.assumed_bad"},
+};
+
+constexpr column qp_rate_columns[] = {
+    {"QPN", "qpn"},
+    {"STATE", "state"},
+    {"PEER", "peer"},
+    {"TX", "tx_bits_per_s", unit::bitrate},
+    {"RX", "rx_bits_per_s", unit::bitrate},
+    {"TX PACKETS", "tx_packets_per_s", unit::rate},
+    {"RX PACKETS", "rx_packets_per_s", unit::rate},
+    {"AGAIN", "retransmits_per_s", unit::rate},
+    {"WINDOW", "cwnd_bytes", unit::bytes},
+    {"IN FLIGHT", "inflight_bytes", unit::bytes},
+};
+
+std::string daemon_text(const json::object &daemon)
+{
+    if (daemon.at("alive").as_bool())
+        return fmt::format("pid {}, {}, up {:.0f} s", daemon.at("pid").to_number<std::uint32_t>(),
+                           to_text(daemon.at("state"), unit::none), daemon.at("uptime_s").to_number<double>());
+    return fmt::format("dead (pid {}); these are its last numbers", daemon.at("pid").to_number<std::uint32_t>());
+}
+
+std::string states_text(const json::object &states)
+{
+    std::string list;
+    for (const auto &[name, count] : states)
+        fmt::format_to(std::back_inserter(list), "{}{} {}", list.empty() ? "" : ", ", to_text(count, unit::none),
+                       std::string{name});
+    return list;
+}
+
+// All members, counters by their own names.
+std::string members_text(const json::object &of)
+{
+    std::vector<std::string> names;
+    std::vector<column> lines;
+    for (const auto &[name, value] : of) {
+        if (!value.is_structured())
+            names.emplace_back(name);
+        else if (value.is_object())
+            for (const auto &inner : value.get_object())
+                names.push_back(std::string{name} + "." + std::string{inner.key()});
+    }
+    for (const std::string &name : names)
+        lines.push_back({.title = name.c_str(),
+                         .key = name.c_str(),
+                         .measure = name.ends_with("_bytes")   ? unit::bytes
+                                    : name.starts_with("rtt_") ? unit::time
+                                                               : unit::none});
+    return to_list(lines, of);
+}
+
+json::array named_counts(const json::object &counts, bool all)
+{
+    json::array rows;
+    for (const auto &[name, count] : counts)
+        if (all || count.to_number<double>() != 0)
+            rows.push_back(json::object{{"name", name}, {"count", count}});
+    return rows;
+}
+
+} // namespace
+
+std::string status_text(const json::object &status)
+{
+    std::string result;
+    const json::object &paths = status.at("paths").as_object();
+    const json::object &qps = status.at("qps").as_object();
+    const json::object &totals = status.at("totals").as_object();
+    const std::string states = states_text(qps.at("states").as_object());
+    auto out = std::back_inserter(result);
+    fmt::format_to(out, "instance  {}\n", to_text(status.at("instance"), unit::none));
+    fmt::format_to(out, "mrcd      {}\n", daemon_text(status.at("daemon").as_object()));
+    fmt::format_to(out, "payload   {} bytes a packet\n", to_text(status.at("payload_bytes"), unit::none));
+    fmt::format_to(out, "paths     {} good, {} skipped, {} assumed bad, {} denied; groups: {}\n",
+                   to_text(paths.at("good"), unit::none), to_text(paths.at("skip"), unit::none),
+                   to_text(paths.at("assumed_bad"), unit::none), to_text(paths.at("denied"), unit::none),
+                   to_text(paths.at("groups"), unit::none));
+    fmt::format_to(out, "QPs       {}{}\n", to_text(qps.at("count"), unit::none),
+                   states.empty() ? "" : " (" + states + ")");
+    fmt::format_to(out, "data      {} sent in {} packets, {} of them again; {} placed from {} packets\n",
+                   to_text(qps.at("tx_bytes"), unit::bytes), to_text(qps.at("tx_packets"), unit::none),
+                   to_text(qps.at("retransmits"), unit::none), to_text(qps.at("rx_bytes"), unit::bytes),
+                   to_text(qps.at("rx_packets"), unit::none));
+    fmt::format_to(out, "wire      {} sent in {} packets; {} received in {}\n",
+                   to_text(totals.at("tx_bytes"), unit::bytes), to_text(totals.at("tx_packets"), unit::none),
+                   to_text(totals.at("rx_bytes"), unit::bytes), to_text(totals.at("rx_packets"), unit::none));
+    result += '\n' + ports_text(status.at("ports").as_array());
+    const json::array drops = named_counts(status.at("drops").as_object(), true);
+    static constexpr column drop_columns[] = {{"DROPPED FOR", "name"}, {"PACKETS", "count"}};
+    result += drops.empty() ? "\nnothing was dropped\n" : '\n' + to_table(drop_columns, drops);
+    return result;
+}
+
+std::string qps_text(const json::array &qps)
+{
+    return qps.empty() ? "no queue pairs\n" : to_table(qp_columns, qps);
+}
+
+std::string qp_text(const json::object &qp)
+{
+    return members_text(qp);
+}
+
+std::string ports_text(const json::array &ports)
+{
+    return ports.empty() ? "no ports\n" : to_table(port_columns, ports);
+}
+
+std::string paths_text(const json::array &paths)
+{
+    return paths.empty() ? "no paths\n" : to_table(path_columns, paths);
+}
+
+std::string path_text(const json::object &path)
+{
+    return members_text(path);
+}
+
+std::string counters_text(const json::object &counters, bool all)
+{
+    json::array rows = named_counts(counters.at("verdicts").as_object(), all);
+    if (rows.empty())
+        return "nothing was counted\n";
+    static constexpr column totals[] = {{"VERDICT", "name"}, {"PACKETS", "count"}};
+    static constexpr column rates[] = {{"VERDICT", "name"}, {"PACKETS", "count"}, {"RATE", "rate", unit::rate}};
+    const auto *seconds = counters.if_contains("seconds");
+    if (seconds == nullptr)
+        return to_table(totals, rows);
+    for (json::value &row : rows)
+        row.as_object()["rate"] = row.at("count").to_number<double>() / seconds->to_number<double>();
+    return to_table(rates, rows);
+}
+
+std::string top_text(const json::object &top, std::size_t lines)
+{
+    const json::array &planes = top.at("planes").as_array();
+    const json::array &qps = top.at("qps").as_array();
+    std::string result =
+        fmt::format("{}  mrcd {}  {} QPs, over {:.2f} s\n\n", to_text(top.at("instance"), unit::none),
+                    daemon_text(top.at("daemon").as_object()), qps.size(), top.at("seconds").to_number<double>());
+    result += (planes.empty() ? "no ports\n" : to_table(plane_rate_columns, planes)) + '\n';
+    // The heading, two empty lines, two lines of titles, and the line that tells how many are left out.
+    const std::size_t others = planes.size() + 6;
+    std::size_t shown = qps.size();
+    if (lines != 0 && qps.size() + others - 1 > lines)
+        shown = lines > others ? lines - others : 1;
+    shown = std::min(shown, qps.size());
+    const json::array visible(qps.begin(), qps.begin() + static_cast<std::ptrdiff_t>(shown));
+    result += qps.empty() ? "no queue pairs\n" : to_table(qp_rate_columns, visible);
+    if (shown < qps.size())
+        result += fmt::format("and {} more\n", qps.size() - shown);
+    return result;
+}
+
+} // namespace mrc::ctl

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the maps say, as JSON: `mrcctl -j` prints it as it is, and mrcctl_text makes tables of it. Names carry their
+// units; times are CLOCK_MONOTONIC nanoseconds, as in the maps; null: does not exist, or none yet.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "tools/mrcctl/maps.h"
+#include "tools/mrcctl/process.h"
+
+namespace mrc::ctl
+{
+
+// Numbers of `paths` rows: those that a peer's packets may take, or all.
+struct path_range {
+    std::uint32_t first = 1; // row 0 counts packets of unknown paths
+    std::uint32_t end = MRC_MAX_PATHS;
+};
+
+struct path_filter {
+    path_range range{};
+    std::optional<std::uint32_t> plane{};
+    std::optional<mrc_path_state> state{};
+};
+
+// Counters of a `qps` row that only grow, with the row's own names.
+struct qp_counter {
+    const char *name;
+    __u64 mrc_qp_row::*value;
+};
+[[nodiscard]] std::span<const qp_counter> qp_counters();
+
+[[nodiscard]] boost::json::object qp_view(const mrc_qp_row &row);
+[[nodiscard]] boost::json::object port_view(std::uint32_t plane, const mrc_port_row &row);
+[[nodiscard]] boost::json::object path_view(std::uint32_t number, const mrc_path_row &row,
+                                            const mrc_signal_row &signal);
+// Every verdict by its name.
+[[nodiscard]] boost::json::object verdicts_view(const verdict_counts &counts);
+
+[[nodiscard]] boost::json::array qps_of(const host_maps &maps);
+// One QP, with the states of the paths toward its peer. Throws ctl_error when there is none of this number.
+[[nodiscard]] boost::json::object qp_of(const host_maps &maps, std::uint32_t qpn);
+[[nodiscard]] boost::json::array ports_of(const host_maps &maps);
+[[nodiscard]] boost::json::array paths_of(const host_maps &maps, const path_filter &wanted);
+// Throws ctl_error when no path has this row.
+[[nodiscard]] boost::json::object path_of(const host_maps &maps, std::uint32_t number);
+[[nodiscard]] boost::json::object status_of(const host_maps &maps);
+
+// Number of paths by state.
+[[nodiscard]] boost::json::object count_paths(const host_maps &maps, const path_filter &wanted);
+// Throws ctl_error for an address that is no peer's.
+[[nodiscard]] path_range paths_toward(const host_maps &maps, const std::string &address);
+
+} // namespace mrc::ctl

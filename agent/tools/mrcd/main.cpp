@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// mrcd: the MRC daemon.
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "kernel/startup_error.h"
+#include "service/config/config.h"
+#include "service/daemon.h"
+#include "service/log_level.h"
+#include "service/sessions/session_listener.h"
+
+namespace
+{
+
+int serve(const mrc::service::daemon_config &config)
+{
+    spdlog::set_default_logger(spdlog::stderr_color_st("mrcd"));
+    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%f %l %v");
+    mrc::service::set_log_level(config.daemon.level);
+    spdlog::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());
+    mrc::service::daemon daemon{config};
+    fmt::print("READY {}\n", config.daemon.instance);
+    std::fflush(stdout);
+    daemon.run();
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    CLI::App app{"mrcd: makes this host a Multipath Reliable Connection (MRC) endpoint"};
+    std::string file = "/etc/mrc/mrcd.toml";
+    bool check = false;
+    bool print = false;
+    app.add_option("--config,-c", file, "configuration file (TOML), see mrcd(8)")->capture_default_str();
+    app.add_flag("--check", check, "check the configuration and exit");
+    app.add_flag("--print-config", print, "print the effective configuration with the origin of each value and exit");
+    app.set_version_flag("--version", MRC_VERSION);
+    CLI11_PARSE(app, argc, argv);
+
+    const auto config = mrc::service::load_config(file);
+    if (!config) {
+        fmt::print(stderr, "mrcd: {}\n", config.error().text());
+        return 2;
+    }
+    if (print)
+        fmt::print("{}", mrc::service::print_config(*config));
+    if (check)
+        fmt::print("{}: configuration is valid\n", file);
+    if (print || check)
+        return 0;
+    try {
+        return serve(*config);
+    } catch (const mrc::kernel::startup_error &error) {
+        fmt::print(stderr, "mrcd: {}\n", error.what());
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "mrcd: {}\n", error.what());
+    }
+    return 1;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause OR Apache-2.0 */
+/*
+ * The BPF map ABI: keys, values, and the one enum of verdicts and drop reasons for BPF, the agent, metrics and
+ * documents.
+ *
+ * Maps are pinned under /sys/fs/bpf/mrc/<instance>/ and BTF-typed, so `bpftool map dump` prints these names. Rows are
+ * multiples of 64 bytes. A row's configuration is written by the agent only; its counters by exactly one writer, or
+ * with atomic adds where the comment says so. Times are CLOCK_MONOTONIC nanoseconds (bpf_ktime_get_ns).
+ */
+#ifndef MRC_MAPS_H
+#define MRC_MAPS_H
+
+#include "mrc/abi/ip.h"
+#include "mrc/abi/srv6.h"
+#include "mrc/abi/wire.h"
+#include <linux/types.h>
+
+#define MRC_MAX_PORTS 8    /* one per plane; the EV's plane field has 3 bits */
+#define MRC_MAX_QUEUES 16  /* receive queues per port that get an AF_XDP socket */
+#define MRC_MAX_PATHS 8192 /* path rows of one host; row 0 counts packets of unknown paths */
+#define MRC_MAX_QPS 8192   /* power of two: the low bits of a QPN are its row */
+#define MRC_MAX_PEERS 4096
+#define MRC_MAX_GROUPS 1536 /* remote T0s, by their number: struct mrc_path_row group */
+
+#define MRC_QPN_ROW(qpn) ((qpn) & (MRC_MAX_QPS - 1))
+
+/*
+ * Verdicts of all programs and drop reasons of the agent. Map `verdicts` (per-CPU array of __u64, one per program set;
+ * the agent writes its own rows every 10 ms).
+ *
+ * A name ends in the word that documents and metrics use; new values go before the _COUNT of their group's end only.
+ */
+enum mrc_verdict {
+    /* host_rx, XDP on a fabric port */
+    MRC_RX_STEERED,           /* MRC, handed to the AF_XDP socket of its queue */
+    MRC_RX_REFLECTED,         /* endpoint EV probe answered in place */
+    MRC_RX_PASS_NOT_OURS,     /* to the kernel untouched: neither our uSID nor MRC for one of our addresses */
+    MRC_RX_PASS_POPPED,       /* popped and handed to the kernel */
+    MRC_RX_PASS_MALFORMED,    /* not parseable, to the kernel untouched */
+    MRC_RX_DROP_CE_NOT_ECT,   /* outer CE over inner Not-ECT, RFC 6040 section 4.2 */
+    MRC_RX_DROP_CARRIER_LEFT, /* our uSID is active but others follow: a host does not forward */
+    MRC_RX_DROP_INNER,        /* our uSID, but next header is neither 41 nor 4, or the inner header is cut short */
+    MRC_RX_DROP_BAD_MRC,      /* MRC by port and opcode, but the headers are cut short or malformed */
+    MRC_RX_DROP_UNKNOWN_QP,   /* no such QP */
+    MRC_RX_DROP_WRONG_PEER,   /* the QP exists, but this source is not its peer */
+    MRC_RX_DROP_UNKNOWN_PEER, /* endpoint operation from an address not in `peers` */
+    MRC_RX_DROP_NO_SOCKET,    /* no AF_XDP socket on this queue */
+    MRC_RX_DROP_RESIZE,       /* bpf_xdp_adjust_head or _meta refused */
+    MRC_RX_DROP_NOT_FABRIC,   /* MRC or the uSID block on a port that is not a fabric port */
+    MRC_RX_DROP_PROBE_RATE,   /* EV probe beyond the rate at which they are answered */
+    /* host_push, XDP transmit engine */
+    MRC_PUSH_SENT,     /* handed to the port by redirect */
+    MRC_PUSH_EMPTY,    /* a live frame without a slot to send */
+    MRC_PUSH_BAD_SLOT, /* slot length or path out of range */
+    MRC_PUSH_NO_PORT,  /* the path's port is down or has no neighbour */
+    MRC_PUSH_STORE,    /* the slot does not fit the frame */
+    /* host_tx, TC egress on the overlay */
+    MRC_TX_PUSHED,
+    MRC_TX_PASS_NOT_IP,  /* neither IPv4 nor IPv6 */
+    MRC_TX_DROP_NO_PEER, /* destination is no known peer */
+    MRC_TX_DROP_NO_PATH, /* no healthy path to the peer */
+    MRC_TX_DROP_RESIZE,  /* bpf_skb_adjust_room or a store refused */
+    /* switch, XDP uSID switch of labs */
+    MRC_SW_FORWARDED,
+    MRC_SW_PASS_NOT_USID,    /* to the kernel: not the uSID block */
+    MRC_SW_PASS_KERNEL,      /* to the kernel's own seg6local, after impairments */
+    MRC_SW_DROP_NO_ROUTE,    /* active uSID is in no table row */
+    MRC_SW_DROP_CARRIER_END, /* own uSID is the last of the carrier */
+    MRC_SW_DROP_HOP_LIMIT,
+    MRC_SW_DROP_MALFORMED,
+    MRC_SW_MARKED,          /* CE set by the virtual queue (also counted as forwarded) */
+    MRC_SW_TRIMMED,         /* payload cut by the virtual queue (also counted as forwarded) */
+    MRC_SW_DROP_QUEUE,      /* virtual queue full, packet not trimmable */
+    MRC_SW_DROP_TRIM_QUEUE, /* trimmed packets' own virtual queue is full */
+    MRC_SW_IMPAIR_BLACKHOLE,
+    MRC_SW_IMPAIR_LOSS,
+    MRC_SW_IMPAIR_CORRUPT,   /* one bit flipped (also counted as forwarded) */
+    MRC_SW_IMPAIR_DUPLICATE, /* a second copy was sent */
+    MRC_SW_DROP_NO_PORT,     /* the route's port has no device any more */
+    /* agent, after AF_XDP */
+    MRC_AGENT_ACCEPTED,
+    MRC_AGENT_DROP_NO_METADATA, /* frame without host_rx's metadata */
+    MRC_AGENT_DROP_TRUNCATED,
+    MRC_AGENT_DROP_BAD_LENGTH,
+    MRC_AGENT_DROP_BAD_ICRC,
+    MRC_AGENT_DROP_BAD_OPCODE,
+    MRC_AGENT_DROP_UNKNOWN_QP,
+    MRC_AGENT_DROP_WRONG_PEER,
+    MRC_AGENT_DROP_UNASKED, /* endpoint response to nothing that was asked, or an operation unknown here */
+    MRC_AGENT_DROP_RATE,    /* endpoint request beyond the rate at which they are taken */
+    MRC_AGENT_DROP_NO_PORT, /* port status without a port of this fabric */
+    MRC_VERDICT_COUNT
+};
+
+/* `ports`: array of MRC_MAX_PORTS rows. Row = plane of the port. */
+enum mrc_port_flags {
+    MRC_PORT_PRESENT = 1,
+    MRC_PORT_UP = 2,        /* carrier and administrative state */
+    MRC_PORT_NEIGHBOUR = 4, /* gateway_mac is resolved */
+};
+#define MRC_PORT_USABLE (MRC_PORT_PRESENT | MRC_PORT_UP | MRC_PORT_NEIGHBOUR)
+
+/* Why a port is out of use; new values go before the _COUNT. */
+enum mrc_port_reason {
+    MRC_PORT_IN_USE,
+    MRC_PORT_MISSING,            /* no device of that name in the daemon's network namespace */
+    MRC_PORT_DOWN,               /* administratively down */
+    MRC_PORT_NO_CARRIER,         /* up, but the link is not */
+    MRC_PORT_NO_NEIGHBOUR,       /* the gateway has no MAC address */
+    MRC_PORT_SEVERAL_NEIGHBOURS, /* gateway = auto, and there is more than one to choose from */
+    MRC_PORT_REPLACED,           /* came back, or another in its place: our sockets are not on it */
+    MRC_PORT_SMALL_MTU,          /* its MTU has shrunk below what a packet needs */
+    MRC_PORT_DISABLED,           /* by the controller */
+    MRC_PORT_REASON_COUNT
+};
+
+struct mrc_port_row {
+    __u32 ifindex;
+    __u32 flags; /* enum mrc_port_flags */
+    __u8 mac[6]; /* the port's own */
+    __u8 gateway_mac[6];
+    __u16 mtu;
+    __u16 reason;               /* enum mrc_port_reason; agent */
+    struct mrc_ip outer_source; /* this host's address on the plane */
+    struct mrc_ip usid;         /* block:hostusid:: that is popped here */
+    __u64 rx_packets;           /* host_rx, atomic */
+    __u64 rx_bytes;             /* host_rx, atomic; from Ethernet on */
+    __u64 tx_packets;           /* host_push and host_tx, atomic; the AF_XDP engine adds its own */
+    __u64 tx_bytes;
+    __u64 last_tx_ns;
+    char device[16]; /* name; empty: the host has no port on this plane */
+    __u64 reserved2[2];
+};
+
+/*
+ * `host`: array of one row. Every draw of a path, in the agent and in host_tx, takes plane_mask & peer.plane_mask:
+ * losing or regaining a local port is this one store, whatever the number of QPs, paths or peers.
+ */
+struct mrc_host_row {
+    __u32 plane_mask; /* bit p: the port of plane p is usable */
+    __u32 planes;
+    __u32 pid;           /* of the daemon, in its own PID namespace */
+    __u32 payload_bytes; /* of one packet */
+    __u64 started_ns;
+    __u64 reserved[5];
+};
+
+/* `paths`: array of MRC_MAX_PATHS rows. Row = group base + plane * uplinks + uplink of one remote T0. */
+enum mrc_path_state {
+    MRC_PATH_UNUSED,
+    MRC_PATH_GOOD,
+    MRC_PATH_SKIP,
+    MRC_PATH_ASSUMED_BAD,
+    MRC_PATH_DENIED,
+};
+
+struct mrc_path_row {
+    struct mrc_ip carrier; /* uSIDs up to the remote T0; the destination host's own uSID goes to place host_usid_at */
+    __u16 state;           /* enum mrc_path_state */
+    __u8 host_usid_at;
+    __u8 reserved;
+    __u32 group; /* path group: which remote T0 */
+    __u8 plane;
+    __u8 port; /* row of `ports`; equal to plane today */
+    __u16 uplink;
+    __u32 ev;         /* entropy value that selects this path */
+    __u64 tx_packets; /* transmit engines, atomic */
+    __u64 tx_bytes;
+    __u64 retransmits; /* agent */
+    __u64 losses;      /* agent: packets sent here and inferred lost */
+};
+
+/* `signals`: array of MRC_MAX_PATHS rows, same index as `paths`; written by host_rx with atomic adds and plain stores.
+ */
+struct mrc_signal_row {
+    __u64 packets; /* arrived on this path from the peer */
+    __u64 bytes;   /* from Ethernet on */
+    __u64 ce;      /* of those, congestion experienced in outer or inner header */
+    __u64 trims;   /* of those, trimmed */
+    __u64 last_arrival_ns;
+    __u64 acks;        /* SACK and NACK whose reflected EV names this path */
+    __u64 ce_echoes;   /* SACK with m = SKIP_ONCE */
+    __u64 trim_echoes; /* NACK TRIMMED or TRIMMED_LASTHOP */
+    __u64 last_ack_ns;
+    __u32 rtt_ns;          /* latest: reflected timestamp to arrival */
+    __u32 rtt_min_ns;      /* 0: none yet */
+    __u32 rtt_smoothed_ns; /* 7/8 old + 1/8 new, RFC 6298's gain */
+    __u32 reserved;
+    __u64 reserved2[5];
+};
+
+/* `peers`: hash, struct mrc_ip (inner source or destination address) -> struct mrc_peer_row. */
+struct mrc_peer_row {
+    __u32 id;         /* 1… */
+    __u32 group_base; /* first row of the peer's T0 in `paths` */
+    __u16 uplinks;    /* rows per plane */
+    __u8 planes;
+    __u8 plane_mask; /* planes on which the peer can be reached, as it reports them */
+    __u16 host_usid; /* the peer's downlink on its T0; the plane is filled in per path */
+    __u16 reserved;
+};
+
+/*
+ * `overlay`: array of MRC_MAX_GROUPS rows, row = number of the remote T0. host_tx tells what ordinary sockets use, and
+ * the agent watches the health of those paths: no acknowledgement of such traffic passes through it.
+ */
+struct mrc_overlay_row {
+    __u64 last_tx_ns;
+    __u16 host_usid; /* of the peer that was sent to then, as in struct mrc_peer_row */
+    __u16 reserved[3];
+    __u64 reserved2[6];
+};
+
+/* Outer destination of a packet on `path` to the host whose downlink is `host_usid`: one table of paths serves all of a
+ * T0.
+ */
+static inline struct mrc_ip mrc_path_destination(const struct mrc_path_row *path, __u16 host_usid)
+{
+    struct mrc_ip out = path->carrier;
+    const __u32 at = MRC_USID_BLOCK_BYTES + (path->host_usid_at & 3u) * MRC_USID_BYTES;
+    const __u16 usid = (__u16)((host_usid & ~MRC_USID_PLANE_MASK) |
+                               ((__u32)path->plane << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK));
+
+    out.bytes[at] = (__u8)(usid >> 8);
+    out.bytes[at + 1] = (__u8)usid;
+    return out;
+}
+
+/* `qps`: array of MRC_MAX_QPS rows, row = MRC_QPN_ROW(qpn). */
+struct mrc_qp_row {
+    __u32 qpn; /* 0: free; host_rx compares all 24 bits */
+    __u32 peer_qpn;
+    struct mrc_ip peer; /* inner source that may speak to this QP */
+    __u32 state;        /* agent */
+    __u32 reserved;
+    __u64 rx_packets; /* from here on written by the agent only */
+    __u64 rx_bytes;   /* payload placed */
+    __u64 rx_duplicates;
+    __u64 rx_out_of_window;
+    __u64 rx_refused; /* key, bounds or access violations */
+    __u64 tx_packets;
+    __u64 tx_bytes; /* payload, first transmissions */
+    __u64 retransmits;
+    __u64 timeouts;
+    __u64 nacks;
+    __u64 sacks_sent;
+    __u64 sacks_received;
+    __u32 cwnd_bytes;
+    __s32 inflight_bytes;
+    __u32 mpr; /* PSNs */
+    __u32 evs_good;
+    __u32 evs_assumed_bad;
+    __u32 reserved2;
+    __u64 losses; /* inferred: a later packet of the same EV had arrived */
+    __u64 losses_by_age;
+    __u64 losses_by_sleek;
+    __u64 spurious; /* retransmissions whose original had arrived */
+    __u64 silences; /* times that the peer fell silent on all paths */
+    __u64 rx_trimmed;
+    __u64 rx_congested; /* data packets with CE */
+    /* Rejections, each by its reason (agent/protocol/qp_config.h). */
+    __u64 rx_malformed;
+    __u64 rx_busy;
+    __u64 rx_unexpected;
+    __u64 rx_bad_immediate;
+    __u64 rx_no_receive;
+    __u64 rx_wrong_state;
+    __u64 sacks_stale;
+    __u64 sacks_rejected;
+    __u64 acks_rejected;
+    __u64 nacks_rejected;
+    __u64 probes_rejected;
+    __u64 nacks_stale;
+    __u64 nacks_unknown;
+    __u64 control_dropped; /* answers that found no room in their queue */
+    __u64 acks_unknown;    /* neither ACK nor NAK */
+    __u64 reserved3[7];
+};
+
+/* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
+enum mrc_rx_kind {
+    MRC_KIND_DATA,
+    MRC_KIND_ACK,
+    MRC_KIND_SACK,
+    MRC_KIND_NACK,
+    MRC_KIND_PROBE,
+    MRC_KIND_ENDPOINT_REQUEST,
+    MRC_KIND_ENDPOINT_RESPONSE,
+};
+
+enum mrc_rx_flags {
+    MRC_RX_CE = 1, /* outer or inner CE */
+    MRC_RX_TRIMMED = 2,
+    MRC_RX_LAST_HOP = 4, /* trimmed at the last hop */
+    MRC_RX_ENCAPSULATED = 8,
+};
+
+struct mrc_rx_meta {
+    __u64 arrival_ns;
+    __u32 ev;     /* of this packet */
+    __u32 path;   /* row of `paths` and `signals`, 0 = unknown */
+    __u32 qp_row; /* row of `qps`; 0xFFFFFFFF for endpoint operations */
+    __u8 port;
+    __u8 kind;  /* enum mrc_rx_kind */
+    __u8 flags; /* enum mrc_rx_flags */
+    __u8 queue;
+    __u32 length; /* bytes behind this metadata, from Ethernet on */
+    __u32 magic;  /* MRC_RX_META_MAGIC: proves to the agent that host_rx wrote this */
+};
+#define MRC_RX_META_MAGIC 0x6d726331u
+#define MRC_NO_QP 0xFFFFFFFFu
+
+/* host_rx's configuration, written into its read-only data before load; one object instance per port. */
+#define MRC_RX_ADDRESSES 10 /* the common address, its IPv4 counterpart and one per plane */
+#define MRC_RX_UDP_PORTS 2
+#define MRC_RX_PROBES_PER_SECOND 50000 /* a peer probes each bad EV every 5 ms */
+#define MRC_RX_PROBE_BURST_NS 10000000 /* how far arrivals may run ahead of that rate */
+
+struct mrc_rx_config {
+    __u32 port;         /* row of `ports` */
+    __u8 fabric;        /* 0: neither MRC nor the uSID block is accepted here */
+    __u8 address_count; /* of `addresses` */
+    __u8 dscp_trimmed;
+    __u8 dscp_trimmed_lasthop;
+    __u8 dscp_control;
+    __u8 agent_answers; /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
+    __u8 reserved[2];
+    __u16 udp_ports[MRC_RX_UDP_PORTS]; /* host byte order; 0: none */
+    __u32 probes_per_second;           /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
+    __u32 reserved2[3];
+    struct mrc_ip usid;                        /* block:hostusid::, as in struct mrc_port_row */
+    struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
+};
+
+/* host_tx's configuration, in its read-only data; the initial values are the defaults. */
+struct mrc_tx_config {
+    __u16 udp_ports[MRC_RX_UDP_PORTS]; /* MRC by destination port: sprayed packet by packet; host byte order, 0: none */
+    __u8 dscp;                         /* of the outer header: a class that is never trimmed */
+    __u8 hop_limit;
+    __u8 reserved[2];
+};
+
+/*
+ * XDP transmit engine: `push_slots`, an mmapable array of MRC_PUSH_SLOTS slots, and `push_ring`, one row. The worker
+ * fills slots [producer, …), publishes producer, and runs host_push with repeat = frames queued; host_push sends slot
+ * `consumer` and increments it. `consumer` is the only truth about what left: BPF_PROG_TEST_RUN may end early.
+ */
+#define MRC_PUSH_SLOTS 1024 /* power of two */
+#define MRC_PUSH_SLOT_BYTES 4096
+#define MRC_PUSH_FRAME_MAX 3364 /* longest frame a live-frames page carries on 6.1; 3408 on 6.18 */
+#define MRC_OUTER_BYTES 54      /* Ethernet 14 + outer IPv6 40 */
+
+struct mrc_push_slot {
+    __u32 length;     /* bytes of `inner`: IP header on, ICRC included */
+    __u32 path;       /* row of `paths` */
+    __u32 flow_label; /* of the outer header, 20 bits */
+    __u8 tclass;      /* of the outer header */
+    __u8 hop_limit;
+    __u8 next_header; /* 41 or 4 */
+    __u8 reserved;
+    __u16 host_usid; /* of the destination, see mrc_path_destination */
+    __u16 reserved2;
+    __u8 inner[MRC_PUSH_SLOT_BYTES - 20];
+};
+
+struct mrc_push_ring {
+    __u32 producer; /* worker */
+    __u32 consumer; /* host_push */
+    __u64 sent;     /* frames redirected */
+    __u64 refused;  /* slots consumed without a redirect; the reason is in `verdicts` */
+    __u64 last_send_ns;
+    __u64 reserved[4];
+};
+
+/* `events`: ring buffer of state transitions. */
+enum mrc_event_kind {
+    MRC_EVENT_PATH_STATE = 1,
+    MRC_EVENT_PORT_STATE = 2,
+};
+
+struct mrc_event {
+    __u64 time_ns;
+    __u32 kind;    /* enum mrc_event_kind */
+    __u32 subject; /* path row or port row */
+    __u32 from;
+    __u32 to;
+    __u32 ev;
+    __u32 reserved;
+};
+
+MRC_ASSERT_SIZE(struct mrc_port_row, 128);
+MRC_ASSERT_SIZE(struct mrc_host_row, 64);
+MRC_ASSERT_SIZE(struct mrc_path_row, 64);
+MRC_ASSERT_SIZE(struct mrc_signal_row, 128);
+MRC_ASSERT_SIZE(struct mrc_peer_row, 16);
+MRC_ASSERT_SIZE(struct mrc_overlay_row, 64);
+MRC_ASSERT_SIZE(struct mrc_qp_row, 384);
+MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
+MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
+MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
+MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
+MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
+MRC_ASSERT_SIZE(struct mrc_event, 32);
+MRC_ASSERT_OFFSET(struct mrc_rx_meta, port, 20);
+MRC_ASSERT_OFFSET(struct mrc_rx_meta, magic, 28);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/client_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/falloc.h>
+
+namespace mrc::datapath
+{
+namespace
+{
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t huge_page = 2 << 20;
+
+kernel::unique_fd memory_file(std::uint64_t bytes, unsigned flags = 0)
+{
+    kernel::unique_fd file{::memfd_create("client", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags)};
+    if (file && ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+        file.reset();
+    return file;
+}
+
+kernel::mapping map_file(const kernel::unique_fd &file, std::uint64_t bytes)
+{
+    return {::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0), bytes};
+}
+
+kernel::unique_fd sealed(kernel::unique_fd file)
+{
+    EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    return file;
+}
+
+const std::vector<std::byte> payload(3072, std::byte{0xC3});
+
+bool copies_both_ways(client_memory &memory, std::uint64_t offset)
+{
+    std::vector<std::byte> back(payload.size());
+    return memory.copy_in(offset, payload) && memory.copy_out(offset, back) && back == payload;
+}
+
+std::string refusal(const kernel::unique_fd &file, std::uint64_t offset, std::uint64_t bytes)
+{
+    const auto mapped = map_shared(file, offset, bytes);
+    return mapped ? std::string{} : mapped.error().text;
+}
+
+TEST(client_memory_test, shared_bytes_are_the_clients)
+{
+    const kernel::unique_fd file = sealed(memory_file(4 * page));
+    const kernel::mapping clients = map_file(file, 4 * page);
+    client_memory memory = map_shared(file, page, 3 * page - 1).value();
+
+    EXPECT_EQ(memory.size(), 3 * page - 1);
+    EXPECT_TRUE(copies_both_ways(memory, 17));
+    EXPECT_EQ(clients.bytes()[page + 16], std::byte{0});
+    EXPECT_TRUE(std::ranges::equal(clients.bytes().subspan(page + 17, payload.size()), payload));
+}
+
+TEST(client_memory_test, maps_only_ranges_of_files_that_cannot_shrink)
+{
+    const kernel::unique_fd file = sealed(memory_file(4 * page));
+
+    EXPECT_EQ(refusal(file, 0, 4 * page), "");
+    EXPECT_NE(refusal(memory_file(page), 0, page).find("F_SEAL_SHRINK"), std::string::npos);
+    EXPECT_NE(refusal(kernel::unique_fd{::open("/dev/zero", O_RDWR | O_CLOEXEC)}, 0, page).find("F_SEAL_SHRINK"),
+              std::string::npos);
+    EXPECT_NE(refusal(kernel::unique_fd{}, 0, page), "");
+    EXPECT_NE(refusal(file, 0, 0).find("outside"), std::string::npos);
+    EXPECT_NE(refusal(file, page, 4 * page).find("outside"), std::string::npos);
+    EXPECT_NE(refusal(file, 5 * page, 1).find("outside"), std::string::npos);
+    EXPECT_NE(refusal(file, page, UINT64_MAX).find("outside"), std::string::npos);
+    EXPECT_NE(refusal(file, UINT64_MAX - page + 1, page).find("outside"), std::string::npos);
+    EXPECT_NE(refusal(file, 1, page).find("multiple"), std::string::npos);
+}
+
+// Sealing prevents this very case; it stands here for every page that cannot be had.
+TEST(client_memory_test, a_file_cut_short_breaks_its_region_and_no_other)
+{
+    const kernel::unique_fd file = memory_file(2 * page);
+    client_memory memory{map_file(file, 2 * page), 2 * page};
+    client_memory other = map_shared(sealed(memory_file(page)), 0, page).value();
+    ASSERT_TRUE(copies_both_ways(memory, page));
+
+    ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(page)), 0);
+    EXPECT_FALSE(memory.copy_in(page - 100, payload));
+    EXPECT_TRUE(memory.broken());
+    EXPECT_FALSE(memory.copy_in(0, payload)); // although this page is still there
+    EXPECT_TRUE(copies_both_ways(other, 0));
+    EXPECT_FALSE(other.broken());
+}
+
+TEST(client_memory_test, the_guard_holds_again_and_again)
+{
+    std::vector<std::byte> back(payload.size());
+    for (int i = 0; i < 1000; ++i) {
+        const kernel::unique_fd file = memory_file(page);
+        client_memory memory{map_file(file, page), page};
+        ASSERT_EQ(::ftruncate(file.get(), 0), 0);
+        ASSERT_FALSE(memory.copy_out(0, back));
+    }
+}
+
+using client_memory_death_test = testing::Test;
+
+TEST(client_memory_death_test, other_bus_errors_still_end_the_process)
+{
+    const kernel::unique_fd file = memory_file(page);
+    const kernel::mapping unguarded = map_file(file, page);
+    const client_memory guarded{map_file(memory_file(page), page), page};
+    ASSERT_EQ(::ftruncate(file.get(), 0), 0);
+
+    EXPECT_DEATH(std::memcpy(unguarded.get(), payload.data(), 1), "");
+    EXPECT_DEATH(std::raise(SIGBUS), "");
+}
+
+// Huge pages of this host for as long as a test needs them: one more than there were, and all that are free.
+class huge_pages
+{
+public:
+    huge_pages()
+    {
+        std::ifstream{setting} >> before_;
+        std::ofstream{setting} << before_ + 1;
+        std::ifstream{setting} >> now_;
+    }
+    huge_pages(const huge_pages &) = delete;
+    huge_pages &operator=(const huge_pages &) = delete;
+    ~huge_pages()
+    {
+        taken_.clear();
+        std::ofstream{setting} << before_;
+    }
+    [[nodiscard]] bool granted() const { return now_ > before_; }
+    void take_all_free()
+    {
+        constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT);
+        for (;;) {
+            void *taken = ::mmap(nullptr, huge_page, PROT_READ | PROT_WRITE, flags, -1, 0);
+            if (taken == MAP_FAILED)
+                return;
+            taken_.emplace_back(taken, huge_page);
+            std::memset(taken, 1, 1);
+        }
+    }
+
+private:
+    static constexpr auto setting = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+    unsigned before_ = 0;
+    unsigned now_ = 0;
+    std::vector<kernel::mapping> taken_;
+};
+
+TEST(client_memory_test, a_hole_in_huge_pages_breaks_its_region_when_the_pool_is_empty)
+{
+    huge_pages pool;
+    if (!pool.granted())
+        GTEST_SKIP() << "no huge page to be had: nr_hugepages cannot be raised";
+    const kernel::unique_fd file = sealed(memory_file(huge_page, MFD_HUGETLB | (21U << MAP_HUGE_SHIFT)));
+    ASSERT_TRUE(file) << std::strerror(errno);
+    EXPECT_NE(refusal(file, page, page).find("multiple of the page size, 2097152"), std::string::npos);
+    client_memory memory = map_shared(file, 0, 10'000).value();
+    client_memory other = map_shared(sealed(memory_file(page)), 0, page).value();
+    ASSERT_TRUE(copies_both_ways(memory, 5000));
+
+    ASSERT_EQ(::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, huge_page), 0);
+    pool.take_all_free();
+    EXPECT_FALSE(memory.copy_in(5000, payload));
+    EXPECT_TRUE(memory.broken());
+    EXPECT_TRUE(copies_both_ways(other, 0));
+}
+
+} // namespace
+} // namespace mrc::datapath

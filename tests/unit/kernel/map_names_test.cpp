@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every enumerator of mrc/abi/maps.h that tools show has its own word, in the order of the header.
+#include "kernel/map_names.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace mrc::datapath
+{
+namespace
+{
+
+// Names of an enum in the header's text, which is what a reader of `bpftool map dump` has.
+std::vector<std::string> enumerators(const std::string &name)
+{
+    std::ifstream file{MRC_SOURCE_DIR "/include/mrc/abi/maps.h"};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    const auto begin = text.find("enum " + name + " {");
+    if (begin == std::string::npos)
+        return {};
+    const std::string body = std::regex_replace(text.substr(begin, text.find("};", begin) - begin),
+                                                std::regex{R"(/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"}, "");
+    const std::regex word{R"(\b(MRC_\w+)\s*,?)"};
+    std::vector<std::string> found;
+    for (std::sregex_iterator at{body.begin(), body.end(), word}, end; at != end; ++at)
+        if (!(*at)[1].str().ends_with("_COUNT"))
+            found.push_back((*at)[1]);
+    return found;
+}
+
+std::string small(std::string text)
+{
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+TEST(map_names, verdicts_are_those_of_the_header_in_its_order)
+{
+    const auto header = enumerators("mrc_verdict");
+    ASSERT_EQ(header.size(), kernel::verdict_names.size());
+    for (std::size_t i = 0; i < header.size(); ++i)
+        EXPECT_EQ(kernel::verdict_names[i], small(header[i].substr(4)));
+}
+
+TEST(map_names, a_verdict_of_each_group)
+{
+    EXPECT_EQ(kernel::verdict_names[MRC_RX_STEERED], "rx_steered");
+    EXPECT_EQ(kernel::verdict_names[MRC_PUSH_SENT], "push_sent");
+    EXPECT_EQ(kernel::verdict_names[MRC_TX_PUSHED], "tx_pushed");
+    EXPECT_EQ(kernel::verdict_names[MRC_SW_FORWARDED], "sw_forwarded");
+    EXPECT_EQ(kernel::verdict_names[MRC_AGENT_DROP_NO_PORT], "agent_drop_no_port");
+    EXPECT_EQ(kernel::verdict_group(MRC_AGENT_DROP_NO_PORT), "agent");
+    EXPECT_EQ(kernel::name_in_group(MRC_AGENT_DROP_NO_PORT), "drop_no_port");
+}
+
+TEST(map_names, drops_are_told_from_what_went_on)
+{
+    EXPECT_TRUE(kernel::is_drop(MRC_RX_DROP_NO_SOCKET));
+    EXPECT_TRUE(kernel::is_drop(MRC_PUSH_NO_PORT));
+    EXPECT_TRUE(kernel::is_drop(MRC_SW_IMPAIR_LOSS));
+    EXPECT_FALSE(kernel::is_drop(MRC_RX_PASS_NOT_OURS));
+    EXPECT_FALSE(kernel::is_drop(MRC_PUSH_EMPTY));
+    EXPECT_FALSE(kernel::is_drop(MRC_SW_TRIMMED));
+    EXPECT_FALSE(kernel::is_drop(MRC_AGENT_ACCEPTED));
+}
+
+TEST(map_names, path_states_are_those_of_the_header)
+{
+    const auto header = enumerators("mrc_path_state");
+    ASSERT_EQ(header.size(), kernel::path_state_names.size());
+    for (std::size_t i = 0; i < header.size(); ++i)
+        EXPECT_EQ(kernel::path_state_names[i], small(header[i].substr(std::string{"MRC_PATH_"}.size())));
+}
+
+TEST(map_names, every_reason_of_a_port_has_a_word_of_its_own)
+{
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_IN_USE], "");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_MISSING], "missing");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_DOWN], "down");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_NO_CARRIER], "no carrier");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_NO_NEIGHBOUR], "no_neighbour");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_SEVERAL_NEIGHBOURS], "several neighbours");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_REPLACED], "replaced");
+    EXPECT_EQ(kernel::port_reason_names[MRC_PORT_SMALL_MTU], "mtu too small");
+}
+
+} // namespace
+} // namespace mrc::datapath

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "protocol/paths/path_group.h"
+
+namespace mrc::protocol
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr instant start{1s};
+
+path_group_config four_by(unsigned uplinks, unsigned active = 0)
+{
+    path_group_config config;
+    config.planes = 4;
+    config.uplinks = uplinks;
+    config.active_per_plane = active;
+    config.base = path_index{100};
+    return config;
+}
+
+unsigned active_paths(const path_group &group, unsigned lane)
+{
+    unsigned count = 0;
+    for (unsigned slot = lane * group.uplinks(); slot < (lane + 1) * group.uplinks(); ++slot)
+        count += group.active(slot) ? 1 : 0;
+    return count;
+}
+
+unsigned good_paths(const path_group &group, unsigned lane)
+{
+    unsigned count = 0;
+    for (unsigned slot = lane * group.uplinks(); slot < (lane + 1) * group.uplinks(); ++slot)
+        count += group.active(slot) && group.state(slot) == path_state::good ? 1 : 0;
+    return count;
+}
+
+class path_group_test : public testing::Test
+{
+protected:
+    local_ports local{plane_mask{0xF}};
+};
+
+TEST_F(path_group_test, maps_evs_to_rows_and_back)
+{
+    path_group group{four_by(8), local};
+    std::set<std::uint32_t> evs;
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        const path_choice path = group.path(slot);
+        EXPECT_EQ(path.index.value, 100 + slot);
+        EXPECT_EQ(mrc_ev_plane(path.entropy.value), slot / 8);
+        EXPECT_EQ(mrc_ev_uplink(path.entropy.value), slot % 8);
+        EXPECT_NE(path.entropy.value, 0u);
+        EXPECT_EQ(group.slot_of(path.entropy), slot);
+        EXPECT_EQ(group.slot_at(path.index), slot);
+        evs.insert(path.entropy.value);
+    }
+    EXPECT_EQ(evs.size(), 32u);
+    EXPECT_FALSE(group.slot_of(ev{group.path(3).entropy.value ^ 1u << 20})) << "entropy that was never used";
+    EXPECT_FALSE(group.slot_of(ev{mrc_ev_make(5, 0, 1)}));
+    EXPECT_FALSE(group.slot_at(path_index{99}));
+    EXPECT_FALSE(group.slot_at(path_index{132}));
+}
+
+TEST_F(path_group_test, every_plane_has_the_same_number_of_active_paths)
+{
+    const path_group group{four_by(8, 3), local};
+    for (unsigned lane = 0; lane < 4; ++lane)
+        EXPECT_EQ(active_paths(group, lane), 3u);
+}
+
+// The table of path_group.h.
+TEST_F(path_group_test, walks_the_table)
+{
+    path_group group{four_by(4), local};
+    const auto expect_change = [&](unsigned slot, path_state from, path_state to) {
+        const auto change = group.next_transition();
+        ASSERT_TRUE(change);
+        EXPECT_EQ(change->path, group.path(slot).index);
+        EXPECT_EQ(change->entropy, group.path(slot).entropy);
+        EXPECT_EQ(change->from, from);
+        EXPECT_EQ(change->to, to);
+        EXPECT_EQ(group.state(slot), to);
+    };
+    group.on_always_skip(1, start);
+    expect_change(1, path_state::good, path_state::assumed_bad);
+    group.on_loss(2, start);
+    EXPECT_EQ(group.state(2), path_state::good) << "one loss costs a turn, not the path";
+    group.on_loss(2, start);
+    expect_change(2, path_state::good, path_state::assumed_bad);
+    group.on_silence(8, start, start);
+    expect_change(8, path_state::good, path_state::assumed_bad);
+    EXPECT_TRUE(group.silenced(8));
+    EXPECT_FALSE(group.silenced(2));
+    group.on_unanswered(12, start, start);
+    EXPECT_EQ(group.state(12), path_state::good);
+    group.on_unanswered(12, start, start);
+    expect_change(12, path_state::good, path_state::assumed_bad);
+    group.deny(2);
+    expect_change(2, path_state::assumed_bad, path_state::denied);
+    group.on_always_skip(2, start);
+    group.on_silence(2, start, start);
+    EXPECT_EQ(group.state(2), path_state::denied) << "only the controller brings it back";
+    group.allow(2);
+    expect_change(2, path_state::denied, path_state::good);
+    group.allow(8);
+    EXPECT_EQ(group.state(8), path_state::assumed_bad);
+    EXPECT_FALSE(group.next_transition());
+}
+
+TEST_F(path_group_test, probes_bring_a_path_back)
+{
+    path_group group{four_by(2), local};
+    group.on_silence(2, start, start);
+    ASSERT_EQ(group.state(2), path_state::assumed_bad);
+    for (int answer = 0; answer < 3; ++answer) {
+        instant now = group.next_deadline();
+        auto probe = group.next_packet(now);
+        while (!probe) {
+            now = group.next_deadline();
+            ASSERT_LT(now, start + 1s);
+            probe = group.next_packet(now);
+        }
+        EXPECT_EQ(probe->path, group.path(2).index);
+        const auto &request = std::get<endpoint_request_packet>(probe->content);
+        EXPECT_EQ(request.operation, MRC_EP_EV_PROBE);
+        arrival how;
+        how.at = now + 40us;
+        how.path = probe->path;
+        group.on_packet({.request_id = request.request_id}, how);
+    }
+    EXPECT_EQ(group.state(2), path_state::good);
+    EXPECT_FALSE(group.silenced(2));
+    EXPECT_EQ(group.next_deadline(), never);
+}
+
+TEST_F(path_group_test, deliveries_disprove_silence_but_not_losses)
+{
+    path_group group{four_by(4), local};
+    group.on_silence(0, start, start);
+    group.on_loss(4, start);
+    group.on_loss(4, start);
+    for (int i = 0; i < 3; ++i) {
+        group.on_delivered(0, start + 1us);
+        group.on_delivered(4, start + 1us);
+    }
+    EXPECT_EQ(group.state(0), path_state::good);
+    EXPECT_EQ(group.state(4), path_state::assumed_bad);
+}
+
+TEST_F(path_group_test, backup_of_the_same_plane_takes_over)
+{
+    path_group group{four_by(8, 3), local};
+    const std::uint16_t retired = group.active_slot(plane{2}, 1);
+    group.on_silence(retired, start, start);
+    EXPECT_FALSE(group.active(retired));
+    EXPECT_EQ(active_paths(group, 2), 3u);
+    EXPECT_EQ(good_paths(group, 2), 3u);
+    EXPECT_EQ(group.path(group.active_slot(plane{2}, 1)).lane, plane{2});
+    // All backups used up: the plane has fewer, and takes the first that comes back.
+    for (int i = 0; i < 5; ++i)
+        group.on_silence(group.active_slot(plane{2}, 0), start, start);
+    EXPECT_EQ(good_paths(group, 2), 2u);
+    group.deny(retired);
+    group.allow(retired);
+    EXPECT_EQ(good_paths(group, 2), 3u);
+    EXPECT_TRUE(group.active(retired));
+}
+
+TEST_F(path_group_test, silent_plane_is_retired_at_once)
+{
+    path_group group{four_by(8), local};
+    for (unsigned slot = 8; slot < 12; ++slot)
+        group.on_sent(slot, false);
+    group.on_silence(8, start, start + 1ms);
+    EXPECT_FALSE((group.usable() & group.good_planes()).has(plane{1}));
+    EXPECT_EQ((group.usable() & group.good_planes()).bits(), 0b1101u);
+    EXPECT_EQ(group.silence_generation(), 8u);
+}
+
+TEST_F(path_group_test, plane_that_delivers_loses_only_the_silent_path)
+{
+    path_group group{four_by(8), local};
+    for (unsigned slot = 8; slot < 12; ++slot)
+        group.on_sent(slot, false);
+    group.on_delivered(9, start + 1us);
+    group.on_silence(8, start, start + 1ms);
+    EXPECT_EQ(good_paths(group, 1), 7u);
+}
+
+TEST_F(path_group_test, floors_hold)
+{
+    path_group group{four_by(4), local};
+    for (unsigned slot = 0; slot < 4; ++slot) {
+        group.on_loss(slot, start);
+        group.on_loss(slot, start);
+    }
+    EXPECT_EQ(good_paths(group, 0), 2u) << "loss takes at most half of a plane";
+    for (unsigned slot = 0; slot < 16; ++slot)
+        group.on_silence(slot, start, start);
+    unsigned good = 0;
+    for (unsigned slot = 0; slot < 16; ++slot)
+        good += group.state(slot) == path_state::good ? 1 : 0;
+    EXPECT_EQ(good, 1u) << "ev_min_active";
+}
+
+TEST_F(path_group_test, one_store_loses_a_plane_for_every_group)
+{
+    path_group one{four_by(2), local};
+    path_group other{four_by(2), local};
+    local.up.set(plane{3}, false);
+    EXPECT_EQ(one.usable().bits(), 0b0111u);
+    EXPECT_EQ(other.usable().bits(), 0b0111u);
+    local.enabled.set(plane{1}, false);
+    EXPECT_EQ(one.usable().bits(), 0b0101u);
+    EXPECT_EQ(other.usable().bits(), 0b0101u);
+    one.on_silence(6, start, start);
+    EXPECT_EQ(one.state(6), path_state::good) << "a lost port is no path's fault";
+}
+
+TEST_F(path_group_test, paths_by_whose_links_the_peer_is_heard_no_more_are_not_for_answers)
+{
+    path_group group{four_by(2), local};
+    for (unsigned slot = 0; slot < 8; ++slot)
+        EXPECT_TRUE(group.heard_on(slot)) << "at the beginning";
+    for (unsigned packet = 0; packet < 1000; ++packet)
+        group.on_arrival(path_index{100 + packet % 7});
+    for (unsigned slot = 0; slot < 7; ++slot)
+        EXPECT_TRUE(group.heard_on(slot));
+    EXPECT_FALSE(group.heard_on(7));
+    group.on_arrival(path_index{107});
+    EXPECT_TRUE(group.heard_on(7));
+}
+
+TEST_F(path_group_test, a_late_reader_learns_of_every_path_that_changed)
+{
+    path_group group{four_by(64), local};
+    for (unsigned slot = 0; slot < group.size(); ++slot)
+        group.deny(slot);
+    for (int round = 0; round < 200; ++round) {
+        group.allow(7);
+        group.deny(7);
+    }
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        const auto change = group.next_transition();
+        ASSERT_TRUE(change);
+        EXPECT_EQ(change->path, group.path(slot).index);
+        EXPECT_EQ(change->from, path_state::good);
+        EXPECT_EQ(change->to, path_state::denied);
+    }
+    EXPECT_FALSE(group.next_transition());
+    group.allow(7);
+    group.deny(7);
+    const auto back = group.next_transition();
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->from, back->to);
+    EXPECT_FALSE(group.next_transition());
+}
+
+TEST_F(path_group_test, paths_without_an_ev_are_never_used)
+{
+    path_group_config config = four_by(4);
+    for (unsigned lane = 0; lane < 4; ++lane)
+        for (const unsigned uplink : {1u, 3u})
+            config.universe.push_back({ev{mrc_ev_make(lane, uplink, 5)}, plane{static_cast<std::uint8_t>(lane)},
+                                       static_cast<std::uint16_t>(lane * 4 + uplink)});
+    config.active_per_plane = 1;
+    path_group group{config, local};
+    EXPECT_FALSE(group.exists(0));
+    EXPECT_FALSE(group.slot_of(ev{0}));
+    EXPECT_EQ(group.slot_of(ev{mrc_ev_make(2, 3, 5)}), 11);
+    group.allow(0);
+    EXPECT_EQ(group.state(0), path_state::denied);
+    const unsigned first = group.active_slot(plane{1}, 0);
+    group.on_silence(first, start, start);
+    const unsigned second = group.active_slot(plane{1}, 0);
+    EXPECT_EQ(first + second, 5u + 7u) << "the backup is the plane's other EV";
+    EXPECT_EQ(good_paths(group, 1), 1u);
+}
+
+TEST_F(path_group_test, plane_is_suspected_at_once_when_nothing_of_it_got_through)
+{
+    path_group group{four_by(8), local};
+    for (unsigned slot = 0; slot < 32; ++slot) {
+        group.on_sent(slot, false);
+        if (slot / 8 != 2)
+            group.on_delivered(slot, start + 1us);
+    }
+    group.on_unanswered(17, start, start + 50us);
+    group.on_unanswered(19, start, start + 50us);
+    EXPECT_EQ(group.good_planes().bits(), 0b1111u) << "a slow plane may lose two in a row";
+    group.on_unanswered(22, start, start + 50us);
+    for (unsigned slot = 16; slot < 24; ++slot)
+        EXPECT_EQ(group.state(slot), path_state::assumed_bad);
+    EXPECT_EQ(group.good_planes().bits(), 0b1011u);
+}
+
+TEST_F(path_group_test, one_unanswered_packet_of_a_living_plane_is_weak_evidence)
+{
+    path_group group{four_by(8), local};
+    for (unsigned slot = 0; slot < 32; ++slot)
+        group.on_sent(slot, false);
+    group.on_delivered(18, start);
+    group.on_unanswered(17, start, start + 50us);
+    EXPECT_EQ(group.state(17), path_state::good);
+    group.on_unanswered(17, start, start + 50us);
+    EXPECT_EQ(group.state(17), path_state::assumed_bad) << "two of eight";
+    EXPECT_EQ(group.state(16), path_state::good);
+}
+
+TEST_F(path_group_test, paths_that_lag_and_deliver_are_not_blamed)
+{
+    path_group group{four_by(2), local};
+    const duration tolerance = 100us;
+    group.on_sent(3, false);
+    group.on_delivered(0, start + 60us);
+    group.on_silence(3, start, start + 300us, tolerance);
+    EXPECT_EQ(group.state(3), path_state::good) << "others were known to be so much ahead";
+    EXPECT_EQ(group.counters(3).losses, 1u);
+    group.on_delivered(3, start + 1us);
+    group.on_delivered(0, start + 120us);
+    group.on_silence(3, start + 50us, start + 350us, tolerance);
+    EXPECT_EQ(group.state(3), path_state::good) << "it has delivered: the silence began later";
+    group.on_delivered(0, start + 150us);
+    group.on_silence(3, start + 140us, start + 450us, tolerance);
+    EXPECT_EQ(group.state(3), path_state::assumed_bad) << "silent since the first complaint, not the last";
+}
+
+TEST_F(path_group_test, lagging_plane_is_not_blamed_for_what_is_unanswered)
+{
+    path_group group{four_by(2), local};
+    const duration tolerance = 100us;
+    for (unsigned slot = 0; slot < 8; ++slot)
+        group.on_sent(slot, false);
+    group.on_sent(4, false);
+    group.on_delivered(0, start + 60us);
+    for (int n = 0; n < 3; ++n)
+        group.on_unanswered(4, start + n * 1us, start + 300us, tolerance);
+    EXPECT_EQ(group.state(4), path_state::good);
+    group.on_delivered(0, start + 100us);
+    group.on_unanswered(4, start + 90us, start + 300us, tolerance);
+    EXPECT_EQ(group.state(4), path_state::assumed_bad);
+}
+
+// IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).
+TEST_F(path_group_test, evs_for_ipv4_have_sixteen_bits)
+{
+    path_group_config config = four_by(256);
+    config.ev_bits = 16;
+    path_group group{config, local};
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        const ev entropy = group.path(slot).entropy;
+        ASSERT_NE(entropy.value, 0u);
+        ASSERT_EQ(entropy.value >> 16, 0u);
+        ASSERT_EQ(group.slot_of(ev{entropy.value & 0xFFFF}), slot);
+    }
+}
+
+} // namespace
+} // namespace mrc::protocol

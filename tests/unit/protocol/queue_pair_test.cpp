@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "protocol/congestion/fixed_window.h"
+#include "protocol/queue_pair.h"
+
+namespace mrc::protocol
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+class bounded_memory final : public memory_sink
+{
+public:
+    std::expected<void, write_refusal> write(std::uint32_t rkey, std::uint64_t va,
+                                             std::span<const std::byte> payload) override
+    {
+        if (!payload.empty() && (rkey != 7 || va + payload.size() > 1 << 20))
+            return std::unexpected{rkey != 7 ? write_refusal::unknown_key : write_refusal::out_of_bounds};
+        bytes += payload.size();
+        return {};
+    }
+    std::size_t bytes = 0;
+};
+
+path_group_config four_planes()
+{
+    path_group_config config;
+    config.planes = 4;
+    config.uplinks = 2;
+    config.base = path_index{1};
+    return config;
+}
+
+qp_config towards(std::uint32_t local, std::uint32_t peer)
+{
+    qp_config config;
+    config.local = qpn{local};
+    config.peer = qpn{peer};
+    return config;
+}
+
+struct end {
+    explicit end(const qp_config &config) : qp{config, {paths, memory, control}} {}
+    local_ports ports{plane_mask{0xF}};
+    path_group paths{four_planes(), ports};
+    bounded_memory memory;
+    fixed_window control{1 << 20};
+    queue_pair qp;
+};
+
+class queue_pair_test : public testing::Test
+{
+protected:
+    // Everything that can leave one end arrives at the other; `drop` takes packets away.
+    template <typename dropper>
+    void exchange(dropper drop)
+    {
+        for (bool moved = true; moved;) {
+            moved = carry(left_, right_, drop);
+            moved = carry(right_, left_, drop) || moved;
+        }
+    }
+    void exchange()
+    {
+        exchange([](const outgoing &) { return false; });
+    }
+    template <typename dropper>
+    bool carry(end &from, end &to, dropper drop)
+    {
+        bool moved = false;
+        now_ += 20us;
+        while (const auto packet = from.qp.next_packet(now_)) {
+            moved = true;
+            if (drop(*packet))
+                continue;
+            arrival how;
+            how.entropy = packet->entropy;
+            how.path = packet->path;
+            how.at = now_ + 20us;
+            to.qp.on_packet(packet->content, std::span{payload_}.first(packet->payload.bytes), how, now_ + 20us);
+        }
+        return moved;
+    }
+    [[nodiscard]] static write_request write(std::uint64_t id, std::uint32_t bytes, std::uint64_t va = 0,
+                                             std::uint32_t rkey = 7)
+    {
+        return {.id = id, .source = {1, 0, bytes}, .remote_va = va, .rkey = rkey};
+    }
+
+    std::vector<std::byte> payload_{4096};
+    instant now_{1s};
+    end left_{towards(0x10, 0x20)};
+    end right_{towards(0x20, 0x10)};
+};
+
+TEST_F(queue_pair_test, writes_both_ways)
+{
+    ASSERT_TRUE(left_.qp.post_write(write(1, 10'000), now_));
+    ASSERT_TRUE(right_.qp.post_write(write(2, 0), now_));
+    exchange();
+    EXPECT_EQ(left_.qp.next_completion()->bytes, 10'000u);
+    EXPECT_EQ(right_.qp.next_completion()->id, 2u);
+    EXPECT_EQ(right_.memory.bytes, 10'000u);
+    EXPECT_EQ(left_.qp.next_deadline(), never);
+    EXPECT_EQ(left_.qp.outstanding(), 0u);
+}
+
+TEST_F(queue_pair_test, wrong_key_fails_the_request_and_flushes_the_rest)
+{
+    ASSERT_TRUE(left_.qp.post_write(write(1, 100), now_));
+    ASSERT_TRUE(left_.qp.post_write(write(2, 100, 0, 8), now_));
+    ASSERT_TRUE(left_.qp.post_write(write(3, 100), now_));
+    exchange();
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::success);
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::remote_access_error);
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::flushed);
+    EXPECT_FALSE(left_.qp.next_completion());
+    EXPECT_EQ(left_.qp.state(), qp_state::error);
+    EXPECT_EQ(left_.qp.post_write(write(4, 1), now_).error(), post_error::wrong_state);
+    EXPECT_EQ(right_.memory.bytes, 100u) << "nothing behind the refusal was written";
+}
+
+TEST_F(queue_pair_test, lost_nak_is_asked_for_again)
+{
+    ASSERT_TRUE(left_.qp.post_write(write(1, 100, 2 << 20), now_));
+    exchange([](const outgoing &packet) { return std::holds_alternative<transport_ack_packet>(packet.content); });
+    EXPECT_EQ(left_.qp.state(), qp_state::ready_to_send);
+    for (int i = 0; i < 5 && left_.qp.state() != qp_state::error; ++i) {
+        now_ = left_.qp.next_deadline();
+        left_.qp.on_timer(now_);
+        exchange();
+    }
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::remote_access_error);
+}
+
+TEST_F(queue_pair_test, answers_rotate_over_all_planes)
+{
+    std::array<unsigned, 4> planes{};
+    for (std::uint64_t id = 0; id < 400; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        exchange([&](const outgoing &packet) {
+            planes[mrc_ev_plane(packet.entropy.value)] +=
+                std::holds_alternative<sack_packet>(packet.content) ||
+                        std::holds_alternative<transport_ack_packet>(packet.content)
+                    ? 1
+                    : 0;
+            return false;
+        });
+        while (left_.qp.next_completion()) {
+        }
+    }
+    const auto [least, most] = std::ranges::minmax(planes);
+    EXPECT_LE(most - least, 1u);
+    EXPECT_EQ(planes[0] + planes[1] + planes[2] + planes[3], 800u);
+}
+
+TEST_F(queue_pair_test, control_packets_are_not_ect_and_high_priority)
+{
+    ASSERT_TRUE(left_.qp.post_write(write(1, 8), now_));
+    exchange([](const outgoing &packet) {
+        const bool is_data = std::holds_alternative<data_packet>(packet.content);
+        EXPECT_EQ(packet.dscp, is_data ? MRC_DSCP_TRIMMABLE : MRC_DSCP_CONTROL);
+        EXPECT_EQ(packet.ecn, is_data ? MRC_ECN_ECT0 : MRC_ECN_NOT_ECT);
+        return false;
+    });
+}
+
+TEST_F(queue_pair_test, nothing_leaves_without_a_usable_plane)
+{
+    left_.ports.up = plane_mask{};
+    ASSERT_TRUE(left_.qp.post_write(write(1, 8), now_));
+    EXPECT_FALSE(left_.qp.next_packet(now_));
+    left_.ports.up = plane_mask{0b100};
+    const auto packet = left_.qp.next_packet(now_);
+    ASSERT_TRUE(packet);
+    EXPECT_EQ(mrc_ev_plane(packet->entropy.value), 2u);
+}
+
+TEST_F(queue_pair_test, fail_completes_everything_posted)
+{
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+    (void)left_.qp.next_packet(now_);
+    left_.qp.fail(completion_status::local_protection_error);
+    left_.qp.fail(completion_status::retry_exceeded);
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::local_protection_error);
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::flushed);
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::flushed);
+    EXPECT_FALSE(left_.qp.next_completion());
+    EXPECT_FALSE(left_.qp.next_packet(now_));
+    EXPECT_EQ(left_.control.inflight(), 0);
+}
+
+} // namespace
+} // namespace mrc::protocol

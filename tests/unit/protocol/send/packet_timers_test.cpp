@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "protocol/send/packet_timers.h"
+
+namespace mrc::protocol
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr instant start{1s};
+constexpr duration rto = 1ms;
+
+TEST(packet_timers, expire_in_order_of_arming)
+{
+    packet_timers timers{16};
+    timers.arm(3, 0, start);
+    timers.arm(1, 0, start + 10us);
+    EXPECT_EQ(timers.next_deadline(rto, {}), start + rto);
+    EXPECT_FALSE(timers.expire(rto, {}, start + rto - 1ns));
+    EXPECT_EQ(timers.expire(rto, {}, start + rto), 3u);
+    EXPECT_FALSE(timers.expire(rto, {}, start + rto));
+    EXPECT_EQ(timers.expire(rto, {}, start + rto + 10us), 1u);
+    EXPECT_TRUE(timers.empty());
+    EXPECT_EQ(timers.next_deadline(rto, {}), never);
+}
+
+TEST(packet_timers, levels_double_the_wait)
+{
+    packet_timers timers{16};
+    timers.arm(0, 2, start);
+    timers.arm(1, 0, start + 500us);
+    EXPECT_EQ(timers.next_deadline(rto, {}), start + 1500us);
+    EXPECT_EQ(timers.expire(rto, {}, start + 2ms), 1u);
+    EXPECT_EQ(timers.next_deadline(rto, {}), start + 4ms);
+}
+
+TEST(packet_timers, disarm_from_anywhere_in_a_list)
+{
+    packet_timers timers{16};
+    for (std::size_t index = 0; index < 5; ++index)
+        timers.arm(index, 0, start);
+    for (const std::size_t index : {2u, 0u, 4u, 4u})
+        timers.disarm(index);
+    EXPECT_EQ(timers.expire(rto, {}, start + rto), 1u);
+    EXPECT_EQ(timers.expire(rto, {}, start + rto), 3u);
+    EXPECT_TRUE(timers.empty());
+}
+
+TEST(packet_timers, arming_again_moves_the_packet)
+{
+    packet_timers timers{16};
+    timers.arm(0, 0, start);
+    timers.arm(1, 0, start);
+    timers.arm(0, 1, start + 1us);
+    EXPECT_EQ(timers.expire(rto, {}, start + rto), 1u);
+    EXPECT_EQ(timers.next_deadline(rto, {}), start + 1us + 2 * rto);
+}
+
+TEST(packet_timers, floor_postpones_what_was_armed_before_it)
+{
+    packet_timers timers{16};
+    timers.arm(0, 0, start);
+    EXPECT_EQ(timers.next_deadline(rto, start + 5ms), start + 6ms);
+    EXPECT_EQ(timers.next_deadline(rto, start - 5ms), start + 1ms);
+}
+
+TEST(packet_timers, a_new_timeout_holds_for_packets_in_flight)
+{
+    packet_timers timers{16};
+    timers.arm(0, 0, start);
+    EXPECT_FALSE(timers.expire(10 * rto, {}, start + 5 * rto));
+    EXPECT_EQ(timers.expire(rto, {}, start + 5 * rto), 0u);
+}
+
+} // namespace
+} // namespace mrc::protocol

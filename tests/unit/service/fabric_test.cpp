@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fabric.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace mrc::service
+{
+namespace
+{
+
+using protocol::plane;
+
+daemon_config config_of(fabric_options options, endpoint self)
+{
+    daemon_config config;
+    config.fabric = options;
+    config.host.leaf = self.leaf;
+    config.host.downlink = self.downlink;
+    return config;
+}
+
+// The lab of 4 planes, 2 leaves and 2 spines, seen from h2: leaf 0, downlink 1.
+fabric lab()
+{
+    fabric_options options;
+    options.planes = 4;
+    options.leaves = 2;
+    options.uplinks = 2;
+    return fabric{config_of(options, {.leaf = 0, .downlink = 1})};
+}
+
+// 8 planes, 512 leaves of 256 hosts: 131,072 endpoints.
+fabric cluster()
+{
+    fabric_options options;
+    options.planes = 8;
+    options.leaves = 512;
+    options.uplinks = 256;
+    return fabric{config_of(options, {.leaf = 300, .downlink = 17})};
+}
+
+fabric lab_with(std::string_view ipv4_prefix)
+{
+    fabric_options options;
+    options.planes = 4;
+    options.leaves = 2;
+    options.uplinks = 2;
+    options.ipv4_prefix = parse_prefix(ipv4_prefix);
+    return fabric{config_of(options, {.leaf = 0, .downlink = 1})};
+}
+
+mrc_ip ip(std::string_view text)
+{
+    const auto address = parse_ip(text);
+    EXPECT_TRUE(address) << text;
+    return address.value_or(mrc_ip{});
+}
+
+std::string carrier_text(const mrc_path_row &path)
+{
+    return to_text(path.carrier);
+}
+
+// The destination as the transmit engines build it: the host's uSID set at its place.
+std::string destination_text(const mrc_path_row &path, std::uint16_t host_usid)
+{
+    mrc_carrier carrier{};
+    std::ranges::copy(path.carrier.bytes, std::begin(carrier.bytes));
+    mrc_usid_set(&carrier, path.host_usid_at, host_usid);
+    mrc_ip address{};
+    std::ranges::copy(carrier.bytes, std::begin(address.bytes));
+    return to_text(address);
+}
+
+TEST(fabric, addresses_of_endpoints)
+{
+    const auto f = lab();
+    EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0})), "fd6d:7263::1");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1})), "fd6d:7263::1:2");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0}, plane{0})), "fd6d:7263:0:1::1");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1}, plane{3})), "fd6d:7263:0:4::1:2");
+    EXPECT_EQ(to_text(cluster().address_of({.leaf = 511, .downlink = 255}, plane{7})), "fd6d:7263:0:8::1ff:100");
+}
+
+TEST(fabric, endpoints_of_addresses)
+{
+    const auto f = lab();
+    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263::1:2")), (endpoint{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263:0:4::1:2")), (endpoint{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.plane_of(ip("fd6d:7263:0:4::1:2")), plane{3});
+    EXPECT_EQ(f.plane_of(ip("fd6d:7263::1:2")), std::nullopt);
+    for (const auto *foreign :
+         {"fd6d:7263::", "fd6d:7263::1:0", "fd6d:7263::2:1", "fd6d:7263::1:101", "fd6d:7263:0:5::1:2", "fd6d:7264::1:2",
+          "fd6d:7263::1:0:1:2", "fd6d:7263:1::1:2", "fe80::1", "10.0.0.1"}) {
+        EXPECT_EQ(f.endpoint_of(ip(foreign)), std::nullopt) << foreign;
+        EXPECT_EQ(f.plane_of(ip(foreign)), std::nullopt) << foreign;
+    }
+}
+
+TEST(fabric, ipv4_addresses_of_endpoints_and_back)
+{
+    const auto f = lab_with("10.128.0.0/12");
+    EXPECT_EQ(to_text(f.address4_of({.leaf = 0, .downlink = 0}).value()), "10.128.0.1");
+    EXPECT_EQ(to_text(f.address4_of({.leaf = 1, .downlink = 1}).value()), "10.128.2.2");
+    EXPECT_EQ(to_text(f.address4_of({.leaf = 1, .downlink = 255}).value()), "10.128.3.0");
+    EXPECT_EQ(f.endpoint_of(ip("10.128.2.2")), (endpoint{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.endpoint_of(ip("10.128.3.0")), (endpoint{.leaf = 1, .downlink = 255}));
+    EXPECT_EQ(f.plane_of(ip("10.128.2.2")), std::nullopt);
+    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263::1:2")), (endpoint{.leaf = 1, .downlink = 1})) << "IPv6 as before";
+    for (const auto *foreign : {"10.128.0.0", "10.128.2.0", "10.128.3.1", "10.128.4.1", "10.144.0.1", "10.0.0.1"})
+        EXPECT_EQ(f.endpoint_of(ip(foreign)), std::nullopt) << foreign;
+    EXPECT_EQ(f.ev_bits(), 16U) << "what IPv4 packets carry";
+}
+
+TEST(fabric, without_a_prefix_there_is_no_ipv4)
+{
+    const auto f = lab();
+    EXPECT_EQ(f.address4_of({.leaf = 0, .downlink = 0}), std::nullopt);
+    EXPECT_EQ(f.endpoint_of(ip("10.128.0.1")), std::nullopt);
+    EXPECT_EQ(f.ev_bits(), 32U);
+}
+
+TEST(fabric, bits_that_ipv4_addresses_need)
+{
+    const auto needed = [](std::uint32_t leaves, std::uint32_t hosts_per_leaf) {
+        fabric_options options;
+        options.leaves = leaves;
+        options.hosts_per_leaf = hosts_per_leaf;
+        return fabric::ipv4_host_bits(options);
+    };
+    EXPECT_EQ(needed(1, 1), 1U);
+    EXPECT_EQ(needed(1, 2), 2U);
+    EXPECT_EQ(needed(1, 256), 9U);
+    EXPECT_EQ(needed(2, 1), 10U);
+    EXPECT_EQ(needed(512, 256), 18U);
+    EXPECT_EQ(needed(max_leaves, max_downlinks), 20U);
+}
+
+TEST(fabric, usids)
+{
+    EXPECT_EQ(fabric::spine_usid(plane{3}, 255), 0x13ff);
+    EXPECT_EQ(fabric::leaf_usid(plane{0}, 0), 0x2000);
+    EXPECT_EQ(fabric::leaf_usid(plane{7}, 255), 0x27ff);
+    EXPECT_EQ(fabric::leaf_usid(plane{2}, 256), 0x3200);
+    EXPECT_EQ(fabric::leaf_usid(plane{7}, max_leaves - 1), 0x77ff);
+    EXPECT_EQ(fabric::host_usid({.leaf = 1, .downlink = 5}), 0x8005);
+    EXPECT_EQ(fabric::host_usid({.leaf = 1, .downlink = 5}, plane{3}), 0x8305);
+    EXPECT_EQ(to_text(lab().own_usid_address(plane{2})), "fcbb:bb00:8201::");
+    EXPECT_EQ(to_text(cluster().own_usid_address(plane{7})), "fcbb:bb00:8711::");
+}
+
+TEST(fabric, paths_to_another_leaf)
+{
+    const auto f = lab();
+    const path_group group{.leaf = 1, .base = 1, .planes = 4, .uplinks = f.uplinks_to(1)};
+    const auto paths = f.paths_of(group);
+    ASSERT_EQ(paths.size(), 8U);
+    EXPECT_EQ(carrier_text(paths[0]), "fcbb:bb00:2000:1000:2001::");
+    EXPECT_EQ(carrier_text(paths[1]), "fcbb:bb00:2000:1001:2001::");
+    EXPECT_EQ(carrier_text(paths[7]), "fcbb:bb00:2300:1301:2301::");
+    EXPECT_EQ(paths[7].host_usid_at, 3);
+    EXPECT_EQ(paths[7].plane, 3);
+    EXPECT_EQ(paths[7].port, 3);
+    EXPECT_EQ(paths[7].uplink, 1);
+    EXPECT_EQ(paths[7].group, 1U);
+    EXPECT_EQ(paths[7].state, MRC_PATH_GOOD);
+    EXPECT_EQ(destination_text(paths[7], fabric::host_usid({.leaf = 1, .downlink = 2}, plane{3})),
+              "fcbb:bb00:2300:1301:2301:8302::");
+}
+
+TEST(fabric, paths_on_the_same_leaf)
+{
+    const auto f = lab();
+    const path_group group{.leaf = 0, .base = 1, .planes = 4, .uplinks = f.uplinks_to(0)};
+    const auto paths = f.paths_of(group);
+    ASSERT_EQ(paths.size(), 4U);
+    EXPECT_EQ(carrier_text(paths[2]), "fcbb:bb00:2200::");
+    EXPECT_EQ(paths[2].host_usid_at, 1);
+    EXPECT_EQ(paths[2].plane, 2);
+    EXPECT_EQ(paths[2].uplink, 0);
+    EXPECT_EQ(destination_text(paths[2], fabric::host_usid({.leaf = 0, .downlink = 0}, plane{2})),
+              "fcbb:bb00:2200:8200::");
+}
+
+// The carrier template that BPF and the agent share gives the same carriers as the rules.
+TEST(fabric, paths_equal_the_shared_template)
+{
+    const auto f = cluster();
+    const path_group group{.leaf = 511, .base = 1, .planes = 8, .uplinks = 256};
+    mrc_carrier_template shared{};
+    const auto first = f.path_of(group, plane{0}, 0);
+    std::ranges::copy(first.carrier.bytes, std::begin(shared.carrier.bytes));
+    shared.usids = 3;
+    shared.spine_at = 1;
+    for (const auto &path : f.paths_of(group)) {
+        const auto expanded = mrc_carrier_expand(&shared, path.plane, path.uplink);
+        ASSERT_TRUE(std::equal(std::begin(expanded.bytes), std::end(expanded.bytes), std::begin(path.carrier.bytes)))
+            << carrier_text(path);
+    }
+}
+
+TEST(fabric, each_row_has_an_ev_that_selects_it)
+{
+    const auto f = cluster();
+    std::set<std::uint32_t> evs;
+    for (const auto &path : f.paths_of({.leaf = 0, .base = 1, .planes = 8, .uplinks = 256})) {
+        EXPECT_NE(path.ev, 0U);
+        EXPECT_EQ(mrc_ev_plane(path.ev), path.plane);
+        EXPECT_EQ(mrc_ev_uplink(path.ev), path.uplink);
+        evs.insert(path.ev);
+    }
+    EXPECT_EQ(evs.size(), 2048U);
+}
+
+// 131,072 endpoints, all different, and each found again from its address.
+TEST(fabric, every_endpoint_of_a_cluster_has_an_address_of_its_own)
+{
+    const auto f = cluster();
+    for (std::uint32_t leaf = 0; leaf < 512; leaf++)
+        for (std::uint32_t downlink = 0; downlink < 256; downlink++) {
+            const endpoint host{.leaf = leaf, .downlink = downlink};
+            ASSERT_EQ(f.endpoint_of(f.address_of(host)), host);
+            const plane on{static_cast<std::uint8_t>(downlink % 8)};
+            ASSERT_EQ(f.endpoint_of(f.address_of(host, on)), host);
+            ASSERT_EQ(f.plane_of(f.address_of(host, on)), on);
+        }
+}
+
+TEST(fabric, every_endpoint_of_the_largest_fabric_has_an_ipv4_address_of_its_own)
+{
+    fabric_options options;
+    options.leaves = max_leaves;
+    options.ipv4_prefix = parse_prefix("172.16.0.0/12");
+    const fabric f{config_of(options, {})};
+    for (std::uint32_t leaf = 0; leaf < max_leaves; leaf++)
+        for (std::uint32_t downlink = 0; downlink < max_downlinks; downlink++) {
+            const endpoint host{.leaf = leaf, .downlink = downlink};
+            ASSERT_EQ(f.endpoint_of(f.address4_of(host).value_or(mrc_ip{})), host);
+        }
+}
+
+TEST(path_table, rows_on_first_use)
+{
+    path_table table{lab()};
+    const auto remote = table.group_of({.leaf = 1});
+    ASSERT_TRUE(remote);
+    EXPECT_EQ(remote->base, 1U);
+    EXPECT_EQ(remote->rows(), 8U);
+    const auto own = table.group_of({.leaf = 0});
+    ASSERT_TRUE(own);
+    EXPECT_EQ(own->base, 9U);
+    EXPECT_EQ(own->uplinks, 1U);
+    EXPECT_EQ(own->rows(), 4U);
+    EXPECT_EQ(table.group_of({.leaf = 1})->base, 1U);
+    EXPECT_EQ(table.groups().size(), 2U);
+    EXPECT_EQ(table.rows_used(), 13U);
+    EXPECT_EQ(table.group_of({.leaf = 2}).error(), path_table::refusal::no_such_leaf);
+}
+
+TEST(path_table, refuses_what_does_not_fit)
+{
+    path_table table{cluster()}; // 8 * 256 rows per leaf, of 8191
+    for (std::uint32_t leaf = 0; leaf < 3; leaf++)
+        ASSERT_TRUE(table.group_of({.leaf = leaf}));
+    EXPECT_EQ(table.group_of({.leaf = 3}).error(), path_table::refusal::full);
+    EXPECT_EQ(table.group_of({.leaf = 300})->base, 1U + 3 * 2048) << "the own leaf needs 8 rows only";
+    EXPECT_EQ(table.group_of({.leaf = 2})->base, 1U + 2 * 2048);
+
+    path_table exact{lab(), 9};
+    EXPECT_TRUE(exact.group_of({.leaf = 1})) << "row 0 and 8 rows";
+    path_table tight{lab(), 8};
+    EXPECT_EQ(tight.group_of({.leaf = 1}).error(), path_table::refusal::full);
+}
+
+TEST(path_table, each_profile_has_rows_of_its_own_and_gives_them_back)
+{
+    path_table table{lab(), 1 + 8 + 8};
+    ASSERT_EQ(table.group_of({.leaf = 1})->base, 1U);
+    ASSERT_EQ(table.group_of({.leaf = 1, .profile = 7})->base, 9U);
+    EXPECT_EQ(table.group_of({.leaf = 1, .profile = 8}).error(), path_table::refusal::full);
+    table.release({.leaf = 1, .profile = 7});
+    EXPECT_EQ(table.group_of({.leaf = 0}).error(), path_table::refusal::full) << "other groups are not cut out of it";
+    ASSERT_TRUE(table.group_of({.leaf = 1, .profile = 8}));
+    EXPECT_EQ(table.group_of({.leaf = 1, .profile = 8})->base, 9U);
+    EXPECT_EQ(table.groups().size(), 2U);
+}
+
+} // namespace
+} // namespace mrc::service

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration and MTUs → payload, buffers and engine, or why mrcd does not run.
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "service/ports/port_modes.h"
+#include "service/ports/port_plan.h"
+
+namespace mrc::service
+{
+namespace
+{
+
+constexpr mtu_range usual{.smallest = 3400, .largest = 3400};
+constexpr mtu_range jumbo{.smallest = 9000, .largest = 9000};
+
+struct wish {
+    transmit_engine engine = transmit_engine::automatic;
+    std::optional<std::uint32_t> payload = std::nullopt;
+    payload_sizes peers = payload_sizes::any;
+
+    [[nodiscard]] daemon_config config() const
+    {
+        daemon_config made;
+        made.transmit.engine = engine;
+        made.transmit.payload = payload;
+        made.peers.payload = peers;
+        return made;
+    }
+};
+
+TEST(make_plan, chooses_payload_buffers_and_engine)
+{
+    using enum transmit_engine;
+    struct row {
+        wish wanted;
+        mtu_range mtus;
+        std::uint32_t payload;
+        bool multi_buffer;
+        transmit_engine engine;
+    };
+    const row table[] = {
+        {{}, usual, 3072, false, automatic},
+        {{}, {.smallest = 1500, .largest = 9000}, 1344, true, automatic},
+        {{}, jumbo, 3072, true, automatic},
+        {{.engine = xdp, .payload = 3072}, jumbo, 3072, true, xdp},
+        {{.payload = 4096}, jumbo, 4096, true, af_xdp},
+        {{.engine = af_xdp, .payload = 4096}, jumbo, 4096, true, af_xdp},
+        {{.peers = payload_sizes::verbs}, usual, 2048, false, automatic},
+        {{.peers = payload_sizes::verbs}, jumbo, 2048, true, automatic},
+        {{.payload = 1024, .peers = payload_sizes::verbs}, jumbo, 1024, true, automatic},
+    };
+    for (const row &entry : table) {
+        const auto plan = make_plan(entry.wanted.config(), entry.mtus);
+        ASSERT_TRUE(plan) << plan.error();
+        EXPECT_EQ(plan->payload_bytes, entry.payload);
+        EXPECT_EQ(plan->multi_buffer, entry.multi_buffer);
+        EXPECT_EQ(plan->engine, entry.engine);
+    }
+}
+
+TEST(make_plan, says_why_mrcd_does_not_run)
+{
+    struct row {
+        wish wanted;
+        mtu_range mtus;
+        std::string words;
+    };
+    const row table[] = {
+        {{}, {.smallest = 300, .largest = 3400}, "the ports' smallest MTU is 300"},
+        {{.payload = 3072}, {.smallest = 1500, .largest = 3400}, "carries at most 1344"},
+        {{.engine = transmit_engine::xdp, .payload = 4096}, jumbo, "the engine 'xdp' sends at most 3072"},
+        {{.payload = 768, .peers = payload_sizes::verbs}, usual, "'verbs' allows 256"},
+    };
+    for (const row &entry : table) {
+        const auto plan = make_plan(entry.wanted.config(), entry.mtus);
+        ASSERT_FALSE(plan);
+        EXPECT_NE(plan.error().find(entry.words), std::string::npos) << plan.error();
+    }
+}
+
+TEST(buffers_refusal, is_of_packets_that_need_several_buffers_only)
+{
+    port_trials refused;
+    refused.single_buffer = "'eth0': Invalid argument";
+    const port_plan small{.payload_bytes = 3072, .multi_buffer = true};
+    const port_plan large{.payload_bytes = 4096, .multi_buffer = true};
+    EXPECT_EQ(buffers_refusal(small, refused), "");
+    EXPECT_EQ(buffers_refusal(large, {}), "");
+    EXPECT_NE(buffers_refusal(large, refused).find("4096"), std::string::npos);
+    EXPECT_NE(buffers_refusal(large, refused).find("'eth0': Invalid argument"), std::string::npos);
+}
+
+} // namespace
+} // namespace mrc::service

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/rates.h"
+
+#include <cstring>
+
+#include <boost/json/array.hpp>
+#include <gtest/gtest.h>
+
+#include "kernel/map_names.h"
+#include "tools/mrcctl/text.h"
+#include "tools/mrcctl/views.h"
+
+namespace mrc::ctl
+{
+namespace
+{
+
+namespace json = boost::json;
+
+sample sample_at(std::uint64_t time_ns)
+{
+    sample at;
+    at.time_ns = time_ns;
+    at.verdicts.resize(MRC_VERDICT_COUNT);
+    return at;
+}
+
+mrc_qp_row qp(std::uint32_t number, std::uint64_t tx_bytes)
+{
+    mrc_qp_row row{};
+    row.qpn = number;
+    row.state = 3;
+    row.tx_bytes = tx_bytes;
+    row.tx_packets = tx_bytes / 1000;
+    return row;
+}
+
+TEST(mrcctl_rates, per_second)
+{
+    EXPECT_DOUBLE_EQ(rate_between(100, 300, 0.5), 400);
+    EXPECT_DOUBLE_EQ(rate_between(100, 40, 0.5), 80) << "began anew";
+    EXPECT_DOUBLE_EQ(rate_between(1, 2, 0), 0);
+}
+
+TEST(mrcctl_rates, the_busiest_queue_pair_comes_first)
+{
+    sample before = sample_at(1'000'000'000);
+    sample after = sample_at(3'000'000'000);
+    before.qps = {{5, qp(5, 1000)}, {6, qp(6, 1000)}, {7, qp(7, 9000)}};
+    after.qps = {{5, qp(5, 2000)}, {6, qp(6, 11000)}, {8, qp(8, 4000)}};
+    const json::object view = rates_view(before, after);
+    EXPECT_DOUBLE_EQ(view.at("seconds").as_double(), 2);
+    const json::array &qps = view.at("qps").as_array();
+    ASSERT_EQ(qps.size(), 3U) << "one went, one came";
+    EXPECT_EQ(qps[0].at("qpn"), 6);
+    EXPECT_DOUBLE_EQ(qps[0].at("tx_bits_per_s").as_double(), 40000);
+    EXPECT_DOUBLE_EQ(qps[0].at("tx_packets_per_s").as_double(), 5);
+    EXPECT_EQ(qps[1].at("qpn"), 8);
+    EXPECT_EQ(qps[2].at("qpn"), 5);
+    EXPECT_EQ(qps[0].at("state"), "RTS");
+}
+
+TEST(mrcctl_rates, planes_without_a_port_are_left_out)
+{
+    sample before = sample_at(0);
+    sample after = sample_at(1'000'000'000);
+    std::strcpy(after.ports[2].device, "p2");
+    after.ports[2].flags = MRC_PORT_PRESENT;
+    after.ports[2].reason = MRC_PORT_NO_CARRIER;
+    after.ports[2].rx_bytes = 1000;
+    const json::object view = rates_view(before, after);
+    const json::array &planes = view.at("planes").as_array();
+    ASSERT_EQ(planes.size(), 1U);
+    EXPECT_EQ(planes[0].at("plane"), 2);
+    EXPECT_EQ(planes[0].at("state"), "down");
+    EXPECT_EQ(planes[0].at("reason"), "no carrier");
+    EXPECT_DOUBLE_EQ(planes[0].at("rx_bits_per_s").as_double(), 8000);
+}
+
+TEST(mrcctl_rates, verdicts_in_between)
+{
+    sample before = sample_at(0);
+    sample after = sample_at(500'000'000);
+    before.verdicts[MRC_RX_STEERED] = 10;
+    after.verdicts[MRC_RX_STEERED] = 30;
+    const json::object view = difference_view(before, after);
+    EXPECT_EQ(view.at("verdicts").as_object().size(), std::size_t{MRC_VERDICT_COUNT});
+    EXPECT_EQ(view.at("verdicts").at("rx_steered"), 20);
+    EXPECT_EQ(counters_text(view, false), "VERDICT     PACKETS   RATE\n"
+                                          "rx_steered       20  40 /s\n");
+}
+
+TEST(mrcctl_rates, a_small_screen_shows_what_fits)
+{
+    sample before = sample_at(0);
+    sample after = sample_at(1'000'000'000);
+    for (std::uint32_t number = 1; number <= 50; ++number)
+        after.qps.emplace(number, qp(number, number * 1000ULL));
+    json::object view = rates_view(before, after);
+    view["instance"] = "x";
+    view["daemon"] = {{"pid", 1}, {"alive", true}, {"state", "stopped"}, {"uptime_s", 3.0}};
+    const auto lines = [&](std::size_t limit) {
+        const std::string text = top_text(view, limit);
+        return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    };
+    EXPECT_EQ(lines(0), 55U) << "heading, no ports, titles, two empty lines, 50 QPs";
+    EXPECT_LE(lines(20), 20U);
+    EXPECT_NE(top_text(view, 20).find("and "), std::string::npos);
+    EXPECT_NE(top_text(view, 20).find("stopped"), std::string::npos);
+}
+
+TEST(mrcctl_rates, every_counter_of_a_queue_pair_is_shown)
+{
+    // Beside what only grows, a row has 11 other values and reserved ones; each counter is 8 bytes.
+    std::size_t counters = (sizeof(mrc_qp_row) - offsetof(mrc_qp_row, rx_packets) - sizeof(mrc_qp_row::reserved3) -
+                            (offsetof(mrc_qp_row, losses) - offsetof(mrc_qp_row, cwnd_bytes))) /
+                           sizeof(__u64);
+    EXPECT_EQ(qp_counters().size(), counters);
+    const json::object view = qp_view(qp(9, 5000));
+    for (const qp_counter &counter : qp_counters())
+        EXPECT_TRUE(view.contains(counter.name)) << counter.name;
+    EXPECT_EQ(view.at("tx_bytes"), 5000);
+    EXPECT_TRUE(view.at("peer").is_null());
+}
+
+} // namespace
+} // namespace mrc::ctl
