@@ -6,7 +6,8 @@ from lab_support import check, need_binaries
 from manual import between, check_refused, described, options_of, page, run
 
 REFUSED = {
-    ("-s", "3x", "::1"): ("-s is '3x'", "64K"),
+    ("-s", "3x", "::1"): ("-s is '3x'", "64K", "1.5M"),
+    ("-s", "1.5", "::1"): ("-s is '1.5'", "1.5M"),
     ("-s", "3G", "::1"): ("-s is '3G'", "2G"),
     ("-q", "0", "::1"): ("-q is 0", "1 to 4096"),
     ("--timeout", "25", "::1"): ("--timeout is 25", "0 to 24"),

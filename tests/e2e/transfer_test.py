@@ -154,9 +154,49 @@ def interrupted_client(fabric):
     client, report, status = transfer(fabric, "-D", "60",
                                       on_sample=once(lambda process: process.send_signal(signal.SIGINT)))
     say(client)
-    check(client.status == 130 and status == 130, "SIGINT at the client ends both")
+    check(client.status == 130 and status == 130, "SIGINT at the client ends both, the server being there for --once")
     check(client.report["status"] == report["status"] == "interrupted" and client.report["bytes"] == report["bytes"],
           "and both report the same bytes")
+
+
+def interrupted_server(fabric):
+    with server(fabric) as (process, said):
+        client = run_client(fabric, "-D", "60", on_sample=once(lambda _: process.send_signal(signal.SIGINT)))
+        report = json.loads(said.next(time.monotonic() + DEAD_PEER_LIMIT_S))
+        check(client.status == 130 and client.report["status"] == report["status"] == "interrupted",
+              "SIGINT at the server ends the run")
+        check(process.wait(DEAD_PEER_LIMIT_S) == 130, "and the server")
+
+
+def busy_server(fabric):
+    """A client that comes while another is served; a large greeting is on its way when the server refuses it."""
+    refused = []
+    with server(fabric) as (process, said):
+        for qps in ("1", "512"):
+            def ask_too(first, qps=qps):
+                refused.append(run_client(fabric, "-n", "1", "-s", "64", "-q", qps))
+                first.send_signal(signal.SIGINT)
+
+            client = run_client(fabric, "-D", "60", on_sample=once(ask_too))
+            json.loads(said.next(time.monotonic() + DEAD_PEER_LIMIT_S))
+            check(client.status == 130 and not client.complaints, f"the first is not disturbed {client.complaints}")
+            check(refused[-1].status == 1 and "the server is busy with the test of" in refused[-1].complaints[0],
+                  f"another with {qps} queue pairs is told at once: {refused[-1].complaints}")
+        check(process.poll() is None, "the server is still there")
+
+
+def client_after_client_at_once(fabric):
+    """The next client starts as soon as one has ended, however that was; none finds the server busy."""
+    with server(fabric) as (process, said):
+        for how in (signal.SIGINT, signal.SIGKILL, None) * 3:
+            if how is None:
+                client = run_client(fabric, "-n", "10", "-s", "1.5M")
+                check(client.status == 0 and client.report["size"] == 3 << 19, "a client is served, messages of 1.5M")
+            else:
+                client = run_client(fabric, "-D", "60", on_sample=once(lambda it, how=how: it.send_signal(how)))
+                check(client.status in (130, -how) and not client.complaints, f"a client is ended by {how.name}")
+            json.loads(said.next(time.monotonic() + DEAD_PEER_LIMIT_S))
+        check(process.poll() is None, "the server is still there")
 
 
 def client_after_client(fabric):
@@ -168,8 +208,10 @@ def client_after_client(fabric):
         check(report["status"] == "far_end", "the server reports that it is gone")
         client = run_client(fabric, "-n", "100", "-s", "256K", "-q", "4", "--verify", "--bidir")
         check(client.status == 0 and client.report["verified"] is True, "the next client is served, both ways at once")
-        client = run_client(fabric, "-n", "5000", "-s", "64", "--verify")
+        check(client.report["memory"] == "shared", "in memory that both share with mrcd, as the report says")
+        client = run_client(fabric, "-n", "5000", "-s", "64", "--verify", "--memory", "process")
         check(client.status == 0 and client.report["verified"] is True, "many small messages arrive whole")
+        check(client.report["memory"] == "process", "in the processes' own memory, as the report says")
         client = run_client(fabric, "--lat", "-n", "300")
         check(client.status == 0 and 0 < client.report["lat_us"]["p50"] <= client.report["lat_us"]["max"],
               f"latency is measured: {client.report['lat_us']}")
@@ -189,6 +231,9 @@ def refusals(fabric):
 
 def tool(fabric):
     interrupted_client(fabric)
+    interrupted_server(fabric)
+    busy_server(fabric)
+    client_after_client_at_once(fabric)
     client_after_client(fabric)
     refusals(fabric)
 

@@ -220,7 +220,7 @@ message channel::expect(message_kind kind, std::chrono::milliseconds limit)
                              "far_end"};
         }
         if (!wait_for(fd(), POLLIN, deadline))
-            throw perf_error{fmt::format("no answer from {} for {} s; is the server busy with another client?", peer_,
+            throw perf_error{fmt::format("no answer from {} for {} s", peer_,
                                          std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
                              "far_end"};
     }

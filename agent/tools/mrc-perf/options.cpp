@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -41,15 +43,16 @@ void add_server_options(CLI::App &app, options &to)
     app.add_option("--port", to.port, "TCP port of the server; 0 at the server: any free one")->capture_default_str();
     app.add_option("-d,--device", to.device,
                    "Verbs device, such as mrc0; default: that of the instance in MRC_INSTANCE, or the only one");
-    app.add_flag("--once", to.once, "Server: end after one client, with its run's status");
+    app.add_flag("--once", to.once, "Server: serve one client, then end with the status of its run");
     app.add_option("--output", to.output, "Server: where to store a received file, once its SHA-256 is right");
     app.add_flag("--json", to.json, "Report as one JSON object; progress as JSON lines on standard error");
 }
 
 void add_run_options(CLI::App &app, options &to, given &raw)
 {
-    app.add_option("-s,--size", raw.size,
-                   "Bytes per message, such as 64K or 1G, up to 2G, or FROM:TO for a sweep; default 1M, 8 with --lat");
+    app.add_option(
+        "-s,--size", raw.size,
+        "Bytes per message, such as 64K, 1.5M or 1G, up to 2G, or FROM:TO for a sweep; default 1M, 8 with --lat");
     app.add_flag("-a,--all", raw.all_sizes, "Sweep: every power of two from 1 byte to 64M, one run and one line each");
     app.add_option("-n,--iterations", raw.iterations,
                    "Messages to send per direction; default with --lat: 10000, of a sweep 1000");
@@ -108,7 +111,7 @@ std::uint64_t one_size(const std::string &text)
 {
     const auto size = parse_size(text);
     if (!size || *size == 0 || *size > largest_message)
-        throw perf_error{fmt::format("-s is '{}'; allowed: 1 to 2G, such as 64, 64K, 1M or 1G", text)};
+        throw perf_error{fmt::format("-s is '{}'; allowed: 1 to 2G, such as 64, 64K, 1.5M or 1G", text)};
     return *size;
 }
 
@@ -170,7 +173,7 @@ void complete_plan(options &chosen, const given &raw)
 {
     test_plan &plan = chosen.plan;
     check_range("-q", plan.qps, 1U, most_qps);
-    plan.memory = raw.memory == "shared" ? memory_kind::shared : memory_kind::process;
+    plan.memory = raw.memory == memory_name(memory_kind::shared) ? memory_kind::shared : memory_kind::process;
     take_sizes(plan, raw);
     take_amount(plan, raw);
     plan.mode = raw.latency ? test_mode::latency : chosen.file.empty() ? test_mode::write : test_mode::file;
@@ -182,6 +185,11 @@ void complete_plan(options &chosen, const given &raw)
 }
 
 } // namespace
+
+const char *memory_name(memory_kind kind)
+{
+    return kind == memory_kind::shared ? "shared" : "process";
+}
 
 std::uint64_t test_plan::message_bytes(std::uint64_t index) const
 {
@@ -213,27 +221,33 @@ std::vector<test_plan> test_plan::runs() const
 
 std::optional<std::uint64_t> parse_size(const std::string &text)
 {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{})
+    static constexpr std::string_view units{"KMGT"};
+    constexpr double limit = 0x1p63;
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    // from_chars also takes a sign, "inf" and "nan".
+    if (error != std::errc{} || std::isdigit(static_cast<unsigned char>(text.front())) == 0)
         return std::nullopt;
     std::string unit{end, text.data() + text.size()};
     if (unit.ends_with("iB"))
         unit.resize(unit.size() - 2);
-    if (unit.empty())
-        return number;
-    static constexpr std::string_view units{"KMGT"};
-    const auto power = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
-    const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
-    if (unit.size() != 1 || power == std::string_view::npos || number > (UINT64_MAX >> shift))
+    if (!unit.empty()) {
+        const auto power = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
+        if (unit.size() != 1 || power == std::string_view::npos)
+            return std::nullopt;
+        number = std::floor(std::ldexp(number, static_cast<int>(10 * (power + 1))));
+    }
+    if (number >= limit || number != std::floor(number))
         return std::nullopt;
-    return number << shift;
+    return static_cast<std::uint64_t>(number);
 }
 
 command_line parse_command_line(int argc, char **argv)
 {
     CLI::App app{"Performance and integrity tests between two hosts that run mrcd.\n"
-                 "Without HOST: a server. With HOST: a client that runs one test against the server there.",
+                 "Without HOST: a server, for one client after the other until SIGINT or SIGTERM; one that comes\n"
+                 "while another is served is told so and ends.\n"
+                 "With HOST: a client that runs one test against the server there.",
                  "mrc-perf"};
     command_line result;
     given raw;

@@ -21,6 +21,8 @@ enum class memory_kind : std::uint8_t {
     process, // the program's own, which the kernel copies for the daemon
 };
 
+[[nodiscard]] const char *memory_name(memory_kind kind); // as --memory has it
+
 struct test_plan {
     test_mode mode = test_mode::write;
     std::uint64_t size = 1 << 20; // bytes per message
@@ -67,7 +69,7 @@ inline constexpr std::uint64_t largest_memory = std::uint64_t{4} << 30; // regis
 inline constexpr std::uint32_t most_qps = 4096;
 inline constexpr std::uint32_t largest_window = 4096;
 
-// "64K", "1G", "3072"; powers of 1024. Nothing when it is no size.
+// "64K", "1.5M", "3072"; powers of 1024, rounded down to whole bytes. Nothing when it is no size.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(const std::string &text);
 
 // The options, or the exit status of a command line that ends here (--help, --version, an error that was printed).

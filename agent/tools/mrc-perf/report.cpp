@@ -139,6 +139,7 @@ json::object make_report(const report_context &context, const run_parts &parts)
     report["size"] = plan.size;
     report["qps"] = plan.qps;
     report["window"] = plan.window;
+    report["memory"] = memory_name(plan.memory);
     report["bidir"] = plan.bidir;
     report["payload_bytes"] = client ? context.local.payload_bytes : context.peer.payload_bytes;
     if (plan.mode == test_mode::file) {

@@ -83,9 +83,10 @@ std::string to_text(const json::object &report)
 {
     std::string result;
     auto out = std::back_inserter(result);
-    fmt::format_to(out, "{} {} -> {}: {} QPs, messages of {}, payload {} bytes per packet\n", text(report, "mode"),
-                   text(report, "client"), text(report, "server"), report.at("qps").to_number<std::uint64_t>(),
-                   bytes_text(number(report, "size")), report.at("payload_bytes").to_number<std::uint64_t>());
+    fmt::format_to(out, "{} {} -> {}: {} QPs, messages of {} in {} memory, payload {} bytes per packet\n",
+                   text(report, "mode"), text(report, "client"), text(report, "server"),
+                   report.at("qps").to_number<std::uint64_t>(), bytes_text(number(report, "size")),
+                   text(report, "memory"), report.at("payload_bytes").to_number<std::uint64_t>());
     if (report.contains("lat_us"))
         add_latency(result, report.at("lat_us").as_object());
     if (report.contains("forward")) {

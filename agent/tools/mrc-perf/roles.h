@@ -10,7 +10,7 @@ namespace mrc::perf
 
 // Runs one test against the server and prints its report.
 int run_client(const options &chosen, signal_source &signals);
-// Serves clients one after the other until a signal, or one with --once.
+// Serves clients one after the other until a signal to itself, or one with --once.
 int run_server(const options &chosen, signal_source &signals);
 
 } // namespace mrc::perf

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <csignal>
+#include <exception>
 
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 #include <poll.h>
 
 #include "tools/mrc-perf/address.h"
+#include "tools/mrc-perf/admission.h"
 #include "tools/mrc-perf/channel.h"
 #include "tools/mrc-perf/error.h"
 #include "tools/mrc-perf/latency.h"
@@ -49,8 +51,13 @@ run_parts execute(Run &run, channel &client, report_context &context)
     return run.parts();
 }
 
-boost::json::object serve_run(const options &chosen, const test_plan &plan, endpoint &local, channel &client,
-                              signal_source &signals)
+struct served_run {
+    boost::json::object report;
+    bool interrupted = false; // by a signal to this server, not by its client
+};
+
+served_run serve_run(const options &chosen, const test_plan &plan, endpoint &local, channel &client,
+                     signal_source &signals)
 {
     const side identity = local.identity();
     report_context context{.plan = plan,
@@ -70,7 +77,7 @@ boost::json::object serve_run(const options &chosen, const test_plan &plan, endp
         stream_run run{local, client, signals, plan, settings};
         parts = execute(run, client, context);
     }
-    return make_report(context, parts);
+    return {make_report(context, parts), parts.interrupted};
 }
 
 std::string table(const boost::json::object &report, const test_plan &plan)
@@ -109,30 +116,43 @@ test_plan meet(endpoint &local, channel &client)
     return plan;
 }
 
-// One client, whatever becomes of it; returns the exit status of what it ran.
-int serve(const options &chosen, channel &client, signal_source &signals)
+struct outcome {
+    int status = EXIT_FAILURE;
+    bool interrupted = false; // by a signal to this server
+};
+
+outcome serve_runs(const options &chosen, channel &client, signal_source &signals)
+{
+    endpoint local{chosen.device};
+    const test_plan plan = meet(local, client);
+    std::vector<boost::json::object> reports;
+    bool interrupted = false;
+    for (const test_plan &run : plan.runs()) {
+        const message start = client.expect(message_kind::start, answer_limit + run.qps * setup_limit_per_qp);
+        local.set_peer_payload(static_cast<std::uint32_t>(member(start.body, "payload_bytes", 1, 65536)));
+        if (!reports.empty()) {
+            local.begin(run);
+            client.send(message_kind::ready);
+        }
+        served_run one = serve_run(chosen, run, local, client, signals);
+        interrupted = one.interrupted;
+        reports.push_back(std::move(one.report));
+        if (exit_status(reports.back()) != 0)
+            break;
+    }
+    return {report_run(combine(plan, reports), plan, chosen.json), interrupted};
+}
+
+// One client, whatever becomes of it: a message that is no message of ours ends its own test only.
+outcome serve(const options &chosen, channel &client, signal_source &signals)
 {
     try {
-        endpoint local{chosen.device};
-        const test_plan plan = meet(local, client);
-        std::vector<boost::json::object> reports;
-        for (const test_plan &run : plan.runs()) {
-            const message start = client.expect(message_kind::start, answer_limit + run.qps * setup_limit_per_qp);
-            local.set_peer_payload(static_cast<std::uint32_t>(member(start.body, "payload_bytes", 1, 65536)));
-            if (!reports.empty()) {
-                local.begin(run);
-                client.send(message_kind::ready);
-            }
-            reports.push_back(serve_run(chosen, run, local, client, signals));
-            if (exit_status(reports.back()) != 0)
-                break;
-        }
-        return report_run(combine(plan, reports), plan, chosen.json);
-    } catch (const perf_error &error) {
+        return serve_runs(chosen, client, signals);
+    } catch (const std::exception &error) {
         fmt::print(stderr, "mrc-perf: client {}: {}\n", client.peer(), error.what());
         client.try_send(message_kind::error, {{"text", error.what()}});
     }
-    return EXIT_FAILURE;
+    return {};
 }
 
 } // namespace
@@ -143,18 +163,21 @@ int run_server(const options &chosen, signal_source &signals)
     { // refused now rather than at the first client
         const endpoint probe{chosen.device};
     }
-    print_now(fmt::format("LISTENING {}", socket.port()));
+    const std::uint16_t port = socket.port();
+    admission clients{std::move(socket)};
+    print_now(fmt::format("LISTENING {}", port));
     while (true) {
-        std::array<pollfd, 2> fds{{{.fd = socket.fd(), .events = POLLIN, .revents = 0},
+        std::array<pollfd, 2> fds{{{.fd = clients.fd(), .events = POLLIN, .revents = 0},
                                    {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
         ::poll(fds.data(), fds.size(), -1);
         while (const auto number = signals.take())
             if (*number != SIGUSR1)
                 return EXIT_SUCCESS;
-        if (auto client = socket.accept()) {
-            const int status = serve(chosen, *client, signals);
-            if (chosen.once || status == 128 + SIGINT)
-                return status;
+        if (channel *client = clients.next()) {
+            const outcome done = serve(chosen, *client, signals);
+            clients.release();
+            if (chosen.once || done.interrupted)
+                return done.status;
         }
     }
 }
