@@ -57,7 +57,8 @@ def _add_up(commands):
     up.add_argument("--device", metavar="NODE:PORT=DEVICE", action="append", default=[],
                     help="use this network device, with a cable in it, as a node's port instead of a veth pair's end; "
                     "it is given back by down")
-    up.add_argument("--mrcd-config", metavar="FILE", help="TOML text that ends every mrcd configuration")
+    up.add_argument("--mrcd-config", metavar="FILE",
+                    help="TOML to merge into every mrcd's configuration; its keys win over those that the lab writes")
     up.add_argument("--no-daemons", action="store_true",
                     help="do not start mrcd; kernel switches then also do without mrc-switch when it is not built")
     up.set_defaults(run=_up)

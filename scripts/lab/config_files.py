@@ -1,76 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
 """The TOML configurations that the lab writes for mrc-switch and mrcd."""
 
-from . import addresses
+from . import addresses, toml_text
 from .processes import instance_of, pin_of
-
-
-def _quoted(text):
-    return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def switch_config(prefix, fabric, node):
     options = fabric.options
-    lines = [
-        f"name = {_quoted(node.name)}",
-        f"usid = {_quoted(addresses.usid_prefix(node.usid))}",
-        f"forward = {_quoted(options.switch)}",
-        f"pin = {_quoted(pin_of(prefix, node.name))}",
-        f"mode = {_quoted(options.mode)}",
-    ]
-    for port in node.ports:
-        facing = "true" if fabric.is_host_facing(port) else "false"
-        lines += ["", "[[port]]", f"device = {_quoted(port.device)}", f"host_facing = {facing}"]
-    for route in node.routes:
-        lines += [
-            "",
-            "[[route]]",
-            f"usid = {_quoted(addresses.usid_prefix(route.usid))}",
-            f"port = {_quoted(route.via.device)}",
-            f"mac = {_quoted(route.via.peer.mac)}",
-        ]
-    return "\n".join(lines) + "\n"
+    return {
+        "name": node.name,
+        "usid": addresses.usid_prefix(node.usid),
+        "forward": options.switch,
+        "pin": str(pin_of(prefix, node.name)),
+        "mode": options.mode,
+        "port": [{"device": port.device, "host_facing": fabric.is_host_facing(port)} for port in node.ports],
+        "route": [{"usid": addresses.usid_prefix(route.usid), "port": route.via.device, "mac": route.via.peer.mac}
+                  for route in node.routes],
+    }
 
 
 def host_config(prefix, fabric, node):
+    """What the lab knows of a host, with the user's own configuration in it."""
     options = fabric.options
-    lines = [
-        "[daemon]",
-        f"instance = {_quoted(instance_of(prefix, node.name))}",
-        "",
-        "[host]",
-        f"address = {_quoted(node.mrc_address)}",
-        f"leaf = {node.leaf}",
-        f"downlink = {node.downlink}",
-        "",
-        "[fabric]",
-        f"usid_block = {_quoted(addresses.USID_BLOCK)}",
-        f"planes = {options.planes}",
-        f"leaves = {options.leaves}",
-        f"uplinks = {options.spines}",
-        f"hosts_per_leaf = {-(-options.hosts // options.leaves)}",
-        f"address_prefix = {_quoted(addresses.MRC_PREFIX)}",
-    ]
+    lab_s = {
+        "daemon": {"instance": instance_of(prefix, node.name)},
+        "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
+        "fabric": {
+            "usid_block": addresses.USID_BLOCK,
+            "planes": options.planes,
+            "leaves": options.leaves,
+            "uplinks": options.spines,
+            "hosts_per_leaf": -(-options.hosts // options.leaves),
+            "address_prefix": addresses.MRC_PREFIX,
+        },
+        "port": [{"device": port.device, "plane": plane, "gateway": port.peer.address, "mode": options.host_mode}
+                 for plane, port in enumerate(node.ports)],
+        "transmit": {"engine": options.engine},
+    }
     if options.ipv4:
-        lines.append(f"ipv4_prefix = {_quoted(addresses.IPV4_PREFIX)}")
-    for plane, port in enumerate(node.ports):
-        lines += [
-            "",
-            "[[port]]",
-            f"device = {_quoted(port.device)}",
-            f"plane = {plane}",
-            f"gateway = {_quoted(port.peer.address)}",
-            f"mode = {_quoted(options.host_mode)}",
-        ]
-    lines += ["", "[transmit]", f"engine = {_quoted(options.engine)}"]
-    text = "\n".join(lines) + "\n"
-    return text + ("\n" + options.extra_config if options.extra_config else "")
+        lab_s["fabric"]["ipv4_prefix"] = addresses.IPV4_PREFIX
+    return merged(lab_s, options.extra_config)
+
+
+def merged(base, extra):
+    """Both, key by key; where both have a value, that of `extra`. A [[port]] adds to the one of the same device."""
+    result = dict(base)
+    for key, value in extra.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            result[key] = merged(base[key], value)
+        elif key == "port" and isinstance(value, list):
+            result[key] = _merged_ports(base.get(key, []), value)
+        else:
+            result[key] = value
+    return result
+
+
+def _merged_ports(base, extra):
+    ports = [dict(port) for port in base]
+    by_device = {port["device"]: port for port in ports}
+    for entry in extra:
+        known = by_device.get(entry.get("device")) if isinstance(entry, dict) else None
+        if known is None:
+            ports.append(entry)
+        else:
+            known.update(entry)
+    return ports
 
 
 def write_configs(directory, fabric):
-    for node in fabric.switches.values():
-        text = switch_config(directory.prefix, fabric, node)
-        directory.config(node.name).write_text(text, encoding="utf-8")
-    for node in fabric.hosts.values():
-        text = host_config(directory.prefix, fabric, node)
-        directory.config(node.name).write_text(text, encoding="utf-8")
+    for nodes, config in ((fabric.switches, switch_config), (fabric.hosts, host_config)):
+        for node in nodes.values():
+            text = toml_text.render(config(directory.prefix, fabric, node))
+            directory.config(node.name).write_text(text, encoding="utf-8")

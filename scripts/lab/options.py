@@ -6,6 +6,7 @@ import pathlib
 import re
 import tomllib
 
+from . import toml_text
 from .errors import any_of, lab_error
 from .impairments import parse_impairment
 
@@ -49,7 +50,7 @@ class lab_options:
     impairments: list = dataclasses.field(default_factory=list)  # [a, b, {name: value}]
     here: list = dataclasses.field(default_factory=list)  # nodes on this machine; none named: all
     devices: dict = dataclasses.field(default_factory=dict)  # "NODE:PORT" -> network device instead of a veth's end
-    extra_config: str = ""  # TOML text that ends every mrcd configuration
+    extra_config: dict = dataclasses.field(default_factory=dict)  # merged into every mrcd configuration
 
 
 def check_prefix(prefix):
@@ -143,12 +144,14 @@ def load_topology_file(path):
 
 
 def load_extra_config(path):
-    """TOML text for the end of every mrcd configuration, checked for syntax as far as that goes alone."""
+    """The tables of a configuration file, which mrcd itself checks later."""
     try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-        tomllib.loads(text)
+        content = tomllib.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        toml_text.render(content)  # dates, which mrcd knows nothing to do with
     except OSError as error:
         raise lab_error(f"{path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise lab_error(f"{path}: not TOML: {error}") from error
-    return text
+    except TypeError as error:
+        raise lab_error(f"{path}: {error}; no key of mrcd takes that") from error
+    return content

@@ -23,7 +23,7 @@ LONGEST_S = 100  # ended before, by SIGINT
 SETTLING_BYTES = 16 << 20
 MEASURED_S = 3.5  # at the ports' rate
 LEAST_FAIRNESS = 0.9
-CONFIG = "payload = 1024\n[transport]\nlink_gbps = 1\nbase_rtt_us = 50\nwindow_bytes = 65536\n"
+CONFIG = "[transmit]\npayload = 1024\n[transport]\nlink_gbps = 1\nbase_rtt_us = 50\nwindow_bytes = 65536\n"
 
 
 def jain(shares):

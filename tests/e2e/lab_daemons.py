@@ -6,9 +6,12 @@ no process, pin or socket behind."""
 import os
 import select
 import signal
+import subprocess
+import tempfile
 import time
+import tomllib
 
-from lab_support import (DEADLINE_S, check, lab, left_behind, mrc_lab, need_binaries, need_root, running_lab,
+from lab_support import (DEADLINE_S, binary, check, lab, left_behind, mrc_lab, need_binaries, need_root, running_lab,
                          start_until)
 
 UP_LIMIT_S = 15
@@ -64,6 +67,24 @@ def test_killed_while_starting():
             check(left_behind(prefix) == [], f"{name} when {stage}: nothing is left")
 
 
+def test_own_configuration():
+    """Tables that the lab writes itself, and one that it does not."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as extra:
+        extra.write('[daemon]\nlog_level = "debug"\n[transmit]\npayload = 1024\n[transport]\nbase_rtt_us = 50\n'
+                    '[[port]]\ndevice = "p0"\nqueues = 1\n')
+        extra.flush()
+        with lab("ownconf", "--mrcd-config", extra.name) as fabric:
+            for host in fabric.status()["hosts"]:
+                check(host["alive"], f"{host['name']} runs with tables that the lab writes, too, in the file")
+                shown = subprocess.run([binary("mrcd"), "--config", host["config"], "--print-config"], text=True,
+                                       capture_output=True, check=True).stdout
+                config = tomllib.loads(shown)
+                check(config["daemon"]["log_level"] == "debug" and config["transmit"]["payload"] == 1024
+                      and config["transport"]["base_rtt_us"] == 50 and config["port"][0]["queues"] == 1
+                      and config["daemon"]["instance"] == host["instance"] and len(config["port"]) == 4,
+                      "and has both their keys")
+
+
 def test_bad_configuration():
     prefix = f"badconf-{os.getpid()}"
     path = f"/run/{prefix}.toml"
@@ -82,6 +103,7 @@ def main():
     need_binaries("mrc-switch", "mrcd")
     test_alive_and_dead()
     test_killed_while_starting()
+    test_own_configuration()
     test_bad_configuration()
 
 

@@ -267,7 +267,7 @@ def main():
     case, options = CASES[sys.argv[1]]
     with tempfile.TemporaryDirectory() as directory:
         files = {}
-        for name, text in (("IMPAIRED", IMPAIRED), ("PAYLOAD_4096", "payload = 4096\n")):
+        for name, text in (("IMPAIRED", IMPAIRED), ("PAYLOAD_4096", "[transmit]\npayload = 4096\n")):
             files[name] = pathlib.Path(directory) / name
             files[name].write_text(text, encoding="utf-8")
         options = [str(files.get(option, option)) for option in options]
