@@ -21,6 +21,8 @@ public:
         return true;
     }
     // Precondition: not empty.
+    [[nodiscard]] const value &front() const { return items_[head_ % capacity]; }
+    // Precondition: not empty.
     value pop()
     {
         const value item = items_[head_++ % capacity];

@@ -145,13 +145,13 @@ std::optional<outgoing> queue_pair::next_answer(instant now)
 {
     if (requester_.usable().empty())
         return std::nullopt;
+    const auto where = draw_reverse(responder_.next_cause());
+    if (!where) // all paths are denied: the answer waits
+        return std::nullopt;
     const auto answer = responder_.next_answer(now);
     if (!answer)
         return std::nullopt;
-    const auto where = draw_reverse(answer->cause);
-    if (!where) // all paths are denied: the peer's timers ask again
-        return std::nullopt;
-    return outgoing{answer->content, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
+    return outgoing{*answer, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 
 void queue_pair::on_timer(instant now)

@@ -292,24 +292,30 @@ bool responder::has_answer() const
     return ack_due_ || nak_due_ || !nacks_.empty() || !sacks_.empty();
 }
 
+std::optional<path_index> responder::next_cause() const
+{
+    if (!nacks_.empty())
+        return nacks_.front().path;
+    return sacks_.empty() ? std::nullopt : std::optional{sacks_.front().path};
+}
+
 // The Transport ACK last: a SACK that follows it would find its packets confirmed, and its news about congestion stale.
-std::optional<responder::answer> responder::next_answer(instant now)
+std::optional<packet> responder::next_answer(instant now)
 {
     if (!nacks_.empty()) {
         ++counters_.nacks_sent;
         pending_nack nack = nacks_.pop();
         nack.content.tx_timestamp = reflected(nack.content.tx_timestamp, nack.arrived, now);
-        return answer{nack.content, nack.path};
+        return nack.content;
     }
     if (!sacks_.empty()) {
         ++counters_.sacks_sent;
-        const sack_trigger trigger = sacks_.pop();
-        return answer{make_sack(trigger, now), trigger.path};
+        return make_sack(sacks_.pop(), now);
     }
     if (ack_due_) {
         ack_due_ = false;
         ++counters_.acks_sent;
-        return answer{make_ack(), std::nullopt};
+        return make_ack();
     }
     if (nak_due_ && refused_) {
         nak_due_ = false;
@@ -317,7 +323,7 @@ std::optional<responder::answer> responder::next_answer(instant now)
         transport_ack_packet nak = make_ack();
         nak.sequence = space_.at(refused_->number);
         nak.syndrome = refused_->syndrome;
-        return answer{nak, std::nullopt};
+        return nak;
     }
     return std::nullopt;
 }

@@ -50,14 +50,11 @@ public:
     void on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now);
     void on_probe(const probe_packet &probe, const arrival &how);
 
-    // The next answer: NACKs, SACKs, Transport ACK or NAK; and the path by which came what it answers, if one packet
-    // did.
-    struct answer {
-        packet content;
-        std::optional<path_index> cause;
-    };
     [[nodiscard]] bool has_answer() const;
-    [[nodiscard]] std::optional<answer> next_answer(instant now);
+    // Of the next answer, which stays where it is: the path by which came what it answers, if one packet did.
+    [[nodiscard]] std::optional<path_index> next_cause() const;
+    // NACKs, SACKs, Transport ACK or NAK. It counts as sent.
+    [[nodiscard]] std::optional<packet> next_answer(instant now);
 
     // Receive requests, for messages with immediate.
     [[nodiscard]] std::expected<void, post_error> post_receive(std::uint64_t id) { return receives_.post(id); }

@@ -182,6 +182,24 @@ TEST_F(queue_pair_test, nothing_leaves_without_a_usable_plane)
     EXPECT_EQ(mrc_ev_plane(packet->entropy.value), 2u);
 }
 
+// The peer need not ask again for what only waited for a path.
+TEST_F(queue_pair_test, answer_without_a_path_waits_until_there_is_one)
+{
+    ASSERT_TRUE(left_.qp.post_write(write(1, 8), now_));
+    ASSERT_TRUE(carry(left_, right_, [](const outgoing &) { return false; }));
+    for (unsigned slot = 0; slot < right_.paths.size(); ++slot)
+        right_.paths.deny(slot);
+    EXPECT_FALSE(right_.qp.next_packet(now_));
+    EXPECT_TRUE(right_.qp.has_answer());
+    EXPECT_EQ(right_.qp.counters().sacks_sent + right_.qp.counters().acks_sent, 0u);
+    right_.paths.allow(5);
+    exchange();
+    EXPECT_EQ(right_.qp.counters().sacks_sent, 1u);
+    EXPECT_EQ(right_.qp.counters().acks_sent, 1u);
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::success);
+    EXPECT_EQ(left_.qp.counters().tx_packets, 1u);
+}
+
 TEST_F(queue_pair_test, fail_completes_everything_posted)
 {
     for (std::uint64_t id = 1; id <= 3; ++id)

@@ -91,16 +91,16 @@ struct receiver {
     {
         said all;
         while (const auto answer = qp.next_answer(instant{1s})) {
-            if (const auto *sack = std::get_if<sack_packet>(&answer->content)) {
+            if (const auto *sack = std::get_if<sack_packet>(&*answer)) {
                 ++all.sacks;
                 all.cack = psn_space{first}.number_of(sack->cack, 0);
                 all.out_of_order = sack->ooo_count;
-            } else if (const auto *nack = std::get_if<nack_packet>(&answer->content)) {
+            } else if (const auto *nack = std::get_if<nack_packet>(&*answer)) {
                 ++all.nacks;
                 all.reason = nack->reason;
             } else {
                 ++all.acks;
-                all.syndrome = std::get<transport_ack_packet>(answer->content).syndrome;
+                all.syndrome = std::get<transport_ack_packet>(*answer).syndrome;
             }
         }
         return all;

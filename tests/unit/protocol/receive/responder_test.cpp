@@ -80,7 +80,7 @@ protected:
     {
         std::vector<wanted> found;
         while (auto answer = responder_.next_answer(start))
-            if (const auto *match = std::get_if<wanted>(&answer->content))
+            if (const auto *match = std::get_if<wanted>(&*answer))
                 found.push_back(*match);
         return found;
     }
@@ -254,7 +254,7 @@ TEST_F(responder_test, probe_is_answered_and_repeats_the_transport_ack)
     responder_.on_probe(probe, how());
     std::vector<protocol::packet> all;
     while (auto answer = responder_.next_answer(start))
-        all.push_back(answer->content);
+        all.push_back(*answer);
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(std::get<transport_ack_packet>(all[1]).msn, 1u) << "last: what SACKs say of its packets is news then";
     const auto &sack = std::get<sack_packet>(all[0]);
@@ -342,7 +342,7 @@ TEST_F(responder_test, sacks_carry_window_penalty_and_service_time)
         data_packet data = packet(number);
         data.ack_request = true;
         other.on_data(data, std::span{payload_}.first(payload_bytes), how(), start);
-        return std::get<sack_packet>(other.next_answer(start + 1280ns)->content);
+        return std::get<sack_packet>(other.next_answer(start + 1280ns).value());
     };
     sack_packet sack = next_sack(0);
     EXPECT_EQ(sack.mpr, 8);
