@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -110,6 +111,8 @@ void worker::add_qp(std::unique_ptr<worker_qp> qp)
     qp->client->by_bell[qp->bell] = qp.get();
     qp->protocol->set_receive_penalty(receive_penalty_);
     activate(*qp); // receive requests may wait
+    connections_.add(*qp);
+    qp->place = qps_.size();
     qps_.push_back(std::move(qp));
 }
 
@@ -119,21 +122,19 @@ worker_qp *worker::find_qp(protocol::qpn number)
     return qp != nullptr && qp->number == number ? qp : nullptr;
 }
 
-const worker_qp *worker::find_connected(const worker_peer &peer, protocol::qpn number) const
-{
-    const auto at = std::ranges::find_if(
-        qps_, [&](const auto &qp) { return qp->peer_number == number && qp->peer.ports == peer.ports; });
-    return at == qps_.end() ? nullptr : at->get();
-}
-
 std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
 {
-    const auto at = std::ranges::find_if(qps_, [&](const auto &qp) { return qp->number == number; });
-    if (at == qps_.end())
+    const worker_qp *known = find_qp(number);
+    if (known == nullptr)
         return nullptr;
-    std::unique_ptr<worker_qp> qp = std::move(*at);
+    std::unique_ptr<worker_qp> qp = std::exchange(qps_[known->place], nullptr);
     qp->protocol->fail(protocol::completion_status::flushed); // what it had in flight leaves the window of its peer
-    qps_.erase(at);
+    if (qp->place + 1 != qps_.size()) {                       // the last takes its place
+        qps_.back()->place = qp->place;
+        qps_[qp->place] = std::move(qps_.back());
+    }
+    qps_.pop_back();
+    connections_.remove(*qp);
     deactivate(*qp);
     qp->client->by_bell[qp->bell] = nullptr;
     qp_by_row_[MRC_QPN_ROW(number.value)] = nullptr;

@@ -20,8 +20,10 @@
 #include <poll.h>
 
 #include "codec/frame_codec.h"
+#include "datapath/connections.h"
 #include "datapath/probe_targets.h"
 #include "datapath/region_table.h"
+#include "datapath/talking_peers.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/worker_batch.h"
 #include "datapath/worker_client.h"
@@ -119,8 +121,7 @@ public:
     void add_qp(std::unique_ptr<worker_qp> qp);
     [[nodiscard]] std::unique_ptr<worker_qp> remove_qp(protocol::qpn number);
     [[nodiscard]] worker_qp *find_qp(protocol::qpn number);
-    // The one that is connected to the peer's queue pair `number`; null if there is none.
-    [[nodiscard]] const worker_qp *find_connected(const worker_peer &peer, protocol::qpn number) const;
+    [[nodiscard]] const connections &connected() const { return connections_; }
     void activate(worker_qp &qp); // it may have something to do
     void add_peer(const worker_peer &peer);
     // A peer that was added is known by another address, too: what comes from there is answered there.
@@ -235,9 +236,10 @@ private:
     std::vector<worker_client *> active_clients_; // with a queue pair that has something to do
     std::vector<std::unique_ptr<worker_qp>> qps_;
     std::vector<worker_qp *> qp_by_row_;
+    connections connections_;
     std::vector<worker_peer> peers_; // sorted by address
     probe_targets targets_;
-    std::vector<worker_peer> talking_; // peers whose port status has something due
+    talking_peers talking_;
     boost::container::static_vector<answer, 64> answers_;
     protocol::endpoint_batches batches_{{}};
     std::vector<transmit_engine *> distinct_engines_;
@@ -264,8 +266,6 @@ private:
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };
-
-[[nodiscard]] protocol::instant next_deadline_of(const worker_peer &peer);
 
 [[nodiscard]] bool same_address(const mrc_ip &a, const mrc_ip &b);
 

@@ -2,6 +2,7 @@
 // What a client has in the worker: completion rings, queue pairs, bells. Built by the service thread, then handed over.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -140,6 +141,7 @@ struct worker_qp {
     std::shared_ptr<const client_pipe> events;
     std::uint32_t received = 0; // receive requests completed
     std::int64_t allowance = 0; // bytes that it may send in this turn
+    std::size_t place = 0;      // in the worker's list
     bool active = false;        // in the client's list
     bool failure_told = false;  // as an event
     bool drain_told = false;

@@ -25,11 +25,6 @@ bool before(const worker_peer &a, const worker_peer &b)
 
 } // namespace
 
-instant next_deadline_of(const worker_peer &peer)
-{
-    return std::min(peer.ports->next_deadline(), peer.planes->next_deadline());
-}
-
 void worker::add_peer(const worker_peer &peer)
 {
     peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
@@ -51,19 +46,18 @@ const worker_peer *worker::find_peer(const mrc_ip &address) const
 // Of the queue pair's peer, what is the host's: its path group may go with the queue pair.
 void worker::talk_to(const worker_peer &peer)
 {
-    const auto same = [&](const worker_peer &other) { return other.ports == peer.ports; };
-    if (std::ranges::none_of(talking_, same))
-        talking_.push_back(*find_peer(peer.address));
+    if (!talking_.contains(peer))
+        talking_.add(*find_peer(peer.address));
 }
 
 void worker::watch_paths(instant now)
 {
-    std::erase_if(talking_, [](const worker_peer &peer) { return next_deadline_of(peer) == protocol::never; });
-    for (const auto &qp : qps_) {
-        targets_.on_use(qp->peer, now);
-        qp->peer.ports->watch(now + peer_memory);
-        qp->peer.planes->watch(now + peer_memory);
-        talk_to(qp->peer);
+    talking_.forget_quiet();
+    for (const connections::peer_in_use &used : connections_.peers()) {
+        targets_.on_use(used.peer, now);
+        used.peer.ports->watch(now + peer_memory);
+        used.peer.planes->watch(now + peer_memory);
+        talk_to(used.peer);
     }
     targets_.watch_overlay(now);
 }

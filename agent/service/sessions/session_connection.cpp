@@ -27,8 +27,8 @@ bool client_session::is_connected_by_another(const datapath::worker_peer &peer, 
 {
     bool found = false;
     shared_.worker.call([&] {
-        const datapath::worker_qp *qp = shared_.worker.find_connected(peer, number);
-        found = qp != nullptr && qp->client != client_;
+        const datapath::worker_client *client = shared_.worker.connected().client_of(peer, number);
+        found = client != nullptr && client != client_;
     });
     return found;
 }
