@@ -71,7 +71,7 @@ class Installed(unittest.TestCase):
 
     def test_files(self):
         self.assertEqual(os.readlink(self.lib / "libmrc.so"), "libmrc.so.1")
-        self.assertEqual(os.readlink(self.lib / "lib_mrc.so"), "libmrc.so")
+        self.assertEqual(os.readlink(self.lib / "lib_mrc.so"), "libmrc.so.1")
         include = self.prefix / "include"
         self.assertEqual(sorted(str(path.relative_to(include)) for path in include.rglob("*.h")),
                          ["mrc.h", "mrc/control.h", "mrc/memory.h", "mrc/report.h", "mrc_api_ver.h", "mrc_ctl.h",

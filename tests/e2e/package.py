@@ -7,6 +7,7 @@ usage: package.py BUILD
 Nothing of this machine changes: dpkg works below a temporary folder, and its scripts run with DPKG_ROOT set to it.
 """
 
+import gzip
 import os
 import pathlib
 import re
@@ -14,27 +15,36 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
-from lab_support import check, need_root, skip
+from lab_support import ROOT, check, need_root, skip
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2] / "build"
 BINARIES = ["mrcd", "mrcctl", "mrc-doctor", "mrc-perf", "mrc-sim", "mrc-switch"]
 PACKAGES = ["libmrc-dev", "libmrc1", "mrcd"]
+PROJECT = (pathlib.Path(ROOT) / "CMakeLists.txt").read_text(encoding="utf-8")
+VERSION = re.search(r"^project\(mrc VERSION ([\d.]+)", PROJECT, re.M)[1]
+
+LIBRARIES = f"usr/lib/{sysconfig.get_config_var('MULTIARCH')}"
 
 FILES = {
     "mrcd": ["etc/mrc/mrcd.toml", "usr/sbin/mrcd", "usr/sbin/mrcctl", "usr/sbin/mrc-doctor", "usr/bin/mrc-perf",
              "usr/bin/mrc-sim", "usr/bin/mrc-switch", "usr/lib/systemd/system/mrcd.service",
              "usr/lib/systemd/system/mrcd@.service", "usr/lib/sysusers.d/mrc.conf", "usr/lib/tmpfiles.d/mrc.conf",
              "usr/share/doc/mrcd/interop.md", "usr/share/doc/mrcd/kernels.md", "usr/share/doc/mrcd/security.md",
-             "usr/share/man/man8/mrcd.8", "usr/share/man/man8/mrcctl.8", "usr/share/man/man8/mrc-doctor.8",
-             "usr/share/man/man1/mrc-perf.1", "usr/share/man/man1/mrc-sim.1", "usr/share/man/man1/mrc-switch.1"],
-    "libmrc1": ["usr/lib/libmrc.so.1", "usr/lib/libmrc.so.1.0.1"],
+             "usr/share/man/man8/mrcd.8.gz", "usr/share/man/man8/mrcctl.8.gz", "usr/share/man/man8/mrc-doctor.8.gz",
+             "usr/share/man/man1/mrc-perf.1.gz", "usr/share/man/man1/mrc-sim.1.gz",
+             "usr/share/man/man1/mrc-switch.1.gz"],
+    "libmrc1": [f"{LIBRARIES}/lib_mrc.so", f"{LIBRARIES}/libmrc.so.1", f"{LIBRARIES}/libmrc.so.{VERSION}"],
     "libmrc-dev": ["usr/include/mrc.h", "usr/include/mrc/control.h", "usr/include/mrc/memory.h",
                    "usr/include/mrc/report.h", "usr/include/mrc_api_ver.h", "usr/include/mrc_ctl.h",
-                   "usr/include/mrc_ctl_api_ver.h", "usr/lib/libmrc.so", "usr/lib/lib_mrc.so",
-                   "usr/lib/pkgconfig/mrc.pc", "usr/share/doc/libmrc-dev/api.md"],
+                   "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so", f"{LIBRARIES}/pkgconfig/mrc.pc",
+                   "usr/share/doc/libmrc-dev/api.md"],
 }
+for _package, _files in FILES.items():
+    _files += [f"usr/share/doc/{_package}/{_name}" for _name in ("changelog.Debian.gz", "changelog.gz", "copyright")]
+    _files += [f"usr/share/lintian/overrides/{_package}"]
 
 
 def run(*argv, status=0, **options):
@@ -77,6 +87,26 @@ def check_contents(made):
           f"mrcd depends on what it links: {depends.strip()}")
 
 
+def check_fields(made):
+    for path in made:
+        fields = run("dpkg-deb", "--field", path)
+        maintainer = re.search(r"^Maintainer: (.+) <(.+)@(.+)>$", fields, re.M)
+        check(maintainer and maintainer[2] != "root" and maintainer[3] != "localhost",
+              f"{path.name}: somebody answers for it: {maintainer and maintainer[0]}")
+        check(re.search(rf"^Version: {re.escape(VERSION)}-\d+$", fields, re.M), f"{path.name}: version {VERSION}")
+
+
+def check_lintian(made):
+    """No error and no warning but those that an override answers; and no override without its warning."""
+    if not shutil.which("lintian"):
+        print("skipped: lintian is not here to judge the packages")
+        return
+    said = run("lintian", "--allow-root", "--no-cfg", "--display-info", "--tag-display-limit", "0", "--fail-on", "none",
+               *made)
+    found = [line for line in said.splitlines() if line[:2] in ("E:", "W:") or "-override" in line]
+    check(not found, "lintian finds nothing " + "; ".join(found))
+
+
 class package_root:
     """An installation of its own below a folder."""
 
@@ -114,10 +144,68 @@ def check_units(root):
             text = (root.path / "usr/lib/systemd/system" / name).read_text(encoding="ascii")
             unit = pathlib.Path(folder) / as_name
             unit.write_text(text.replace("/usr/sbin/mrcd", f"{root.path}/usr/sbin/mrcd")
-                            .replace("man:mrcd(8)", f"file:{root.path}/usr/share/man/man8/mrcd.8"), encoding="ascii")
+                            .replace("man:mrcd(8)", f"file:{root.path}/usr/share/man/man8/mrcd.8.gz"), encoding="ascii")
             found = [line for line in run("systemd-analyze", "verify", "--recursive-errors=no", unit).splitlines()
                      if as_name in line]
             check(not found, f"systemd-analyze has nothing to say of {as_name} {found or ''}")
+
+
+def check_version(root, folder):
+    """One version everywhere: the project's."""
+    for name in BINARIES:
+        path = next(folder / where / name for where in ("usr/sbin", "usr/bin") if (folder / where / name).exists())
+        said = run(path, "--version", env=os.environ | {"LD_LIBRARY_PATH": str(folder / LIBRARIES)}).split()
+        check(said[-1] == VERSION, f"{name} --version: {' '.join(said)}")
+    library = os.readlink(folder / LIBRARIES / "libmrc.so.1")
+    check(library == f"libmrc.so.{VERSION}", f"the library is {library}")
+    description = (folder / LIBRARIES / "pkgconfig/mrc.pc").read_text(encoding="utf-8")
+    check(f"\nVersion: {VERSION}\n" in description, "and mrc.pc says the same")
+    pages = [name for name in root.left() if name.startswith("usr/share/man/")]
+    check(all(gzip.decompress((folder / name).read_bytes()).startswith(b'.\\"') for name in pages) and len(pages) == 6,
+          f"manual pages are compressed: {len(pages)}")
+
+
+def check_library_alone(made, folder):
+    """A program that knows the library by its published name finds it with libmrc1 and nothing else."""
+    root = package_root(folder)
+    root.dpkg("--install", next(path for path in made if path.name.startswith("libmrc1_")))
+    run(sys.executable, "-c", "import ctypes; ctypes.CDLL('lib_mrc.so').mrc_query_version(None, None, None, None)",
+        env=os.environ | {"LD_LIBRARY_PATH": str(folder / LIBRARIES)})
+    check(True, "lib_mrc.so is there with libmrc1 alone")
+
+
+class recorded_system:
+    """A maintainer script as root of a machine with systemd, whose commands are recorded instead of run."""
+
+    COMMANDS = ("systemctl", "deb-systemd-invoke", "systemd-sysusers", "systemd-tmpfiles", "groupadd", "invoke-rc.d")
+
+    def __init__(self, folder):
+        self.record = folder / "record"
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        for name in self.COMMANDS:
+            (self.bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {self.record}\n', encoding="ascii")
+            (self.bin / name).chmod(0o755)
+
+    def run(self, script, *arguments):
+        self.record.write_text("", encoding="ascii")
+        run("unshare", "--mount", "sh", "-ec",
+            'mount -t tmpfs none /run; mkdir -p /run/systemd/system; exec "$0" "$@"', script, *arguments,
+            env={"PATH": f"{self.bin}:/usr/bin:/bin:/usr/sbin:/sbin"})
+        return self.record.read_text(encoding="ascii").splitlines()
+
+
+def check_upgrade(made, folder):
+    """A running daemon carries somebody's job: an upgrade leaves it alone, a removal stops it."""
+    run("dpkg-deb", "--control", next(path for path in made if path.name.startswith("mrcd_")), folder / "control")
+    system = recorded_system(folder)
+    done = [*system.run(folder / "control/prerm", "upgrade", "9.9-1"),
+            *system.run(folder / "control/postrm", "upgrade", "9.9-1"),
+            *system.run(folder / "control/postinst", "configure", "0.0.9-1")]
+    check(any("daemon-reload" in line for line in done), f"an upgrade tells systemd of the units: {done}")
+    check(not any(re.search("start|stop|reload-or|kill", line) for line in done), "and starts and stops nothing")
+    done = system.run(folder / "control/prerm", "remove")
+    check(done == ["deb-systemd-invoke stop mrcd.service mrcd@*.service"], f"a removal stops what runs: {done}")
 
 
 def check_life(made, folder):
@@ -128,6 +216,10 @@ def check_life(made, folder):
     check("\nmrc:" in (folder / "etc/group").read_text(encoding="ascii"), "group mrc is there")
     check(stat.S_IMODE((folder / "usr/sbin/mrcd").stat().st_mode) == 0o755, "modes are the usual ones")
     check_units(root)
+    check_version(root, folder)
+    wanted = folder / "etc/systemd/system/multi-user.target.wants"
+    wanted.mkdir(parents=True)
+    (wanted / "mrcd@a.service").symlink_to("/usr/lib/systemd/system/mrcd@.service")
     said = run(folder / "usr/sbin/mrcd", "--config", folder / "etc/mrc/mrcd.toml", "--check")
     check("configuration is valid" in said, "the installed daemon accepts the installed configuration")
     sample = folder / "etc/mrc/mrcd.toml"
@@ -135,9 +227,10 @@ def check_life(made, folder):
     root.dpkg("--install", *made)
     check(sample.read_text(encoding="utf-8").endswith("# the operator's\n"), "the operator's configuration survives")
     root.dpkg("--remove", *PACKAGES)
-    check(root.left() == ["etc/mrc/mrcd.toml"], "removal leaves the configuration only")
-    root.dpkg("--purge", "mrcd")
-    check(root.left() == [], "purging leaves nothing")
+    check(root.left() == ["etc/mrc/mrcd.toml", str((wanted / "mrcd@a.service").relative_to(folder))],
+          "removal leaves the configuration and what is enabled")
+    root.dpkg("--purge", *PACKAGES)
+    check(root.left() == [str(wanted.relative_to(folder)) + "/"], "purging leaves nothing")
 
 
 def main():
@@ -150,10 +243,14 @@ def main():
         skip(f"{BUILD} has no {', '.join(missing) or 'libmrc'}")
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        (work / "packages").mkdir()
-        (work / "root").mkdir()
+        for name in ("packages", "root", "library", "upgrade"):
+            (work / name).mkdir()
         made = make_packages(work / "packages")
         check_contents(made)
+        check_fields(made)
+        check_lintian(made)
+        check_library_alone(made, work / "library")
+        check_upgrade(made, work / "upgrade")
         check_life(made, work / "root")
 
 

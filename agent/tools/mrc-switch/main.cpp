@@ -60,6 +60,7 @@ int main(int argc, char **argv)
 
     try {
         app.require_subcommand(1);
+        app.set_version_flag("--version", "mrc-switch " MRC_VERSION);
         add_run(app, config);
         add_impair(app, impairments);
         add_show(app, view);
