@@ -147,6 +147,9 @@ def check_status(here):
 def stopped(pid):
     os.kill(pid, signal.SIGSTOP)
     try:
+        # Not before it has had the CPU for it.
+        check(wait_until(lambda: ") T " in pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8"), LIMIT_S),
+              f"process {pid} is stopped")
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
