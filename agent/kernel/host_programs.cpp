@@ -2,7 +2,7 @@
 #include "kernel/host_programs.h"
 
 #include <ctime>
-#include <filesystem>
+#include <system_error>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -12,6 +12,7 @@
 #include "host_tx.skel.h"
 
 #include "kernel/startup_error.h"
+#include "kernel/trusted_folder.h"
 
 namespace mrc::kernel
 {
@@ -65,15 +66,15 @@ void host_programs::release()
     push_ = nullptr;
     host_tx_bpf__destroy(overlay_);
     overlay_ = nullptr;
-    remove_pins();
+    unlink_pins();
+    ::rmdir(options_.pin_dir.c_str()); // stays, empty, where the folder above is not the user's
 }
 
 // Only what this program pins: the directory's name comes from the configuration and may hold other things.
-void host_programs::remove_pins()
+void host_programs::unlink_pins()
 {
     for (const auto &[name, fd] : maps_)
         ::unlink((options_.pin_dir + "/" + name).c_str());
-    ::rmdir(options_.pin_dir.c_str());
 }
 
 void host_programs::share_maps(bpf_object *object)
@@ -144,17 +145,18 @@ void host_programs::load_transmit()
 
 void host_programs::pin_maps()
 {
-    remove_pins(); // left by a daemon that was killed
-    std::error_code error;
-    std::filesystem::create_directories(options_.pin_dir, error);
-    if (error)
-        throw startup_error{"cannot create '" + options_.pin_dir + "': " + error.message() +
+    const auto claimed = claim_folder(options_.pin_dir, options_.user.uid);
+    if (!claimed)
+        throw startup_error{"cannot create '" + options_.pin_dir + "': " + claimed.error().message() +
                             " (is bpffs mounted on /sys/fs/bpf?)"};
+    unlink_pins(); // left by a daemon that was killed
     for (const auto &[name, fd] : maps_) {
         const std::string path = options_.pin_dir + "/" + name;
         if (bpf_obj_pin(fd, path.c_str()) != 0)
             fail_startup("cannot pin BPF map '" + path + "' (is bpffs mounted on /sys/fs/bpf?)");
     }
+    if (*claimed)
+        give_folder(options_.pin_dir, options_.user);
 }
 
 kernel::probes::xdp_attachment host_programs::attach_port(std::size_t port, kernel::probes::xdp_attachment held)

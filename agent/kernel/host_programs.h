@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel/host_tables.h"
+#include "kernel/privileges.h"
 #include "kernel/probes/libbpf_words.h"
 #include "kernel/probes/xdp_attach.h"
 #include "kernel/tap_device.h"
@@ -33,7 +34,8 @@ struct port_attachment {
 };
 
 struct host_programs_options {
-    std::string pin_dir;                          // created; removed at the end
+    std::string pin_dir;                          // made, given to the user, emptied at the end
+    user_identity user;                           // that the process is at its end
     std::string scratch_device;                   // name of the TAP that host_push sits on
     std::uint8_t overlay_dscp = MRC_DSCP_NO_TRIM; // of the outer header of ordinary traffic
     std::vector<port_attachment> ports;
@@ -77,7 +79,7 @@ private:
     void adopt_maps(bpf_object *object);
     void load(bpf_object *object, const std::string &what);
     void pin_maps();
-    void remove_pins();
+    void unlink_pins();
     void load_receive(const port_attachment &port);
     void load_transmit();
     [[nodiscard]] kernel::probes::xdp_attachment attach_port(std::size_t port, kernel::probes::xdp_attachment held);

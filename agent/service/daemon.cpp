@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <spdlog/spdlog.h>
 
 #include "kernel/map_names.h"
@@ -30,15 +31,25 @@ std::string_view port_reason(const mrc_port_row &row)
 }
 
 kernel::host_programs_options programs_for(const daemon_config &config, const fabric &rules, const link_monitor &links,
-                                           const port_plan &plan, const host_modes &modes)
+                                           const port_plan &plan, const host_modes &modes,
+                                           const kernel::user_identity &user)
 {
     std::vector<kernel::port_attachment> ports = attachments(config, rules, links, plan);
     for (std::size_t i = 0; i < ports.size(); ++i)
         ports[i].config.agent_answers = modes.ports[i].agent_answers ? 1 : 0;
     return {.pin_dir = config.daemon.pin_dir,
+            .user = user,
             .scratch_device = "mrcpush%d",
             .overlay_dscp = config.wire.dscp.no_trim,
             .ports = std::move(ports)};
+}
+
+daemon_user required_user(const daemon_config &config)
+{
+    auto user = user_for(config);
+    if (!user)
+        throw kernel::startup_error{user.error()};
+    return *std::move(user);
 }
 
 port_plan plan_for(const daemon_config &config, link_monitor &links)
@@ -99,9 +110,10 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 }
 
 daemon::daemon(daemon_config config)
-    : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)}, rules_{config_},
-      links_{config_.ports}, plan_{plan_for(config_, links_)}, modes_{choose_modes(config_, links_, plan_)},
-      programs_{programs_for(config_, rules_, links_, plan_, modes_)},
+    : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)},
+      user_{required_user(config_)}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
+      modes_{choose_modes(config_, links_, plan_)},
+      programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who)},
       ports_{config_, rules_, programs_, plan_, modes_, links_},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, plan_.payload_bytes},
       worker_{worker_options_for(config_, rules_),
@@ -124,10 +136,11 @@ daemon::daemon(daemon_config config)
     ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
     create_overlay();
     peers_.add_all_if_small();
-    worker_.start();
     apply_links();
     attach_ports();
-    listener_.open(config_);
+    listener_.open(config_, user_.who);
+    give_up_privileges();
+    worker_.start();
 }
 
 daemon::~daemon()
@@ -173,6 +186,22 @@ session_resources daemon::shared()
             .local = local_,
             .control = control_,
             .payload_bytes = plan_.payload_bytes};
+}
+
+// What is done from here on needs one capability: the kernel's neighbour table is written, when a gateway is to be found
+// or confirmed, with CAP_NET_ADMIN only (link_monitor). Live frames, maps, AF_XDP and raw sockets, all of them open,
+// need none.
+void daemon::give_up_privileges()
+{
+    if (user_.is_lacking)
+        spdlog::warn(
+            "the daemon stays user root: this system has no user mrc (systemd-sysusers makes it), and [daemon] "
+            "user names no other");
+    kernel::give_up_privileges(user_.who, kernel::capability_set{1} << CAP_NET_ADMIN);
+    spdlog::info("running as user {} with CAP_NET_ADMIN and no other capability", user_.who.name);
+    if (::access(config_.file.c_str(), R_OK) != 0)
+        spdlog::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user_.who.name, config_.file,
+                     std::generic_category().message(errno));
 }
 
 void daemon::attach_ports()

@@ -15,6 +15,7 @@
 #include "kernel/tap_device.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
+#include "service/daemon_user.h"
 #include "service/fabric.h"
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
@@ -49,6 +50,7 @@ private:
     };
 
     void create_overlay();
+    void give_up_privileges();
     void attach_ports();
     void log_counters();
     void open_session(kernel::unique_fd socket);
@@ -76,6 +78,7 @@ private:
     daemon_config config_;
     std::shared_ptr<const daemon_config>
         session_config_; // copy of it for sessions to come; older ones have an older one
+    daemon_user user_;
     fabric rules_;
     link_monitor links_;
     port_plan plan_;

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The TOML configurations that the lab writes for mrc-switch and mrcd."""
 
+import pwd
+
 from . import addresses, toml_text
 from .processes import instance_of, pin_of
+
+
+def daemon_user():
+    """The user that the lab's mrcd become: mrc as on any host, else one that every system has; none: root."""
+    existing = {entry.pw_name for entry in pwd.getpwall()}
+    return next((name for name in ("mrc", "daemon") if name in existing), "root")
 
 
 def switch_config(prefix, fabric, node):
@@ -23,7 +31,7 @@ def host_config(prefix, fabric, node):
     """What the lab knows of a host, with the user's own configuration in it."""
     options = fabric.options
     lab_s = {
-        "daemon": {"instance": instance_of(prefix, node.name)},
+        "daemon": {"instance": instance_of(prefix, node.name), "user": daemon_user()},
         "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
         "fabric": {
             "usid_block": addresses.USID_BLOCK,

@@ -50,10 +50,11 @@ public:
         port.config.port = plane;
         port.config.fabric = 1;
         port.multi_buffer = multi_buffer;
-        programs = std::make_unique<kernel::host_programs>(
-            kernel::host_programs_options{.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid()),
-                                          .scratch_device = "scratch%d",
-                                          .ports = {port}});
+        kernel::host_programs_options options;
+        options.pin_dir = "/sys/fs/bpf/mrc/test-engine-" + std::to_string(::getpid());
+        options.scratch_device = "scratch%d";
+        options.ports = {port};
+        programs = std::make_unique<kernel::host_programs>(std::move(options));
         EXPECT_TRUE(programs->set_transmit_port(plane, port.ifindex));
 
         memory = std::make_unique<kernel::umem>(4 * ring_size, ring_size);

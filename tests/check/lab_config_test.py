@@ -53,11 +53,11 @@ class Merged(unittest.TestCase):
 class Configs(unittest.TestCase):
     def test_every_table_of_the_lab_can_be_set(self):
         """Once a second table of the same name ended the lab's text: cannot redefine existing table."""
-        extra = {"daemon": {"log_level": "debug"}, "fabric": {"hosts_per_leaf": 7}, "transmit": {"payload": 1024},
-                 "port": [{"device": "p1", "gateway": "auto"}]}
+        extra = {"daemon": {"user": "root", "log_level": "debug"}, "fabric": {"hosts_per_leaf": 7},
+                 "transmit": {"payload": 1024}, "port": [{"device": "p1", "gateway": "auto"}]}
         shape = fabric(options.lab_options(ipv4=True, extra_config=extra))
         config = tomllib.loads(toml_text.render(host_config("lab0", shape, shape.node("h1"))))
-        self.assertEqual(config["daemon"], {"instance": "lab0-h1", "log_level": "debug"})
+        self.assertEqual(config["daemon"], {"instance": "lab0-h1", "user": "root", "log_level": "debug"})
         self.assertEqual(config["fabric"]["hosts_per_leaf"], 7)
         self.assertEqual(config["fabric"]["planes"], 4)
         self.assertEqual(config["transmit"], {"engine": "auto", "payload": 1024})

@@ -213,7 +213,8 @@ def check_life(made, folder):
     root.dpkg("--install", *made)
     expected = sorted(name for names in FILES.values() for name in names)
     check(root.left() == expected, "dpkg installs exactly these files")
-    check("\nmrc:" in (folder / "etc/group").read_text(encoding="ascii"), "group mrc is there")
+    for file in ("etc/group", "etc/passwd"):
+        check("\nmrc:" in (folder / file).read_text(encoding="ascii"), f"mrc is in /{file}")
     check(stat.S_IMODE((folder / "usr/sbin/mrcd").stat().st_mode) == 0o755, "modes are the usual ones")
     check_units(root)
     check_version(root, folder)

@@ -40,6 +40,7 @@ struct daemon_options {
     std::string instance = "default";
     std::string socket;               // load_config fills in /run/mrc/<instance>/mrcd.sock
     std::string pin_dir;              // load_config fills in /sys/fs/bpf/mrc/<instance>
+    std::optional<std::string> user;  // that the daemon becomes; auto: mrc where the system has it
     std::optional<std::string> group; // whose members may use the socket; auto: mrc where the system has it
     std::uint32_t drain_ms = 1000;    // at the end, for what is in flight
     log_level level = log_level::info;

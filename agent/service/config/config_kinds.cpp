@@ -83,7 +83,7 @@ bool instance_name::read(const file_value &value, std::string &to)
     return true;
 }
 
-bool group_name::read(const file_value &value, std::string &to)
+bool account_name::read(const file_value &value, std::string &to)
 {
     constexpr std::size_t longest = 32;
     const auto *text = text_of(value);

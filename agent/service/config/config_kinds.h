@@ -182,10 +182,13 @@ struct instance_name {
     [[nodiscard]] static std::string write(const std::string &from) { return quoted(from); }
 };
 
-struct group_name {
-    [[nodiscard]] static std::string allowed()
+// Of a user or a group of the system.
+struct account_name {
+    std::string_view of;
+
+    [[nodiscard]] std::string allowed() const
     {
-        return "a group's name: 1 to 32 of A-Z a-z 0-9 _ - and ., not starting with -";
+        return fmt::format("a {}'s name: 1 to 32 of A-Z a-z 0-9 _ - and ., not starting with -", of);
     }
     [[nodiscard]] static bool read(const file_value &value, std::string &to);
     [[nodiscard]] static std::string write(const std::string &from) { return quoted(from); }

@@ -103,7 +103,9 @@ void add_identity(std::vector<option> &all)
         "daemon", "pin_dir", absolute_path{pin_path_longest},
         [](auto &c, std::size_t) -> auto & { return c.daemon.pin_dir; },
         presence{.default_words = "\"/sys/fs/bpf/mrc/INSTANCE\""}));
-    all.push_back(make("daemon", "group", automatic{group_name{}},
+    all.push_back(make("daemon", "user", automatic{account_name{"user"}},
+                       [](auto &c, std::size_t) -> auto & { return c.daemon.user; }));
+    all.push_back(make("daemon", "group", automatic{account_name{"group"}},
                        [](auto &c, std::size_t) -> auto & { return c.daemon.group; }));
     all.push_back(make("daemon", "drain_ms", whole{0, drain_ms_max},
                        [](auto &c, std::size_t) -> auto & { return c.daemon.drain_ms; }));

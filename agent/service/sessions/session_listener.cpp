@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "kernel/startup_error.h"
+#include "kernel/trusted_folder.h"
 #include "service/config/config_options.h"
 
 namespace mrc::service
@@ -26,7 +27,6 @@ namespace
 
 constexpr std::string_view usual_group = "mrc";
 constexpr mode_t socket_mode = 0660;
-constexpr auto folder_mode = std::filesystem::perms{0755};
 constexpr std::chrono::milliseconds retry_interval{500}; // descriptors of the whole system: nobody tells of them
 
 sockaddr_un socket_address(const std::string &path)
@@ -78,12 +78,15 @@ std::expected<chosen_group, std::string> group_for(const daemon_config &config)
             .text()};
 }
 
-// Parents are made as the umask says; they are /run/mrc or nobody's but the operator's.
-void make_folder(const std::filesystem::path &folder)
+// Its mode is there with the socket's file: nobody else changes it between its making and a chmod().
+int bind_with_mode(int socket, const sockaddr_un &address)
 {
-    std::error_code error;
-    if (std::filesystem::create_directories(folder, error))
-        std::filesystem::permissions(folder, folder_mode, error);
+    const mode_t before = ::umask(~socket_mode & 0777);
+    const int result = ::bind(socket, reinterpret_cast<const sockaddr *>(&address), sizeof(address));
+    const int error = errno;
+    ::umask(before);
+    errno = error;
+    return result;
 }
 
 } // namespace
@@ -113,21 +116,28 @@ void session_listener::refuse_if_running(const daemon_config &config)
                                     config.daemon.socket + "'"};
 }
 
-void session_listener::open(const daemon_config &config)
+void session_listener::open(const daemon_config &config, const kernel::user_identity &user)
 {
     const std::filesystem::path path{config.daemon.socket};
+    const std::string folder = path.parent_path();
     const sockaddr_un address = socket_address(path);
-    make_folder(path.parent_path());
+    const auto claimed = kernel::claim_folder(folder, user.uid);
+    if (!claimed)
+        kernel::fail_startup("cannot create '" + folder + "'", claimed.error().value());
     std::error_code error;
     std::filesystem::remove(path, error); // left by a daemon that was killed
     kernel::unique_fd socket = session_socket();
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0)
+    if (bind_with_mode(socket.get(), address) != 0)
         kernel::fail_startup("cannot listen on '" + path.string() + "'");
     path_ = path;
-    // Nobody can connect before listen(), so nobody does under another mode or group.
+    // Nobody can connect before listen(), so nobody does under another group.
     if (const auto given = set_group(config); !given)
         throw kernel::startup_error{given.error()};
-    if (::chmod(path_.c_str(), socket_mode) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+    if (user.uid != ::geteuid() && ::lchown(path_.c_str(), user.uid, static_cast<gid_t>(-1)) != 0)
+        kernel::fail_startup("cannot give '" + path_ + "' to user '" + user.name + "' (CAP_CHOWN is needed)");
+    if (*claimed)
+        kernel::give_folder(folder, user);
+    if (::listen(socket.get(), SOMAXCONN) != 0)
         kernel::fail_startup("cannot listen on '" + path_ + "'");
     socket_.assign(socket.release());
 }
@@ -137,9 +147,9 @@ std::expected<void, std::string> session_listener::set_group(const daemon_config
     const auto chosen = group_for(config);
     if (!chosen)
         return std::unexpected{chosen.error()};
-    if (::chown(path_.c_str(), static_cast<uid_t>(-1), chosen->number) != 0)
-        return std::unexpected{fmt::format("cannot give '{}' to group '{}': {}; a daemon without CAP_CHOWN must be in "
-                                           "the group (SupplementaryGroups=)",
+    if (::lchown(path_.c_str(), static_cast<uid_t>(-1), chosen->number) != 0)
+        return std::unexpected{fmt::format("cannot give '{}' to group '{}': {}; once it has started, a daemon can give "
+                                           "it to groups that its user is in: restart it",
                                            path_, chosen->name, std::generic_category().message(errno))};
     group_name_ = chosen->name;
     return {};

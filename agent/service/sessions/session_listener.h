@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The socket on which applications reach the daemon: who may, and what happens when there are too many.
 //
-// The socket is root's and the group's, mode 0660; its folder may be searched by all, so that a user outside of the
+// The socket is the daemon's user's and a group's, mode 0660; its folder may be searched by all, so that a user outside of the
 // group is told EACCES instead of finding no daemon.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #include <sys/types.h>
 
+#include "kernel/privileges.h"
 #include "kernel/unique_fd.h"
 #include "service/config/config.h"
 
@@ -34,8 +35,9 @@ public:
     // Before anything of the instance is touched: its pins and socket may belong to a daemon that lives. Throws then.
     static void refuse_if_running(const daemon_config &config);
 
-    // Throws datapath::startup_error.
-    void open(const daemon_config &config);
+    // Makes the socket, and gives it and its folder to `user`, whom the daemon is about to become. Throws
+    // kernel::startup_error.
+    void open(const daemon_config &config, const kernel::user_identity &user);
     void start();
 
     // Gives the socket to another group. The error says what is wrong; nothing has changed then.
