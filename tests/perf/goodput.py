@@ -30,8 +30,8 @@ def in_host(fabric, host, *argv):
 def mrc(fabric, seconds, memory):
     with server(fabric):
         client = in_host(fabric, "h0", "env", f"MRC_INSTANCE={fabric.prefix}-h0", binary("mrc-perf"), FAR_END)
-        done = subprocess.run([*client, "-s", "1M", "-D", str(seconds), "--memory", memory, "--json"], capture_output=True,
-                              text=True, check=True)
+        done = subprocess.run([*client, "-s", "1M", "-D", str(seconds), "--memory", memory, "--json"],
+                              capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
     if report["memory"] != memory:
         sys.exit(f"asked for {memory} memory, measured {report['memory']}")
