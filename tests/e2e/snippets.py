@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """C in the documentation: each block compiles as C11 and as C++ against the installed headers, and those that are whole
 programs run between two daemons of a lab. A block names its file (```c write.c); others of its page may include it.
+Configurations (```toml) are such that mrcd takes them.
 
 usage: snippets.py BUILD
 """
@@ -13,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-from lab_support import ROOT, check, lab, need_binaries, need_root
+from lab_support import ROOT, binary, check, lab, need_binaries, need_root
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(ROOT) / "build"
 BLOCK = re.compile(r"^```c(?P<name>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+CONFIGURATION = re.compile(r"^```toml\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-D_GNU_SOURCE")
 LANGUAGES = {"C11": ("cc", "-x", "c", "-std=c11"), "C++17": ("c++", "-x", "c++", "-std=c++17")}
 LIMIT_S = 60
@@ -58,6 +60,15 @@ def written(page, folder):
     return files
 
 
+def check_configurations(folder):
+    for page in pages():
+        for block in CONFIGURATION.finditer(page.read_text(encoding="utf-8")):
+            file = folder / "snippet.toml"
+            file.write_text(block["text"], encoding="utf-8")
+            done = run(binary("mrcd"), "--config", file, "--check")
+            check(done.returncode == 0, f"{page.name}: mrcd takes the configuration {done.stderr.strip()}")
+
+
 def compiled(file, prefix, library):
     """Programs made of a block, by language."""
     text = file.read_text(encoding="utf-8")
@@ -78,6 +89,7 @@ def main():
     need_root()
     need_binaries("mrcd", "mrc-switch")
     with tempfile.TemporaryDirectory() as folder:
+        check_configurations(pathlib.Path(folder))
         prefix = pathlib.Path(folder) / "installed"
         library = installed(prefix)
         programs = {}
