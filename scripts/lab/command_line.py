@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from . import addresses, changes, life, namespaces, options, processes, report
+from . import addresses, changes, lifecycle, namespaces, options, processes, report
 from .errors import any_of, lab_error
 from .impairments import NAMES, parse_impairment
 from .state import choose_prefix, lab_directory, running_prefixes
@@ -140,7 +140,7 @@ def _up(arguments):
     if arguments.mrcd_config:
         chosen.extra_config = options.load_extra_config(arguments.mrcd_config)
     prefix = arguments.prefix or prefix or os.environ.get("MRC_LAB")
-    state, seconds = life.up(chosen, prefix and options.check_prefix(prefix), not arguments.no_daemons)
+    state, seconds = lifecycle.up(chosen, prefix and options.check_prefix(prefix), not arguments.no_daemons)
     print("\n".join(report.summary(state.prefix)))
     print(f"up in {seconds:.1f} s")
     return 0
@@ -155,7 +155,7 @@ def _down(arguments):
         prefixes = running
     else:
         prefixes = [prefix or choose_prefix(None)]
-    removed = [name for name in prefixes if life.down(name)]
+    removed = [name for name in prefixes if lifecycle.down(name)]
     print(f"removed: {any_of(removed)}")
     return 0
 
@@ -173,7 +173,7 @@ def _exec(arguments):
     if not arguments.command:
         raise lab_error("exec needs a command: mrc-lab exec HOST -- CMD …")
     prefix = choose_prefix(arguments.prefix)
-    life.require_root()
+    lifecycle.require_root()
     shape = fabric(lab_directory(prefix).load().options)
     node = shape.node(arguments.node)
     os.environ["MRC_LAB"] = prefix

@@ -30,7 +30,7 @@ def switch_config(prefix, fabric, node):
 def host_config(prefix, fabric, node):
     """What the lab knows of a host, with the user's own configuration in it."""
     options = fabric.options
-    lab_s = {
+    written = {
         "daemon": {"instance": instance_of(prefix, node.name), "user": daemon_user()},
         "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
         "fabric": {
@@ -46,8 +46,8 @@ def host_config(prefix, fabric, node):
         "transmit": {"engine": options.engine},
     }
     if options.ipv4:
-        lab_s["fabric"]["ipv4_prefix"] = addresses.IPV4_PREFIX
-    return merged(lab_s, options.extra_config)
+        written["fabric"]["ipv4_prefix"] = addresses.IPV4_PREFIX
+    return merged(written, options.extra_config)
 
 
 def merged(base, extra):

@@ -73,7 +73,7 @@ int device::most_completions() const
 {
     ibv_device_attr attributes{};
     if (::ibv_query_device(verbs_.get(), &attributes) != 0)
-        throw perf_error{fmt::format("the MRC device does not tell its limits: {}", std::strerror(errno))};
+        throw perf_error{fmt::format("the MRC device does not report its limits: {}", std::strerror(errno))};
     return attributes.max_cqe;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two ends tell each other over TCP before a run: the plan, addresses, queue pairs, keys.
+// What the two ends exchange over TCP before a run: the plan, addresses, queue pairs, keys.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`up` and `down`: a lab's whole life. A lab whose `up` fails or is interrupted removes itself."""
+"""`up` and `down`: a lab's life cycle. A lab whose `up` fails or is interrupted removes itself."""
 
 import contextlib
 import os
