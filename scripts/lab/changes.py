@@ -5,7 +5,7 @@ import contextlib
 
 from . import impairments, kernel_switch, namespaces
 from .errors import lab_error
-from .life import require_root
+from .lifecycle import require_root
 from .state import choose_prefix, lab_directory
 from .topology import fabric
 
