@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// QP states and transitions, as verbs has them (IBTA 10.3.1):
-//
-// state \ event  to_init  to_rtr  to_rts  drain  fail   reset
-// RESET          INIT     -       -       -      ERROR  RESET
-// INIT           INIT     RTR     -       -      ERROR  RESET
-// RTR            -        -       RTS     -      ERROR  RESET
-// RTS            -        -       RTS     SQD    ERROR  RESET
-// SQD            -        -       RTS     SQD    ERROR  RESET
-// ERROR          -        -       -       -      ERROR  RESET
+// QP states and transitions, as verbs has them (IBTA 10.3.1).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+
+#include "protocol/transition_table.h"
 
 namespace mrc::protocol
 {
@@ -34,7 +28,38 @@ enum class qp_event : std::uint8_t {
     reset,
 };
 
+inline constexpr auto qp_transitions = [] {
+    using from = qp_state;
+    using on = qp_event;
+    using to = qp_state;
+    return transition_table<qp_state, qp_event, 6, 6>{
+        {from::reset, on::to_init, to::init},
+        {from::init, on::to_init, to::init},
+        {from::init, on::to_ready_to_receive, to::ready_to_receive},
+        {from::ready_to_receive, on::to_ready_to_send, to::ready_to_send},
+        {from::ready_to_send, on::to_ready_to_send, to::ready_to_send},
+        {from::ready_to_send, on::drain, to::send_queue_drained},
+        {from::send_queue_drained, on::to_ready_to_send, to::ready_to_send},
+        {from::send_queue_drained, on::drain, to::send_queue_drained},
+        {from::reset, on::fail, to::error},
+        {from::init, on::fail, to::error},
+        {from::ready_to_receive, on::fail, to::error},
+        {from::ready_to_send, on::fail, to::error},
+        {from::send_queue_drained, on::fail, to::error},
+        {from::error, on::fail, to::error},
+        {from::reset, on::reset, to::reset},
+        {from::init, on::reset, to::reset},
+        {from::ready_to_receive, on::reset, to::reset},
+        {from::ready_to_send, on::reset, to::reset},
+        {from::send_queue_drained, on::reset, to::reset},
+        {from::error, on::reset, to::reset},
+    };
+}();
+
 // The state after `event`; nothing when the transition does not exist.
-[[nodiscard]] std::optional<qp_state> next_state(qp_state from, qp_event event);
+[[nodiscard]] constexpr std::optional<qp_state> next_state(qp_state from, qp_event event)
+{
+    return qp_transitions.next(from, event);
+}
 
 } // namespace mrc::protocol
