@@ -18,7 +18,7 @@
 #include "protocol/paths/peer_planes.h"
 #include "protocol/qp_config.h"
 #include "protocol/receive/responder.h"
-#include "protocol/send/requester.h"
+#include "protocol/send/requester_state.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol

@@ -8,7 +8,7 @@
 
 #include "protocol/congestion/fixed_window.h"
 #include "protocol/paths/mrc_selector.h"
-#include "protocol/send/requester.h"
+#include "protocol/send/requester_state.h"
 
 namespace mrc::protocol
 {

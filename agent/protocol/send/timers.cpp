@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "protocol/send/requester.h"
+#include "protocol/send/requester_state.h"
 
 namespace mrc::protocol
 {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "protocol/send/requester.h"
+#include "protocol/send/requester_state.h"
 
 namespace mrc::protocol
 {

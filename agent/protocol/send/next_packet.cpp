@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requester, sending: what leaves next.
-#include "protocol/send/requester.h"
+#include "protocol/send/requester_state.h"
 
 #include <algorithm>
 

@@ -98,7 +98,7 @@ private:
         age_evidence age;
     };
 
-    // requester.cpp: sending
+    // next_packet.cpp: sending
     [[nodiscard]] plane_mask peer_reach() const { return peer_ports_ & plane_mask{~peer_.suspected().bits()}; }
     [[nodiscard]] std::optional<path_choice> draw(const path_avoidance &avoid = {});
     [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
@@ -121,7 +121,7 @@ private:
     [[nodiscard]] std::optional<outgoing> make_data(const send_request &request, packet_number number,
                                                     const path_choice &where, bool retransmission, instant now) const;
 
-    // requester_feedback.cpp: what the peer says
+    // acks.cpp: what the peer says
     void heard(instant now);
     [[nodiscard]] bool plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const;
     void on_path_feedback(const sack_packet &sack, std::uint16_t slot, bool proven, instant now);
@@ -141,14 +141,14 @@ private:
     [[nodiscard]] std::optional<duration> match(const transmission &sent, std::optional<std::uint16_t> slot,
                                                 std::uint16_t tx_timestamp, instant arrived) const;
 
-    // requester_losses.cpp: what is missing
+    // loss_inference.cpp: what is missing
     void infer_losses(sack_scan &scan, instant now);
     void prove(const transmission &sent, sack_scan &scan);
     void prove_arrivals(sack_scan &scan);
     void infer_loss(packet_number number, const sack_scan &scan, instant now);
     void recover(std::uint32_t out_of_order, instant now);
 
-    // requester_timers.cpp: what nobody says
+    // timers.cpp: what nobody says
     void follow_paths(instant now)
     {
         if ((paths_.local().up & peer_reach()) != reachable_ || silence_generation_ != paths_.silence_generation())
