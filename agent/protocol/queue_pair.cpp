@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include "protocol/send/acks.h"
+#include "protocol/send/next_packet.h"
+#include "protocol/send/timers.h"
+
 namespace mrc::protocol
 {
 
@@ -35,16 +39,16 @@ queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
                  counters_},
       responder_{config, around.memory, counters_}, state_{config.state}
 {
-    requester_.drain(state_ == qp_state::send_queue_drained);
+    requester_.draining = state_ == qp_state::send_queue_drained;
     if (state_ == qp_state::error)
         responder_.fail();
 }
 
-std::expected<void, post_error> queue_pair::post_write(const write_request &request, instant now)
+std::expected<void, post_error> queue_pair::post_write(const write_request &request, instant)
 {
     if (!sends())
         return std::unexpected{post_error::wrong_state};
-    return requester_.post(request, now);
+    return protocol::post(requester_, request);
 }
 
 std::expected<void, post_error> queue_pair::post_receive(std::uint64_t id)
@@ -62,7 +66,7 @@ bool queue_pair::modify(qp_event event)
     if (*next == qp_state::error)
         fail(completion_status::flushed);
     state_ = *next;
-    requester_.drain(state_ == qp_state::send_queue_drained);
+    requester_.draining = state_ == qp_state::send_queue_drained;
     return true;
 }
 
@@ -70,7 +74,7 @@ bool queue_pair::begin_sending(const send_terms &terms)
 {
     if (state_ != qp_state::ready_to_receive)
         return false;
-    requester_.begin(terms);
+    protocol::begin(requester_, terms);
     return modify(qp_event::to_ready_to_send);
 }
 
@@ -96,24 +100,24 @@ void queue_pair::on_packet(const packet &content, std::span<const std::byte> pay
         void operator()(const sack_packet &sack) const
         {
             if (qp.sends() && !how.trimmed)
-                qp.requester_.on_sack(sack, how, now);
+                on_sack(qp.requester_, sack, how, now);
         }
         void operator()(const nack_packet &nack) const
         {
             if (qp.sends() && !how.trimmed)
-                qp.requester_.on_nack(nack, how, now);
+                on_nack(qp.requester_, nack, how, now);
         }
         void operator()(const transport_ack_packet &ack) const
         {
             if (qp.sends() && !how.trimmed)
-                qp.requester_.on_transport_ack(ack, how, now);
+                on_transport_ack(qp.requester_, ack, how, now);
         }
         void operator()(const endpoint_request_packet &) const {}  // of hosts, not of QPs
         void operator()(const endpoint_response_packet &) const {} // path_group::on_packet
     };
     std::visit(dispatch{*this, payload, how, now}, content);
     // After an error only the responder goes on, so that a lost Transport NAK can be asked for again.
-    follow(requester_.failure());
+    follow(requester_.failure);
     follow(responder_.failure());
 }
 
@@ -124,14 +128,14 @@ std::optional<outgoing> queue_pair::next_packet(instant now)
             return answer;
     if (!sends())
         return std::nullopt;
-    return requester_.next_packet(now);
+    return protocol::next_packet(requester_, now);
 }
 
 // An answer goes back the way by which its cause has just come: those links live. What answers no single packet takes
 // any path of the rotation, rather one by whose links the peer is heard.
 std::optional<path_choice> queue_pair::draw_reverse(std::optional<path_index> cause)
 {
-    const plane_mask usable = requester_.usable();
+    const plane_mask usable = requester_.way.usable();
     if (const auto slot = cause ? paths_.slot_at(*cause) : std::nullopt)
         if (paths_.state(*slot) == path_state::good && usable.has(paths_.path(*slot).lane))
             return paths_.path(*slot);
@@ -143,7 +147,7 @@ std::optional<path_choice> queue_pair::draw_reverse(std::optional<path_index> ca
 
 std::optional<outgoing> queue_pair::next_answer(instant now)
 {
-    if (requester_.usable().empty())
+    if (requester_.way.usable().empty())
         return std::nullopt;
     const auto where = draw_reverse(responder_.next_cause());
     if (!where) // all paths are denied: the answer waits
@@ -158,18 +162,18 @@ void queue_pair::on_timer(instant now)
 {
     if (!sends())
         return;
-    requester_.on_timer(now);
-    follow(requester_.failure());
+    protocol::on_timer(requester_, now);
+    follow(requester_.failure);
 }
 
 instant queue_pair::next_deadline() const
 {
-    return sends() ? requester_.next_deadline() : never;
+    return sends() ? protocol::next_deadline(requester_) : never;
 }
 
 std::optional<completion> queue_pair::next_completion()
 {
-    return requester_.next_completion();
+    return requester_.queue.next_completion();
 }
 
 void queue_pair::fail(completion_status status)
@@ -177,7 +181,7 @@ void queue_pair::fail(completion_status status)
     if (state_ == qp_state::error)
         return;
     state_ = next_state(state_, qp_event::fail).value_or(qp_state::error);
-    requester_.fail(status);
+    protocol::fail(requester_, status);
     responder_.fail();
 }
 

@@ -79,13 +79,13 @@ public:
     // The Transport NAK (MRC_AETH_NAK_*) of the peer's request that made this end fail, if one did.
     [[nodiscard]] std::optional<std::uint8_t> receive_failure() const { return responder_.failure_syndrome(); }
     // Posted, not yet taken by next_completion.
-    [[nodiscard]] std::size_t outstanding() const { return requester_.outstanding(); }
+    [[nodiscard]] std::size_t outstanding() const { return requester_.queue.outstanding(); }
     [[nodiscard]] std::size_t outstanding_receives() const { return responder_.outstanding_receives(); }
     [[nodiscard]] bool has_answer() const { return responder_.has_answer(); }
-    [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.inflight_packets(); }
-    [[nodiscard]] std::uint64_t charged_bytes() const { return requester_.charged_bytes(); }
+    [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.flying.packets; }
+    [[nodiscard]] std::uint64_t charged_bytes() const { return requester_.flying.charged_bytes; }
     [[nodiscard]] unsigned skipped_paths() const { return own_selector_.skipped_paths(); } // that lose their next turn
-    [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt().smoothed(); } // zero before the first sample
+    [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt.smoothed(); } // zero before the first sample
 
     // Arrival of new payload at this end, by the arrival's own time stamps (*stall* in the reports).
     [[nodiscard]] const receive_progress &progress() const { return responder_.progress(); }
@@ -112,7 +112,7 @@ private:
     mrc_selector own_selector_;
     mrc_selector reverse_selector_; // answers rotate by themselves: they lose no turn to congestion
     qp_counters counters_;
-    requester requester_;
+    requester_state requester_;
     responder responder_;
     qp_state state_;
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requester, inferring losses from what one SACK says is missing and what it proves to have arrived.
+#include "protocol/send/loss_inference.h"
+
 #include <algorithm>
 #include <bit>
 
-#include "protocol/send/requester_state.h"
+#include "protocol/send/path_blame.h"
+#include "protocol/send/retransmission.h"
 
 namespace mrc::protocol
 {
@@ -13,76 +15,74 @@ namespace
 
 constexpr packet_number bitmap_bits = MRC_SACK_BITMAP_BITS;
 
-} // namespace
-
-void requester::infer_losses(sack_scan &scan, instant now)
+// All that the bitmap confirms, this time or before: it is evidence against the gaps of this SACK.
+void testify_all(requester_state &sender, sack_scan &scan)
 {
-    const packet_number first = std::max(scan.base, edge());
-    packet_number end = scan.base + bitmap_bits - std::countl_zero(scan.bitmap);
-    if (scan.proves_retransmission) // something sent late arrived: it may convict packets beyond all that are confirmed
-        end = scan.base + bitmap_bits;
-    end = std::min(end, next_);
-    const bool at_edge = scan.cack + 1 == edge();
-    const bool edge_missing = at_edge && edge() < next_;
-    if (!edge_missing && first >= end)
-        return;
-    prove_arrivals(scan);
-    if (edge_missing)
-        infer_loss(edge(), scan, now);
-    const std::uint64_t holes = ~scan.bitmap;
-    for (packet_number number = first; number < end; ++number)
-        if ((holes >> (number - scan.base) & 1) != 0)
-            infer_loss(number, scan, now);
-}
-
-void requester::prove(const transmission &sent, sack_scan &scan)
-{
-    detector_.proves(sent.slot, sent.in(), sent.order);
-    scan.age.proves(sent.in(), sent.sent_at);
-}
-
-void requester::prove_arrivals(sack_scan &scan)
-{
-    const packet_number oldest = next_ - static_cast<packet_number>(flight_.capacity());
+    const packet_number oldest = sender.next - static_cast<packet_number>(sender.packets.capacity());
     for (std::uint64_t ones = scan.bitmap; ones != 0; ones &= ones - 1) {
         const packet_number number = scan.base + std::countr_zero(ones);
         if (number < 0 || number < oldest)
             continue;
-        const transmission &sent = flight_[number];
+        const transmission &sent = sender.packets[number];
         if (sent.certain)
-            prove(sent, scan);
+            testify(sender, sent, scan);
     }
 }
 
-void requester::infer_loss(packet_number number, const sack_scan &scan, instant now)
+void judge(requester_state &sender, packet_number number, const sack_scan &scan, instant now)
 {
-    const transmission &sent = flight_[number];
+    const transmission &sent = sender.packets[number];
     if (sent.fate != packet_fate::inflight)
         return;
-    if (detector_.lost(sent.slot, sent.in(), sent.order, scan.cack + 1 == edge())) {
-        ++counters_.losses;
-        blame_loss(sent, now);
-        lose(number, now);
-    } else if (rtt_.has_sample() && scan.age.lost(sent.in(), sent.sent_at, skew_.margin(rtt_.smoothed()))) {
-        ++counters_.losses_by_age;
-        blame_age(sent, now);
-        lose(number, now);
+    if (sender.same_path.lost(sent.slot, sent.in(), sent.order, scan.cack + 1 == sender.edge())) {
+        ++sender.counters.losses;
+        blame_loss(sender, sent, now);
+        lose(sender, number, now);
+    } else if (sender.rtt.has_sample() &&
+               scan.age.lost(sent.in(), sent.sent_at, sender.skew.margin(sender.rtt.smoothed()))) {
+        ++sender.counters.losses_by_age;
+        blame_age(sender, sent, now);
+        lose(sender, number, now);
     }
+}
+
+} // namespace
+
+void infer_losses(requester_state &sender, sack_scan &scan, instant now)
+{
+    const packet_number edge = sender.edge();
+    const packet_number first = std::max(scan.base, edge);
+    packet_number end = scan.base + bitmap_bits - std::countl_zero(scan.bitmap);
+    if (scan.proves_retransmission) // something sent late arrived: it may convict packets beyond all that are confirmed
+        end = scan.base + bitmap_bits;
+    end = std::min(end, sender.next);
+    const bool edge_missing = scan.cack + 1 == edge && edge < sender.next;
+    if (!edge_missing && first >= end)
+        return;
+    testify_all(sender, scan);
+    if (edge_missing)
+        judge(sender, edge, scan, now);
+    const std::uint64_t missing = ~scan.bitmap;
+    for (packet_number number = first; number < end; ++number)
+        if ((missing >> (number - scan.base) & 1) != 0)
+            judge(sender, number, scan, now);
 }
 
 // Copies are not lost again by count: only what was in flight once.
-void requester::recover(std::uint32_t out_of_order, instant now)
+void infer_losses_by_count(requester_state &sender, std::uint32_t out_of_order, instant now)
 {
-    const std::uint32_t packet_bytes = nominal_bytes(config_.payload_bytes);
-    if (!sleek_.begins(out_of_order, control_.cwnd(), packet_bytes, edge(), next_))
+    const std::uint32_t packet_bytes = nominal_bytes(sender.config.payload_bytes);
+    const packet_number edge = sender.edge();
+    const std::uint64_t cwnd = sender.control.cwnd();
+    if (!sender.out_of_order.begins(out_of_order, cwnd, packet_bytes, edge, sender.next))
         return;
-    const auto span = static_cast<packet_number>(control_.cwnd() / packet_bytes);
-    for (packet_number number = edge(); number < std::min(edge() + span, next_); ++number) {
-        const transmission &sent = flight_[number];
-        if (sent.fate != packet_fate::inflight || sent.transmissions != 1 || now - sent.sent_at < rtt_.smoothed())
+    const packet_number end = std::min(edge + static_cast<packet_number>(cwnd / packet_bytes), sender.next);
+    for (packet_number number = edge; number < end; ++number) {
+        const transmission &sent = sender.packets[number];
+        if (sent.fate != packet_fate::inflight || sent.transmissions != 1 || now - sent.sent_at < sender.rtt.smoothed())
             continue;
-        ++counters_.losses_by_sleek;
-        lose(number, now);
+        ++sender.counters.losses_by_sleek;
+        lose(sender, number, now);
     }
 }
 

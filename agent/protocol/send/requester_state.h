@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending half of a QP: cuts WRITEs into packets, sprays them over the paths, repairs losses selectively, completes
-// requests in order. The life of one packet is the table in flight.h; silence of the peer, in peer_silence.h.
+// The sending half of a QP: everything that it remembers. What it does are functions over this state, one header per
+// idea, each with the time as an argument:
 //
-// Loss is inferred by three rules, each on the negative evidence of one SACK:
-// same-EV FIFO: a later packet of its path and class has arrived                              loss_detector.h
-// age: a packet sent later by more than the paths' skew has arrived, on any path              path_skew.h
-// SLEEK: more than one and a half windows have arrived out of order                           sleek.h
+// next_packet.h     what leaves next
+// segmentation.h    how a WRITE becomes packets
+// acks.h            what the peer says: SACK, NACK, Transport ACK
+// delivery.h        what is known to have arrived
+// loss_inference.h  what one SACK shows to be lost
+// retransmission.h  what is to be sent again, and why
+// path_blame.h      what a loss says about its path
+// timers.h          time-outs, tail probes, giving up
+// silence.h         what to do while nothing comes back
 //
-// A time-out is judged by relative evidence (path_evidence.h). That the peer's QP was there must be this QP's own
-// experience: its process may have died while others of the host hear on every path.
-// since the packet was sent …                               the packet  its path
-// a later one of this QP arrived, and one of its path       lost        one loss
-// a later one of this QP arrived, none of its path          lost        silent: ASSUMED_BAD, see path_group.h
-// no later one of this QP arrived, whatever others hear     waits       not to blame: the peer is silent
+// The life of one packet is in flight.h.
 #pragma once
 
 #include <algorithm>
@@ -50,176 +50,108 @@ struct route {
     const plane_mask &peer_ports;
     peer_planes &peer;
     bool suspects_planes = false;
+
+    // Planes on which the peer can be reached, whatever this end's ports do.
+    [[nodiscard]] plane_mask reach() const { return peer_ports & plane_mask{~peer.suspected().bits()}; }
+    // Planes that both ends can use now.
+    [[nodiscard]] plane_mask usable() const { return paths.usable() & reach(); }
+    // Planes whose packets in flight may arrive: a port that merely drains has not lost what it sent.
+    [[nodiscard]] plane_mask carrying() const { return paths.local().up & reach(); }
 };
 
-class requester
-{
-public:
-    requester(const qp_config &config, const route &way, path_selector &selector, congestion_control &control,
-              qp_counters &counters);
+struct requester_state {
+    requester_state(const qp_config &config, const route &way, path_selector &selector, congestion_control &control,
+                    qp_counters &counters);
 
-    // Before the first post.
-    void begin(const send_terms &terms);
-    [[nodiscard]] std::expected<void, post_error> post(const write_request &work, instant now);
-    [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+    // What it works with.
+    qp_config config;
+    route way;
+    path_selector &selector;
+    congestion_control &control;
+    qp_counters &counters;
 
-    void on_sack(const sack_packet &sack, const arrival &how, instant now);
-    void on_nack(const nack_packet &nack, const arrival &how, instant now);
-    void on_transport_ack(const transport_ack_packet &ack, const arrival &how, instant now);
-    void on_timer(instant now);
-    [[nodiscard]] instant next_deadline() const;
+    // Requests, and the packets that they become.
+    psn_space space;
+    send_queue queue;
+    packet_number next = 0;                   // next new packet
+    std::uint32_t window;                     // PSNs that the peer takes beyond cack
+    bool draining = false;                    // SQD: no request begins
+    std::optional<completion_status> failure; // why the QP has to fail, once something made it so
 
-    // Why the QP has to fail, once something made it so.
-    [[nodiscard]] std::optional<completion_status> failure() const { return failure_; }
-    void fail(completion_status status);
-    // Starts no request that has not begun (SQD); `drained` when those that had are complete.
-    void drain(bool on) { draining_ = on; }
-    [[nodiscard]] bool drained() const { return draining_ && !waiting(); }
-    [[nodiscard]] std::optional<completion> next_completion() { return queue_.next_completion(); }
-    [[nodiscard]] std::size_t outstanding() const { return queue_.outstanding(); }
+    // Packets under way.
+    flight packets;
+    sack_bitmap delivered;
+    retransmit_set lost;
+    packet_timers timers;
+    std::uint64_t order = 0; // transmissions so far
+    struct {
+        std::uint32_t packets = 0;
+        std::uint64_t charged_bytes = 0; // in the congestion window
+        std::uint64_t silent_bytes = 0;  // flew into silence
+    } flying;
+    std::uint64_t credited_bytes = 0; // that Transport ACKs confirmed since the last SACK
 
-    // Planes that both ends can use now.
-    [[nodiscard]] plane_mask usable() const { return paths_.usable() & peer_reach(); }
-    [[nodiscard]] std::uint32_t inflight_packets() const { return inflight_; }
-    // Of these, what the congestion controller counts: all but what flew into silence.
-    [[nodiscard]] std::uint64_t charged_bytes() const { return charged_bytes_; }
-    [[nodiscard]] const rtt_estimator &rtt() const { return rtt_; }
+    // How losses are inferred.
+    loss_detector same_path;
+    path_skew skew;
+    sleek out_of_order;
+    std::uint64_t blame_floor = 0; // transmissions up to this order say nothing about their paths
 
-private:
-    // What one SACK has done so far.
-    struct sack_scan {
-        packet_number cack = -1;
-        packet_number base = 0;
-        std::uint64_t bitmap = 0;
-        instant arrived;
-        std::uint64_t newly_bytes = 0;
-        std::optional<duration> rtt;
-        bool proves_retransmission = false; // holes may lie above everything confirmed
-        age_evidence age;
-    };
-
-    // next_packet.cpp: sending
-    [[nodiscard]] plane_mask peer_reach() const { return peer_ports_ & plane_mask{~peer_.suspected().bits()}; }
-    [[nodiscard]] std::optional<path_choice> draw(const path_avoidance &avoid = {});
-    [[nodiscard]] packet_number edge() const { return delivered_.edge(); }
-    [[nodiscard]] duration rto() const { return rtt_.timeout(retry_.shortest()); }
-    [[nodiscard]] duration clearly() const { return std::max(duration{0}, rto() - rtt_.smoothed()) / 4; }
-    [[nodiscard]] bool waiting() const;
-    [[nodiscard]] bool window_open() const;
-    [[nodiscard]] bool may_start(const send_request &request) const;
-    [[nodiscard]] bool may_fly(std::uint32_t bytes) const;
-    [[nodiscard]] std::uint32_t nominal(const transmission &sent) const { return nominal_bytes(sent.bytes); }
-    [[nodiscard]] std::uint32_t payload_at(const send_request &request, packet_number number) const;
-    [[nodiscard]] std::uint8_t dscp_of(traffic_class in) const;
-    [[nodiscard]] std::optional<outgoing> send_probe(instant now);
-    [[nodiscard]] std::optional<outgoing> send_clean_probe(instant now);
-    [[nodiscard]] outgoing probe_on(const path_choice &where, std::uint16_t id, std::uint8_t dscp, instant now);
-    [[nodiscard]] std::optional<outgoing> send_retransmission(instant now);
-    [[nodiscard]] std::optional<outgoing> send_last_again(instant now);
-    [[nodiscard]] std::optional<outgoing> send_new(instant now);
-    [[nodiscard]] std::optional<outgoing> transmit(packet_number number, const path_choice &where, instant now);
-    [[nodiscard]] std::optional<outgoing> make_data(const send_request &request, packet_number number,
-                                                    const path_choice &where, bool retransmission, instant now) const;
-
-    // acks.cpp: what the peer says
-    void heard(instant now);
-    [[nodiscard]] bool plausible(const sack_packet &sack, const sack_scan &scan, packet_number trigger) const;
-    void on_path_feedback(const sack_packet &sack, std::uint16_t slot, bool proven, instant now);
-    void arrived(std::uint16_t slot, instant sent_at);
-    [[nodiscard]] bool land(transmission &sent);
-    [[nodiscard]] bool refusable(packet_number number) const;
-    // The path that the SACK is proven to speak of.
-    std::optional<std::uint16_t> on_probe_answer(const sack_packet &sack, const arrival &how, sack_scan &scan);
-    std::optional<std::uint16_t> on_trigger(const sack_packet &sack, packet_number trigger, const arrival &how,
-                                            sack_scan &scan);
-    void merge(sack_scan &scan);
-    void deliver(packet_number number, sack_scan &scan);
-    void count_spurious(transmission &sent);
-    void on_suspect_cleared(std::uint16_t slot, instant now);
-    void advance(instant now);
-    void follow_window(const sack_packet &sack, const sack_scan &scan);
-    [[nodiscard]] std::optional<duration> match(const transmission &sent, std::optional<std::uint16_t> slot,
-                                                std::uint16_t tx_timestamp, instant arrived) const;
-
-    // loss_inference.cpp: what is missing
-    void infer_losses(sack_scan &scan, instant now);
-    void prove(const transmission &sent, sack_scan &scan);
-    void prove_arrivals(sack_scan &scan);
-    void infer_loss(packet_number number, const sack_scan &scan, instant now);
-    void recover(std::uint32_t out_of_order, instant now);
-
-    // timers.cpp: what nobody says
-    void follow_paths(instant now)
-    {
-        if ((paths_.local().up & peer_reach()) != reachable_ || silence_generation_ != paths_.silence_generation())
-            leave_paths(now);
-    }
-    void leave_paths(instant now);
-    void forgive(instant now);
-    void on_timeout(packet_number number, instant now);
-    void lose(packet_number number, instant now);
-    void blame_loss(const transmission &sent, instant now);
-    void blame_age(const transmission &sent, instant now);
-    void blame_silence(const transmission &sent, instant now);
-    void blame_missing(std::uint16_t slot, instant sent_at, instant now);
-    [[nodiscard]] bool blame_plane(std::uint16_t slot, instant sent_at, instant now);
-    void fall_silent(packet_number number, instant now);
-    void discharge();
-    void stay_silent(instant now);
-    void resend_oldest(instant now);
-    [[nodiscard]] instant gives_up_at() const;
-
-    qp_config config_;
-    path_group &paths_;
-    const plane_mask &peer_ports_;
-    peer_planes &peer_;
-    bool suspects_planes_;
-    path_selector &selector_;
-    congestion_control &control_;
-    qp_counters &counters_;
-
-    psn_space space_;
-    send_queue queue_;
-    flight flight_;
-    sack_bitmap delivered_;
-    retransmit_set lost_;
-    packet_timers timers_;
-    loss_detector detector_;
-    path_skew skew_;
-    sleek sleek_;
-    rtt_estimator rtt_;
-    retry_policy retry_;
-    peer_silence silence_;
-    tail_probe tail_;
-
-    packet_number next_ = 0; // next new packet
-    std::uint64_t order_ = 0;
-    std::uint32_t inflight_ = 0;
-    std::uint64_t charged_bytes_ = 0; // of inflight_: in the window
-    std::uint64_t silent_bytes_ = 0;  // of inflight_: flew into silence
-    std::uint64_t credited_ = 0;      // bytes that Transport ACKs confirmed since the last SACK
-    std::uint32_t window_;            // PSNs that the peer takes beyond cack
-    bool draining_ = false;
-    bool probe_due_ = false;
-    bool clean_probe_due_ = false;
-    bool last_again_due_ = false;
-
-    instant progress_at_;              // cack or a Transport ACK advanced, or the flight began
-    instant heard_at_;                 // anything from the peer's QP, or the flight began
-    instant reached_ = instant::min(); // the peer's QP: latest sending time of what is known to have arrived
-    instant timer_floor_;              // waits count from here at the earliest
-    std::uint64_t blame_floor_ = 0;    // transmissions up to this order say nothing about their paths
-
+    // Waiting for the peer.
+    rtt_estimator rtt;
+    retry_policy retry;
+    peer_silence silence;
+    tail_probe tail;
+    instant progress_at;              // cack or a Transport ACK advanced, or the flight began
+    instant heard_at;                 // anything from the peer's QP, or the flight began
+    instant reached = instant::min(); // the peer's QP: latest sending time of what is known to have arrived
+    instant timer_floor;              // waits count from here at the earliest
     // The packet that was sent again when silence began, as it had been sent before.
     struct {
         packet_number number = -1;
         std::uint16_t slot = 0;
         instant sent_at;
-    } suspect_;
+    } suspect;
 
-    std::uint32_t silence_generation_ = 0;
-    plane_mask reachable_; // planes whose packets in flight may arrive
-    std::optional<completion_status> failure_;
+    // To be sent besides data.
+    struct {
+        bool probe = false;
+        bool clean_probe = false;
+        bool last_again = false;
+    } due;
+
+    // The paths as they were when last looked at.
+    std::uint32_t silence_generation;
+    plane_mask carrying;
+
+    [[nodiscard]] packet_number edge() const { return delivered.edge(); }
+    [[nodiscard]] duration rto() const { return rtt.timeout(retry.shortest()); }
+    // Packets sent within such a time of each other may overtake each other: no evidence of order between them.
+    [[nodiscard]] duration reordering_margin() const { return std::max(duration{0}, rto() - rtt.smoothed()) / 4; }
+    // The peer owes an answer: a packet has not been confirmed, or a whole request has no Transport ACK.
+    [[nodiscard]] bool waiting() const
+    {
+        if (edge() < next)
+            return true;
+        const send_request *oldest = queue.oldest_unacked();
+        return oldest != nullptr && oldest->end() <= next;
+    }
+    // One short of the responder's window: sources differ by one on its upper edge (§2.3).
+    [[nodiscard]] bool window_open() const { return next < queue.end() && next < edge() + window - 1; }
+    // SQD: whatever had begun is complete.
+    [[nodiscard]] bool drained() const { return draining && !waiting(); }
 };
+
+// What a transmission counts in congestion windows.
+[[nodiscard]] inline std::uint32_t nominal(const transmission &sent)
+{
+    return nominal_bytes(sent.bytes);
+}
+
+// Before the first post.
+void begin(requester_state &sender, const send_terms &terms);
+[[nodiscard]] std::expected<void, post_error> post(requester_state &sender, const write_request &work);
+// Completes the oldest request with `status` and all others as flushed.
+void fail(requester_state &sender, completion_status status);
 
 } // namespace mrc::protocol

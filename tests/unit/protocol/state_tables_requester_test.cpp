@@ -9,7 +9,10 @@
 
 #include "protocol/congestion/fixed_window.h"
 #include "protocol/paths/mrc_selector.h"
+#include "protocol/send/acks.h"
+#include "protocol/send/next_packet.h"
 #include "protocol/send/requester_state.h"
+#include "protocol/send/timers.h"
 
 namespace mrc::protocol
 {
@@ -38,14 +41,14 @@ qp_config make_config()
     return config;
 }
 
-// ---- flight.h and requester.h: two packets on their way, the first is watched; the test plays the peer.
+// ---- flight.h and the functions over requester_state.h: two packets on their way, the first is watched; the test plays the peer.
 
 struct sender {
     explicit sender(unsigned planes) : paths{fabric(planes), local}
     {
-        EXPECT_TRUE(qp.post({.id = 1, .source = {5, 0, 2 * payload_bytes}, .remote_va = 0, .rkey = 7}, now));
-        watched = qp.next_packet(now).value_or(outgoing{});
-        other = qp.next_packet(now += 1us).value_or(outgoing{});
+        EXPECT_TRUE(post(qp, {.id = 1, .source = {5, 0, 2 * payload_bytes}, .remote_va = 0, .rkey = 7}));
+        watched = next_packet(qp, now).value_or(outgoing{});
+        other = next_packet(qp, now += 1us).value_or(outgoing{});
         now += 50us;
     }
     static const data_packet &data(const outgoing &from) { return std::get<data_packet>(from.content); }
@@ -62,7 +65,7 @@ struct sender {
         said.retransmission = data(trigger).retransmission;
         arrival how;
         how.at = now;
-        qp.on_sack(said, how, now);
+        on_sack(qp, said, how, now);
     }
     void nack(std::uint8_t reason)
     {
@@ -73,20 +76,20 @@ struct sender {
         said.tx_timestamp = data(watched).tx_timestamp.value_or(0);
         arrival how;
         how.at = now;
-        qp.on_nack(said, how, now);
+        on_nack(qp, said, how, now);
     }
     void acknowledge(packet_number number)
     {
         transport_ack_packet ack;
         ack.sequence = psn_space{first}.at(number);
-        qp.on_transport_ack(ack, {}, now);
+        on_transport_ack(qp, ack, {}, now);
     }
     // One more packet, on this plane.
     outgoing send_on(unsigned lane)
     {
-        EXPECT_TRUE(qp.post({.id = 2, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now));
+        EXPECT_TRUE(post(qp, {.id = 2, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}));
         local.enabled = plane_mask{1u << lane};
-        const outgoing sent = qp.next_packet(now).value_or(outgoing{});
+        const outgoing sent = next_packet(qp, now).value_or(outgoing{});
         local.enabled = plane_mask{0xFF};
         return sent;
     }
@@ -102,12 +105,12 @@ struct sender {
     // All that is armed goes off in its time.
     void time_out()
     {
-        for (const instant until = now + 20ms; qp.next_deadline() <= until;)
-            qp.on_timer(now = qp.next_deadline());
+        for (const instant until = now + 20ms; next_deadline(qp) <= until;)
+            on_timer(qp, now = next_deadline(qp));
     }
     bool transmit()
     {
-        while (const auto packet = qp.next_packet(now)) {
+        while (const auto packet = next_packet(qp, now)) {
             if (!std::holds_alternative<data_packet>(packet->content) || data(*packet).sequence != first)
                 continue;
             watched = *packet;
@@ -124,7 +127,7 @@ struct sender {
     mrc_selector selector{paths, 1};
     fixed_window control{1 << 20};
     qp_counters counters;
-    requester qp{make_config(), {paths, peer_ports, peer}, selector, control, counters};
+    requester_state qp{make_config(), {paths, peer_ports, peer}, selector, control, counters};
     outgoing watched;
     outgoing other;
 };
@@ -134,9 +137,9 @@ enum class seen : std::uint8_t { inflight, refused, lost, delivered };
 // What became of the watched packet, with the other one flying or not.
 seen fate(sender &one, bool other_flies)
 {
-    const unsigned flying = one.qp.inflight_packets() - (other_flies ? 1 : 0);
+    const unsigned flying = one.qp.flying.packets - (other_flies ? 1 : 0);
     EXPECT_LE(flying, 1u);
-    EXPECT_EQ(one.control.inflight(), one.qp.inflight_packets() * std::int64_t{nominal_bytes(payload_bytes)});
+    EXPECT_EQ(one.control.inflight(), one.qp.flying.packets * std::int64_t{nominal_bytes(payload_bytes)});
     if (flying == 1) {
         EXPECT_FALSE(one.transmit()) << "a packet that flies is not sent again";
         return seen::inflight;
@@ -194,7 +197,7 @@ TEST(state_tables, fates_of_a_packet)
         {"its plane is lost",
          [](sender &s) {
              s.peer_ports = plane_mask{};
-             s.qp.on_timer(s.now);
+             on_timer(s.qp, s.now);
              s.peer_ports = plane_mask{1};
          },
          false,
@@ -262,7 +265,7 @@ TEST(state_tables, timer_of_a_refused_packet_blames_no_path)
     EXPECT_TRUE(one.transmit());
 }
 
-// The three judgements of a time-out in requester.h.
+// The three judgements of a time-out in timers.h.
 TEST(state_tables, time_outs_blame_by_relative_evidence)
 {
     enum class whose : std::uint8_t { own, of_another_qp, of_another_host };
@@ -299,8 +302,8 @@ TEST(state_tables, time_outs_blame_by_relative_evidence)
             one.now += 50us;
         }
         while (one.counters.timeouts == 0) {
-            one.now = one.qp.next_deadline();
-            one.qp.on_timer(one.now);
+            one.now = next_deadline(one.qp);
+            on_timer(one.qp, one.now);
         }
         EXPECT_EQ(one.counters.silences, each.silence ? 1u : 0u);
         EXPECT_EQ(one.paths.state(lane), each.path);
@@ -316,7 +319,7 @@ TEST(state_tables, packets_of_the_instant_in_which_the_peer_fell_silent_blame_no
         sender one{own_path ? 1u : 2u};
         one.confirm(one.other); // sent a microsecond after the watched one
         while (one.counters.timeouts == 0)
-            one.qp.on_timer(one.now = one.qp.next_deadline());
+            on_timer(one.qp, one.now = next_deadline(one.qp));
         EXPECT_EQ(one.counters.silences, 1u);
         for (unsigned slot = 0; slot < one.paths.size(); ++slot) {
             EXPECT_EQ(one.paths.state(slot), path_state::good);
@@ -343,13 +346,13 @@ TEST(state_tables, silence_ends_when_the_peer_speaks)
         {"another QP hears the peer",
          [](sender &s) {
              s.hear(0, s.now);
-             s.qp.on_timer(s.now = s.qp.next_deadline());
+             on_timer(s.qp, s.now = next_deadline(s.qp));
          },
          true},
         {"another QP hears another host",
          [](sender &s) {
              s.hear(0, s.now, false);
-             s.qp.on_timer(s.now = s.qp.next_deadline());
+             on_timer(s.qp, s.now = next_deadline(s.qp));
          },
          true},
     };
@@ -357,18 +360,18 @@ TEST(state_tables, silence_ends_when_the_peer_speaks)
         SCOPED_TRACE(each.event);
         sender one{2};
         while (one.counters.silences == 0)
-            one.qp.on_timer(one.now = one.qp.next_deadline());
-        while (one.qp.next_packet(one.now))
+            on_timer(one.qp, one.now = next_deadline(one.qp));
+        while (next_packet(one.qp, one.now))
             continue;
         one.now += 50us;
         each.act(one);
-        ASSERT_TRUE(one.qp.post({.id = 2, .source = {5, 0, 10}, .remote_va = 0, .rkey = 7}, one.now));
+        ASSERT_TRUE(post(one.qp, {.id = 2, .source = {5, 0, 10}, .remote_va = 0, .rkey = 7}));
         bool fresh = false;
-        while (const auto packet = one.qp.next_packet(one.now))
+        while (const auto packet = next_packet(one.qp, one.now))
             if (const auto *data = std::get_if<data_packet>(&packet->content))
                 fresh = fresh || data->msn == 1;
         EXPECT_EQ(fresh, !each.silent) << "no new data into silence";
-        EXPECT_NE(one.qp.next_deadline(), never);
+        EXPECT_NE(next_deadline(one.qp), never);
     }
 }
 

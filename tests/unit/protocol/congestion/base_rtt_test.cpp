@@ -94,12 +94,12 @@ class clean_probe_test : public requester_test
 {
 protected:
     nscc controller_{derive_nscc(link_of_hosts)};
-    requester asker_{make_config(), {paths_, peer_ports_, peer_}, selector_, controller_, counters_};
+    requester_state asker_{make_config(), {paths_, peer_ports_, peer_}, selector_, controller_, counters_};
 
     std::vector<outgoing> ask()
     {
         std::vector<outgoing> sent;
-        while (auto next = asker_.next_packet(now_))
+        while (auto next = next_packet(asker_, now_))
             sent.push_back(*next);
         return sent;
     }
@@ -107,13 +107,12 @@ protected:
     {
         arrival how;
         how.at = now_;
-        asker_.on_sack(said, how, now_);
+        on_sack(asker_, said, how, now_);
     }
     // Two packets leave, and the first is acknowledged 180 us later. Returns what leaves then.
     std::vector<outgoing> first_exchange()
     {
-        EXPECT_TRUE(
-            asker_.post({.id = 1, .source = {5, 0x1000, 2 * payload_bytes}, .remote_va = 0x9000, .rkey = 7}, now_));
+        EXPECT_TRUE(post(asker_, {.id = 1, .source = {5, 0x1000, 2 * payload_bytes}, .remote_va = 0x9000, .rkey = 7}));
         const auto sent = ask();
         EXPECT_EQ(sent.size(), 2u) << "nothing is known yet of the peer, not even that it is there";
         now_ += 180us;
@@ -157,7 +156,7 @@ TEST_F(clean_probe_test, its_answer_overtakes_data_and_so_proves_no_loss)
     answered.tx_timestamp = probe.tx_timestamp;
     answer(answered);
     EXPECT_EQ(counters_.losses, 0u);
-    EXPECT_EQ(asker_.inflight_packets(), 1u);
+    EXPECT_EQ(asker_.flying.packets, 1u);
 }
 
 } // namespace

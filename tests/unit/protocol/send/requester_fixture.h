@@ -8,7 +8,10 @@
 
 #include "protocol/congestion/fixed_window.h"
 #include "protocol/paths/mrc_selector.h"
+#include "protocol/send/acks.h"
+#include "protocol/send/next_packet.h"
 #include "protocol/send/requester_state.h"
+#include "protocol/send/timers.h"
 
 namespace mrc::protocol
 {
@@ -46,19 +49,32 @@ protected:
         return config;
     }
 
-    void post(std::uint32_t packets)
+    void write(std::uint32_t packets)
     {
-        ASSERT_TRUE(requester_.post(
-            {.id = next_id_++, .source = {5, 0x1000, packets * payload_bytes}, .remote_va = 0x9000, .rkey = 7}, now_));
+        ASSERT_TRUE(
+            post(requester_,
+                 {.id = next_id_++, .source = {5, 0x1000, packets * payload_bytes}, .remote_va = 0x9000, .rkey = 7}));
     }
     // Takes everything that may leave now.
     std::vector<outgoing> send()
     {
         std::vector<outgoing> sent;
-        while (auto next = requester_.next_packet(now_))
+        while (auto next = next_packet(requester_, now_))
             sent.push_back(*next);
         return sent;
     }
+    // One packet at a time, a microsecond apart.
+    std::vector<outgoing> trickle(std::uint32_t packets)
+    {
+        write(packets);
+        std::vector<outgoing> sent;
+        while (auto taken = next_packet(requester_, now_)) {
+            sent.push_back(*taken);
+            now_ += 1us;
+        }
+        return sent;
+    }
+    [[nodiscard]] static unsigned plane_of(const outgoing &from) { return mrc_ev_plane(from.entropy.value); }
     static const data_packet &data(const outgoing &from) { return std::get<data_packet>(from.content); }
     [[nodiscard]] static psn at(packet_number number) { return psn_space{psn{0xFFFFFE}}.at(number); }
 
@@ -78,7 +94,7 @@ protected:
     {
         arrival how;
         how.at = now_;
-        requester_.on_sack(said, how, now_);
+        on_sack(requester_, said, how, now_);
     }
     static nack_packet nack_of(const outgoing &sent, std::uint8_t reason)
     {
@@ -94,7 +110,7 @@ protected:
         transport_ack_packet ack;
         ack.sequence = at(number);
         ack.syndrome = syndrome;
-        requester_.on_transport_ack(ack, {}, now_);
+        on_transport_ack(requester_, ack, {}, now_);
     }
 
     instant now_{1s};
@@ -106,7 +122,7 @@ protected:
     fixed_window control_{1 << 20};
     qp_counters counters_;
     std::uint64_t next_id_ = 1;
-    requester requester_;
+    requester_state requester_;
 };
 
 } // namespace mrc::protocol

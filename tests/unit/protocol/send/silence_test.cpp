@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a requester that hears nothing does to those with whom it shares the window and the paths.
 #include "unit/protocol/send/requester_fixture.h"
 
 namespace mrc::protocol
 {
 namespace
 {
+
+using silence_test = requester_test;
 
 class shared_window_test : public requester_test
 {
@@ -16,13 +17,38 @@ protected:
     void fall_silent()
     {
         while (counters_.silences == 0)
-            requester_.on_timer(now_ = requester_.next_deadline());
+            on_timer(requester_, now_ = next_deadline(requester_));
     }
 };
 
+TEST_F(silence_test, silence_probes_and_sends_only_the_oldest_again)
+{
+    write(20);
+    (void)send();
+    std::vector<outgoing> sent;
+    const instant until = now_ + 20ms;
+    while (now_ < until) {
+        now_ = next_deadline(requester_);
+        on_timer(requester_, now_);
+        for (const outgoing &packet : send())
+            sent.push_back(packet);
+    }
+    unsigned probes = 0;
+    for (const outgoing &packet : sent) {
+        if (std::holds_alternative<probe_packet>(packet.content))
+            ++probes;
+        else
+            EXPECT_EQ(data(packet).sequence, at(0));
+    }
+    EXPECT_GE(probes, 2u);
+    EXPECT_LE(sent.size(), 15u);
+    EXPECT_EQ(counters_.silences, 1u);
+    EXPECT_FALSE(paths_.next_transition()) << "nobody is to blame";
+}
+
 TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
 {
-    post(10);
+    write(10);
     const auto sent = send();
     ASSERT_EQ(control_.inflight(), 10 * packet);
     fall_silent();
@@ -30,60 +56,36 @@ TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
     const auto again = send();
     EXPECT_EQ(again.size(), 2u) << "a probe and the oldest";
     EXPECT_EQ(control_.inflight(), 0);
-    EXPECT_EQ(requester_.inflight_packets(), 10u);
+    EXPECT_EQ(requester_.flying.packets, 10u);
 
     now_ += 50us;
     receive(sack(4, 0, sent[4])); // half of it had come through
     EXPECT_EQ(control_.inflight(), 0);
-    EXPECT_EQ(requester_.inflight_packets(), 5u);
+    EXPECT_EQ(requester_.flying.packets, 5u);
     nack_packet nack = nack_of(sent[5], MRC_NACK_NO_RESOURCE);
     arrival how;
     how.at = now_;
-    requester_.on_nack(nack, how, now_);
+    on_nack(requester_, nack, how, now_);
     EXPECT_EQ(control_.inflight(), 0);
     acknowledge(7);
     EXPECT_EQ(control_.inflight(), 0);
-    post(1);
+    write(1);
     EXPECT_EQ(send().size(), 1u);
     EXPECT_EQ(control_.inflight(), packet) << "the silence is over";
-    requester_.fail(completion_status::flushed);
+    fail(requester_, completion_status::flushed);
     EXPECT_EQ(control_.inflight(), 0);
-    EXPECT_EQ(requester_.inflight_packets(), 0u);
-}
-
-// The copy of the packet that made the silence: which path swallowed the original, if one did?
-TEST_F(shared_window_test, path_of_a_silence_is_blamed_when_the_copy_is_answered_at_once)
-{
-    for (const duration answer :
-         {duration{3ms}, duration{50us}}) { // of a time-out of 4 ms: there is no sample of a round trip
-        counters_ = {};
-        requester other{make_config(), {paths_, peer_ports_, peer_}, selector_, control_, counters_};
-        ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
-        const outgoing swallowed = other.next_packet(now_).value();
-        while (counters_.silences == 0)
-            other.on_timer(now_ = other.next_deadline());
-        std::optional<outgoing> copy = other.next_packet(now_);
-        while (copy && !std::holds_alternative<data_packet>(copy->content))
-            copy = other.next_packet(now_);
-        ASSERT_TRUE(copy);
-        now_ += answer;
-        arrival how;
-        how.at = now_;
-        other.on_sack(sack(0, 0, *copy), how, now_);
-        const unsigned slot = paths_.slot_of(swallowed.entropy).value();
-        EXPECT_EQ(paths_.counters(slot).losses, answer < 1ms ? 1u : 0u);
-    }
+    EXPECT_EQ(requester_.flying.packets, 0u);
 }
 
 // Window and pace of the time before: what the silence swallowed counts for its own QP until that is known.
 TEST_F(shared_window_test, what_flew_into_silence_is_made_up_for_as_answers_come)
 {
     fixed_window narrow{16 * packet};
-    requester other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
-    ASSERT_TRUE(other.post({.id = 1, .source = {5, 0, 100 * payload_bytes}, .remote_va = 0, .rkey = 7}, now_));
+    requester_state other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
+    ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0, 100 * payload_bytes}, .remote_va = 0, .rkey = 7}));
     const auto send_all = [&] {
         std::vector<outgoing> sent;
-        while (auto next = other.next_packet(now_))
+        while (auto next = next_packet(other, now_))
             if (std::holds_alternative<data_packet>(next->content))
                 sent.push_back(*next);
         return sent;
@@ -91,12 +93,12 @@ TEST_F(shared_window_test, what_flew_into_silence_is_made_up_for_as_answers_come
     const auto sent = send_all();
     ASSERT_EQ(sent.size(), 16u);
     while (counters_.silences == 0)
-        other.on_timer(now_ = other.next_deadline());
+        on_timer(other, now_ = next_deadline(other));
     ASSERT_EQ(send_all().size(), 1u);
     now_ += 50us;
     arrival how;
     how.at = now_;
-    other.on_sack(sack(3, 0, sent[3]), how, now_);
+    on_sack(other, sack(3, 0, sent[3]), how, now_);
     const auto next = send_all();
     EXPECT_LE(next.size(), 4u) << "four were answered";
     EXPECT_GE(next.size(), 1u);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/send/path_blame.h"
+
+namespace mrc::protocol
+{
+
+namespace
+{
+
+// Nothing of the plane reaches the peer any more, but other hosts behind its T0 hear on it: no path is to blame, but
+// the link from the leaf to this host.
+bool blame_plane(requester_state &sender, std::uint16_t slot, instant sent_at, instant now)
+{
+    const route &way = sender.way;
+    const plane lane = way.paths.path(slot).lane;
+    if (way.peer.suspected().has(lane))
+        return true;
+    return way.suspects_planes && way.peer.on_missing(lane, sent_at, sender.skew.tolerance()) &&
+           way.paths.plane_delivers(lane, sent_at) && way.peer.suspect(lane, way.usable(), now);
+}
+
+} // namespace
+
+void blame_loss(requester_state &sender, const transmission &sent, instant now)
+{
+    if (sent.order <= sender.blame_floor)
+        return;
+    if (!blame_plane(sender, sent.slot, sent.sent_at, now))
+        sender.way.paths.on_loss(sent.slot, now);
+    sender.selector.on_feedback(sent.slot, path_feedback::lost);
+}
+
+void blame_age(requester_state &sender, const transmission &sent, instant now)
+{
+    if (sent.order > sender.blame_floor)
+        blame_missing(sender, sent.slot, sent.sent_at, now);
+}
+
+void blame_silence(requester_state &sender, const transmission &sent, instant now)
+{
+    if (sent.order > sender.blame_floor && !blame_plane(sender, sent.slot, sent.sent_at, now))
+        sender.way.paths.on_silence(sent.slot, sent.sent_at, now, sender.skew.tolerance());
+}
+
+// The path may deliver still, or nothing any more; a single loss cannot tell. The group judges.
+void blame_missing(requester_state &sender, std::uint16_t slot, instant sent_at, instant now)
+{
+    if (!blame_plane(sender, slot, sent_at, now))
+        sender.way.paths.on_unanswered(slot, sent_at, now, sender.skew.tolerance());
+    sender.selector.on_feedback(slot, path_feedback::lost);
+}
+
+} // namespace mrc::protocol

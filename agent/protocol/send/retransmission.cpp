@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/send/retransmission.h"
+
+#include <utility>
+
+namespace mrc::protocol
+{
+
+bool land(requester_state &sender, transmission &sent)
+{
+    --sender.flying.packets;
+    (sent.charged ? sender.flying.charged_bytes : sender.flying.silent_bytes) -= nominal(sent);
+    return std::exchange(sent.charged, false);
+}
+
+void give_up(requester_state &sender, packet_number number)
+{
+    sender.timers.disarm(sender.packets.index(number));
+    sender.packets[number].fate = packet_fate::lost;
+    sender.lost.insert(number);
+}
+
+void lose(requester_state &sender, packet_number number, instant now)
+{
+    transmission &sent = sender.packets[number];
+    if (sent.fate == packet_fate::inflight && land(sender, sent))
+        sender.control.on_loss(nominal(sent), now);
+    give_up(sender, number);
+}
+
+void send_when_timer_ends(requester_state &sender, packet_number number, instant now)
+{
+    transmission &sent = sender.packets[number];
+    sent.fate = packet_fate::refused;
+    sent.count_failure();
+    sender.timers.arm(sender.packets.index(number), sender.retry.level(sent.failures), now);
+}
+
+void leave_paths(requester_state &sender, instant now)
+{
+    const path_group &paths = sender.way.paths;
+    const plane_mask carrying = sender.way.carrying();
+    const plane_mask gone{sender.carrying.bits() & ~carrying.bits()};
+    const bool silenced = sender.silence_generation != paths.silence_generation();
+    sender.carrying = carrying;
+    sender.silence_generation = paths.silence_generation();
+    for (packet_number number = sender.edge(); number < sender.next; ++number) {
+        const transmission &sent = sender.packets[number];
+        if (sent.fate != packet_fate::inflight)
+            continue;
+        if ((silenced && paths.silenced(sent.slot)) || gone.has(paths.path(sent.slot).lane))
+            lose(sender, number, now);
+    }
+}
+
+} // namespace mrc::protocol

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the requester does when time has passed: time-outs of packets, tail probes, giving up.
+//
+// A time-out is judged by relative evidence (path_evidence.h). That the peer's QP was there must be this QP's own
+// experience: its process may have died while others of the host hear on every path.
+//
+// since the packet was sent …                               the packet  its path
+// a later one of this QP arrived, and one of its path       is lost     one loss
+// a later one of this QP arrived, none of its path          is lost     silent: ASSUMED_BAD, see path_group.h
+// no later one of this QP arrived, whatever others hear     waits       not to blame: the peer is silent
+#pragma once
+
+#include "protocol/send/requester_state.h"
+
+namespace mrc::protocol
+{
+
+void on_timer(requester_state &sender, instant now);
+[[nodiscard]] instant next_deadline(const requester_state &sender);
+
+} // namespace mrc::protocol

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/protocol/send/requester_fixture.h"
+
+namespace mrc::protocol
+{
+namespace
+{
+
+using timers_test = requester_test;
+
+TEST_F(timers_test, nothing_is_due_while_the_peer_owes_nothing)
+{
+    EXPECT_EQ(next_deadline(requester_), never);
+    write(1);
+    const auto sent = send();
+    EXPECT_NE(next_deadline(requester_), never);
+    now_ += 50us;
+    receive(sack(0, 0, sent[0]));
+    EXPECT_NE(next_deadline(requester_), never) << "SACKed, but not acknowledged";
+    acknowledge(0);
+    EXPECT_EQ(next_deadline(requester_), never);
+}
+
+TEST_F(timers_test, quiet_tail_is_probed_before_it_times_out)
+{
+    write(2);
+    (void)send();
+    now_ = next_deadline(requester_);
+    on_timer(requester_, now_);
+    const auto sent = send();
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_TRUE(std::holds_alternative<probe_packet>(sent[0].content));
+    EXPECT_EQ(counters_.timeouts, 0u);
+}
+
+TEST_F(timers_test, missing_transport_ack_is_asked_for_with_the_last_packet)
+{
+    write(2);
+    const auto sent = send();
+    now_ += 50us;
+    receive(sack(1, 0, sent[1]));
+    std::vector<outgoing> again;
+    while (again.empty()) {
+        now_ = next_deadline(requester_);
+        on_timer(requester_, now_);
+        for (const outgoing &one : send())
+            if (std::holds_alternative<data_packet>(one.content))
+                again.push_back(one);
+    }
+    EXPECT_EQ(data(again[0]).sequence, at(1));
+    EXPECT_TRUE(data(again[0]).retransmission);
+    EXPECT_EQ(requester_.flying.packets, 0u) << "it is no news, and counts in no window";
+}
+
+// T * (7 + 2 + 4 + … + 2^14) of the fixture's retry policy.
+TEST_F(timers_test, queue_pair_fails_after_the_retry_time_without_progress)
+{
+    write(1);
+    (void)send();
+    const instant begun = now_;
+    const duration patience = retry_policy{make_config().retry}.gives_up_after();
+    while (!requester_.failure) {
+        ASSERT_LE(next_deadline(requester_), begun + patience);
+        now_ = next_deadline(requester_);
+        on_timer(requester_, now_);
+        (void)send();
+    }
+    EXPECT_EQ(now_, begun + patience);
+    EXPECT_EQ(requester_.failure, completion_status::retry_exceeded);
+}
+
+TEST_F(timers_test, host_that_was_off_its_cpu_blames_no_path)
+{
+    write(8);
+    const auto sent = send();
+    now_ += 50us;
+    receive(sack(0, 0, sent[0]));
+    now_ += 100ms; // answers wait unread
+    on_timer(requester_, now_);
+    EXPECT_EQ(counters_.timeouts, 0u);
+    EXPECT_EQ(requester_.blame_floor, requester_.order);
+    EXPECT_FALSE(paths_.next_transition());
+}
+
+} // namespace
+} // namespace mrc::protocol
