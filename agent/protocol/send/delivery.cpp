@@ -44,7 +44,7 @@ void deliver(requester_state &sender, packet_number number, sack_scan &scan)
     // Confirmed sooner than the copy can have travelled.
     if (sender.rtt.has_sample() && scan.arrived - sent.sent_at < sender.rtt.minimum())
         count_spurious(sender, sent);
-    sent.fate = packet_fate::delivered;
+    sent.step(packet_event::confirm);
     if (sent.transmissions == 1)
         sender.skew.on_delivered(sent.sent_at, scan.arrived, sender.rtt.smoothed());
     // Of several transmissions it is unknown which one arrived, unless the SACK names it.

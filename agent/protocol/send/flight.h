@@ -1,20 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the requester remembers of each packet in its window.
-//
-// state     event                                           next
-// unsent    transmit                                        inflight
-// inflight  SACK, cack, Transport ACK                       delivered
-// inflight  inferred (same EV, age, SLEEK), NACK TRIMMED    lost
-// inflight  its path fell silent, its plane was lost        lost
-// inflight  time-out, while later ones of the QP arrive     lost
-// inflight  the peer fell silent: the oldest                lost
-// inflight  the peer fell silent: the others                inflight, but not charged
-// inflight  the QP fails                                    unsent
-// inflight  NACK without fault of the path (resources, OOR) refused
-// refused   its timer, the peer's silence                   lost
-// refused   SACK …                                          delivered
-// lost      transmit (rtx = 1, fresh EV)                    inflight
-// lost      SACK …: it had not been lost                    delivered
+// What the requester remembers of each packet in its window: its fate, as the table below has it, and its latest
+// transmission.
 //
 // A packet in flight is charged to the congestion window, which other QPs may share, unless it flies into silence: a
 // peer that is not there must not hold what others need. Charged or not, it leaves the flight once.
@@ -27,6 +13,7 @@
 
 #include "protocol/packet_number.h"
 #include "protocol/send/loss_detector.h"
+#include "protocol/transition_table.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -39,6 +26,33 @@ enum class packet_fate : std::uint8_t {
     lost,
     delivered,
 };
+
+enum class packet_event : std::uint8_t {
+    transmit,
+    confirm, // by SACK, cack or Transport ACK
+    give_up, // to be sent again
+    refuse,  // by a NACK without fault of the path: resources, out of range
+    abandon, // the QP fails
+};
+
+inline constexpr auto packet_transitions = [] {
+    using from = packet_fate;
+    using on = packet_event;
+    using to = packet_fate;
+    return transition_table<packet_fate, packet_event, 5, 5>{
+        {from::unsent, on::transmit, to::inflight},
+        {from::inflight, on::confirm, to::delivered},
+        // Inferred (same EV, age, SLEEK); NACK TRIMMED; a time-out while later ones of the QP arrive; its path fell
+        // silent, or its plane was lost; the oldest of all when the peer falls silent.
+        {from::inflight, on::give_up, to::lost},
+        {from::inflight, on::refuse, to::refused},
+        {from::inflight, on::abandon, to::unsent},
+        {from::refused, on::confirm, to::delivered},
+        {from::refused, on::give_up, to::lost},   // its timer, the peer's silence
+        {from::lost, on::transmit, to::inflight}, // rtx = 1, fresh EV
+        {from::lost, on::confirm, to::delivered}, // it had not been lost
+    };
+}();
 
 struct transmission {
     instant sent_at;         // latest transmission
@@ -55,6 +69,8 @@ struct transmission {
     bool charged = false;  // in flight, and in the congestion controller's
     bool nacked = false;   // by a NACK, which names the path of the latest transmission
 
+    // What the table does not know changes nothing.
+    void step(packet_event event) { fate = packet_transitions.next(fate, event).value_or(fate); }
     void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }
     [[nodiscard]] traffic_class in() const
     {

@@ -113,7 +113,7 @@ std::optional<outgoing> make_data(const requester_state &sender, const send_requ
 std::optional<outgoing> transmit(requester_state &sender, packet_number number, const path_choice &where, instant now)
 {
     transmission &sent = sender.packets[number];
-    sent.fate = packet_fate::inflight;
+    sent.step(packet_event::transmit);
     sent.sent_at = now;
     sent.order = ++sender.order;
     sent.slot = where.slot;

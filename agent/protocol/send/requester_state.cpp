@@ -44,7 +44,7 @@ void fail(requester_state &sender, completion_status status)
             continue;
         if (land(sender, sent))
             sender.control.on_abandoned(nominal(sent));
-        sent.fate = packet_fate::unsent;
+        sent.step(packet_event::abandon);
     }
     sender.silence.end();
 }

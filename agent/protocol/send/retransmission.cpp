@@ -16,7 +16,7 @@ bool land(requester_state &sender, transmission &sent)
 void give_up(requester_state &sender, packet_number number)
 {
     sender.timers.disarm(sender.packets.index(number));
-    sender.packets[number].fate = packet_fate::lost;
+    sender.packets[number].step(packet_event::give_up);
     sender.lost.insert(number);
 }
 
@@ -31,7 +31,7 @@ void lose(requester_state &sender, packet_number number, instant now)
 void send_when_timer_ends(requester_state &sender, packet_number number, instant now)
 {
     transmission &sent = sender.packets[number];
-    sent.fate = packet_fate::refused;
+    sent.step(packet_event::refuse);
     sent.count_failure();
     sender.timers.arm(sender.packets.index(number), sender.retry.level(sent.failures), now);
 }
