@@ -74,61 +74,64 @@ bool responder::well_formed(const data_packet &data, std::span<const std::byte> 
            data.payload_bytes <= data.message_bytes && data.message_bytes <= MRC_MAX_MESSAGE;
 }
 
+reception responder::classify(const data_packet &data, std::span<const std::byte> payload, packet_number number,
+                              const arrival &how) const
+{
+    using enum reception;
+    const packet_number edge = received_.edge();
+    const bool beyond = number >= edge + received_.window();
+    const bool known = received_.test(number);
+    if (how.trimmed) {
+        if (!answer_trimmed_ || beyond || known)
+            return trimmed_unanswered;
+        return how.trimmed_last_hop ? trimmed_last_hop : trimmed;
+    }
+    if (!well_formed(data, payload))
+        return malformed;
+    if (number < 0 || number <= edge - half_psn_space)
+        return out_of_reach;
+    if (beyond)
+        return beyond_window;
+    if (known)
+        return number < edge ? below_edge : marked;
+    if (refused_ && number >= refused_->number)
+        return behind_refusal;
+    return failed_ ? unexpected : fresh;
+}
+
 void responder::on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now)
 {
-    const packet_number edge = received_.edge();
-    const packet_number number = space_.number_of(data.sequence, edge);
-    if (how.trimmed) {
-        on_trimmed(data, number, how);
-        return;
-    }
-    if (!well_formed(data, payload)) {
-        ++counters_.rx_malformed;
-        return;
-    }
-    // Before the first packet of the QP, or as far behind as PSNs can tell.
-    if (number < 0 || number <= edge - half_psn_space) {
-        ++counters_.rx_out_of_window;
-        return;
-    }
-    if (number >= edge + received_.window()) {
-        on_beyond_window(data, how, now);
-        return;
-    }
-    counters_.rx_congested += how.congestion_experienced ? 1 : 0;
-    if (!received_.test(number)) {
-        on_new(data, payload, number, how);
-        return;
-    }
-    ++counters_.rx_duplicates;
-    if (number < edge)
+    // A trimmed packet has no ICRC: it is believed about nothing but its own PSN.
+    const packet_number number = space_.number_of(data.sequence, received_.edge());
+    reception what = classify(data, payload, number, how);
+    if (what == reception::fresh && !place(data, payload, number))
+        what = reception::memory_busy;
+    const acceptance &rule = rule_of(what);
+    ++(counters_.*rule.counter);
+    counters_.rx_congested += rule.congestion && how.congestion_experienced ? 1 : 0;
+    if (rule.arrives)
+        accept(data, number, how);
+    if (rule.acked_again)
         acknowledge_again();
-    trigger_sack(data, number, how, true);
+    if (rule.sack != sack_rule::none)
+        trigger_sack(data, number, how, rule.sack == sack_rule::at_once);
+    if (rule.nack != 0 && (what != reception::beyond_window || may_answer_beyond(data.sequence, now)))
+        send_nack(data, rule.nack, how);
 }
 
-// A trimmed packet has no ICRC: it is believed about nothing but its own PSN.
-void responder::on_trimmed(const data_packet &data, packet_number number, const arrival &how)
+bool responder::may_answer_beyond(psn sequence, instant now)
 {
-    ++counters_.rx_trimmed;
-    if (!answer_trimmed_ || number >= received_.edge() + received_.window() || received_.test(number))
-        return;
-    send_nack(data, how.trimmed_last_hop ? MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED, how);
-}
-
-void responder::on_beyond_window(const data_packet &data, const arrival &how, instant now)
-{
-    ++counters_.rx_out_of_window;
     if (!nack_out_of_window_)
-        return;
+        return false;
     if (now >= beyond_.until) {
         beyond_.until = now + beyond_interval;
         beyond_.count = 0;
     }
     const std::span told{beyond_.sequences.data(), beyond_.count};
-    if (beyond_.count == beyond_.sequences.size() || std::ranges::find(told, data.sequence) != told.end())
-        return;
-    beyond_.sequences[beyond_.count++] = data.sequence;
-    send_nack(data, MRC_NACK_PSN_OOR_WINDOW, how);
+    if (beyond_.count == beyond_.sequences.size() || std::ranges::find(told, sequence) != told.end())
+        return false;
+    beyond_.sequences[beyond_.count++] = sequence;
+    return true;
 }
 
 void responder::send_nack(const data_packet &data, std::uint8_t reason, const arrival &how)
@@ -144,31 +147,17 @@ void responder::send_nack(const data_packet &data, std::uint8_t reason, const ar
     counters_.control_dropped += nacks_.push({nack, how.path, how.at}) ? 0 : 1;
 }
 
-void responder::on_new(const data_packet &data, std::span<const std::byte> payload, packet_number number,
-                       const arrival &how)
+void responder::accept(const data_packet &data, packet_number number, const arrival &how)
 {
-    const bool refused = refused_ && number >= refused_->number;
-    if (failed_ && !refused) {
-        ++counters_.rx_unexpected;
-        send_nack(data, MRC_NACK_UNEXP_EVENT, how);
-        return;
-    }
-    if (!refused && !place(data, payload, number)) {
-        ++counters_.rx_busy;
-        send_nack(data, MRC_NACK_NO_PKT_BUFFER, how);
-        return;
-    }
     received_.mark(number);
     if (ends_message(data.opcode))
         ends_.set(number);
     if (has_immediate(data.opcode))
         immediate_ends_.set(number);
-    ++counters_.rx_packets;
     received_bytes_ += how.wire_bytes;
-    if (!payload.empty())
+    if (data.payload_bytes != 0)
         count_progress(how.at);
     advance_edge();
-    trigger_sack(data, number, how, false);
 }
 
 // False when memory is busy; whatever else goes wrong is remembered as a refusal.

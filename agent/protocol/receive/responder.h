@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiving half of a QP: places every packet as it arrives, in any order, and answers.
 //
-// Acceptance (specification 6.3.1, protocol text §2.3), ePSN = cack + 1, W = MPR:
-// PSN                               memory  Transport ACK          reliability
-// in [ePSN, ePSN + W), new          write   when the edge closes   SACK by its triggers
-// in [ePSN, ePSN + W), marked       -       -                      SACK
-// below ePSN                        -       again                  SACK
-// at or above ePSN + W              -       -                      NACK PSN_OOR_WINDOW, limited in rate (D5)
-// before the first PSN, malformed   -       -                      dropped, counted
-// trimmed, new                      -       -                      NACK TRIMMED or TRIMMED_LASTHOP; no state changes
-// trimmed, marked                   -       -                      -
-// new, behind a refused one         -       -                      SACK by its triggers
-// new, memory is busy               -       -                      NACK NO_PKT_BUFFER; no state changes
-// new, this end has failed          -       -                      NACK UNEXP_EVENT; no state changes
+// Which packets it accepts, and what it answers to the others, is the table in acceptance.h.
 //
 // SACK triggers (§3.1): more than 16 KiB since the last (each packet counts at least 1 KiB), AckReq, CE, rtx,
 // duplicate, probe. A SACK says "arrived", not "written": memory may refuse later with a Transport NAK, which is sent
@@ -35,6 +24,7 @@
 #include "protocol/packet.h"
 #include "protocol/packet_number.h"
 #include "protocol/qp_config.h"
+#include "protocol/receive/acceptance.h"
 #include "protocol/receive/immediate_stash.h"
 #include "protocol/receive/receive_queue.h"
 #include "protocol/receive/sack_bitmap.h"
@@ -101,9 +91,10 @@ private:
     };
 
     [[nodiscard]] bool well_formed(const data_packet &data, std::span<const std::byte> payload) const;
-    void on_trimmed(const data_packet &data, packet_number number, const arrival &how);
-    void on_beyond_window(const data_packet &data, const arrival &how, instant now);
-    void on_new(const data_packet &data, std::span<const std::byte> payload, packet_number number, const arrival &how);
+    [[nodiscard]] reception classify(const data_packet &data, std::span<const std::byte> payload, packet_number number,
+                                     const arrival &how) const;
+    [[nodiscard]] bool may_answer_beyond(psn sequence, instant now);
+    void accept(const data_packet &data, packet_number number, const arrival &how);
     [[nodiscard]] bool place(const data_packet &data, std::span<const std::byte> payload, packet_number number);
     void stash_immediate(const data_packet &data, packet_number number);
     void refuse(packet_number number, std::uint8_t syndrome);
