@@ -66,8 +66,17 @@ void host_programs::release()
     push_ = nullptr;
     host_tx_bpf__destroy(overlay_);
     overlay_ = nullptr;
+    if (!pins_)
+        return;
     unlink_pins();
     ::rmdir(options_.pin_dir.c_str()); // stays, empty, where the folder above is not the user's
+}
+
+void host_programs::refuse_strangers() const
+{
+    if (const auto problem = find_folder_problem(options_.pin_dir, options_.user.uid))
+        throw startup_error{"cannot pin maps in '" + options_.pin_dir + "': " + problem->what + " (" + problem->mend +
+                            ")"};
 }
 
 // Only what this program pins: the directory's name comes from the configuration and may hold other things.
@@ -145,10 +154,13 @@ void host_programs::load_transmit()
 
 void host_programs::pin_maps()
 {
+    refuse_strangers();
     const auto claimed = claim_folder(options_.pin_dir, options_.user.uid);
     if (!claimed)
         throw startup_error{"cannot create '" + options_.pin_dir + "': " + claimed.error().message() +
                             " (is bpffs mounted on /sys/fs/bpf?)"};
+    refuse_strangers(); // again: where anybody may write, anybody may have been quicker than claim_folder
+    pins_ = true;
     unlink_pins(); // left by a daemon that was killed
     for (const auto &[name, fd] : maps_) {
         const std::string path = options_.pin_dir + "/" + name;

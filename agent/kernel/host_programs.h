@@ -79,6 +79,7 @@ private:
     void adopt_maps(bpf_object *object);
     void load(bpf_object *object, const std::string &what);
     void pin_maps();
+    void refuse_strangers() const;
     void unlink_pins();
     void load_receive(const port_attachment &port);
     void load_transmit();
@@ -96,6 +97,7 @@ private:
     unique_fd push_link_;
 
     host_tables tables_;
+    bool pins_ = false; // from when on what lies in the folder is ours
 };
 
 } // namespace mrc::kernel

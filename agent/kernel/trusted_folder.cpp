@@ -18,47 +18,45 @@ namespace
 
 constexpr mode_t folder_mode = 0755;
 
-std::string refusal_of(const std::string &name, const struct stat &about, uid_t user)
+std::optional<folder_problem> problem_of(const std::string &name, const struct stat &about, uid_t user)
 {
     if (about.st_uid != 0 && about.st_uid != user)
-        return "'" + name + "' belongs to user " + std::to_string(about.st_uid) +
-               ", who could exchange what is below: remove it, or give it to root (chown root)";
-    if (S_ISLNK(about.st_mode))
-        return {};
-    if (!S_ISDIR(about.st_mode))
-        return "'" + name + "' is no folder";
-    if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (about.st_mode & S_ISVTX) == 0)
-        return "'" + name + "' may be written by others than its owner (chmod go-w)";
-    return {};
+        return folder_problem{.what = "'" + name + "' belongs to user " + std::to_string(about.st_uid) +
+                                      ", who could exchange what is below",
+                              .mend = "chown -h root " + name};
+    if (S_ISLNK(about.st_mode) || (about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (about.st_mode & S_ISVTX) != 0)
+        return std::nullopt;
+    return folder_problem{.what = "'" + name + "' may be written by others than its owner",
+                          .mend = "chmod go-w " + name};
 }
 
-std::string unreadable(const std::filesystem::path &name, int error)
+folder_problem unreadable(const std::filesystem::path &name, int error)
 {
-    return "'" + name.string() + "': " + std::strerror(error);
+    return {.what = "'" + name.string() + "': " + std::strerror(error), .mend = "ls -ld " + name.string()};
 }
 
 } // namespace
 
-std::string folder_refusal(const std::string &folder, uid_t user)
+std::optional<folder_problem> find_folder_problem(const std::string &folder, uid_t user)
 {
     std::filesystem::path at;
     for (const std::filesystem::path &name : std::filesystem::path{folder}.lexically_normal()) {
         at /= name;
         struct stat about{};
         if (::lstat(at.c_str(), &about) != 0)
-            return errno == ENOENT ? std::string{} : unreadable(at, errno);
-        if (std::string refusal = refusal_of(at.string(), about, user); !refusal.empty())
-            return refusal;
+            return errno == ENOENT ? std::nullopt : std::optional{unreadable(at, errno)};
+        if (auto problem = problem_of(at.string(), about, user))
+            return problem;
         if (!S_ISLNK(about.st_mode))
             continue;
         std::error_code error;
-        at = std::filesystem::canonical(at, error); // not a circle: it ends at a folder
+        at = std::filesystem::canonical(at, error);
         if (error)
             return unreadable(at, error.value());
-        if (std::string refusal = folder_refusal(at.string(), user); !refusal.empty())
-            return refusal;
+        if (auto problem = find_folder_problem(at.string(), user))
+            return problem;
     }
-    return {};
+    return std::nullopt;
 }
 
 std::expected<bool, std::error_code> claim_folder(const std::string &folder, uid_t user)

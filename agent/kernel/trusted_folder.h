@@ -4,6 +4,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -14,10 +15,14 @@
 namespace mrc::kernel
 {
 
+struct folder_problem {
+    std::string what;
+    std::string mend; // a command
+};
 // Why what is in `folder` may be another's than root's or `user`'s: a folder on the way there, as far as it exists,
 // belongs to a third one, who could exchange what is below, or may be written by others (unless it is sticky: what is
-// in it is judged by its own owner). /sys/fs/bpf may be written by anybody on many hosts. Empty: there is no reason.
-[[nodiscard]] std::string folder_refusal(const std::string &folder, uid_t user);
+// in it is judged by its own owner). /sys/fs/bpf may be written by anybody on many hosts. Nothing: there is no reason.
+[[nodiscard]] std::optional<folder_problem> find_folder_problem(const std::string &folder, uid_t user);
 
 // Makes the folder and what is missing above, or takes back what an earlier process has given to `user`: as long as the
 // caller works in it, it is the caller's. True when it is new or was the user's: then it may be given away.

@@ -14,6 +14,7 @@
 #include "kernel/map_names.h"
 #include "kernel/startup_error.h"
 #include "service/address.h"
+#include "service/predecessor.h"
 
 namespace mrc::service
 {
@@ -56,6 +57,7 @@ port_plan plan_for(const daemon_config &config, link_monitor &links)
 {
     session_listener::refuse_if_running(config);
     require_ports(config, links);
+    await_free_ports(config, links);
     return plan_ports(config, links);
 }
 

@@ -284,6 +284,19 @@ def check_locked_memory(node):
     works(node.doctor(wrapper=mended), "locked_memory", "host")
 
 
+def check_foreign_pin_dir(node):
+    """What mrcd refuses, too: a folder above the pins that belongs to a third user."""
+    foreign = pathlib.Path(f"/sys/fs/bpf/{node.fabric.prefix}-foreign")
+    foreign.mkdir()
+    os.chown(foreign, 65534, 65534)
+    text = pathlib.Path(node.config).read_text(encoding="utf-8")
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
+        config.write(text.replace("[daemon]", f'[daemon]\npin_dir = "{foreign}/pins"', 1))
+        config.flush()
+        lacks(node.doctor("--config", config.name, status=1), "bpffs", "host", "broken", f"chown -h root {foreign}")
+    foreign.rmdir()
+
+
 def check_no_bpffs(node):
     """In a mount namespace without a BPF file system."""
     gone = "while umount /sys/fs/bpf 2>/dev/null; do :; done; "
@@ -359,6 +372,7 @@ def main():
         check_queues(node)
         check_locked_memory(node)
         check_no_bpffs(node)
+        check_foreign_pin_dir(node)
         check_no_scratch(node)
         check_huge_pages(node)
         check_signal(node)

@@ -10,6 +10,7 @@ import tempfile
 from lab_support import binary, check, lab, need_binaries, need_root
 
 DEADLINE_S = 20
+NOBODY = 65534
 
 
 def traces(running, instance):
@@ -49,6 +50,15 @@ def main():
         refuses(running, "missing port", config.replace('device = "p1"', 'device = "p7"'), ["p7", "does not exist"])
         refuses(running, "wrong key", config.replace("planes = 2", "plains = 2"), ["plains", "planes", ".toml:"])
         refuses(running, "wrong value", config.replace("planes = 2", "planes = 9"), ["planes", "9", "8"])
+        foreign = pathlib.Path("/sys/fs/bpf") / f"{running.prefix}-foreign"
+        elsewhere = config.replace("[daemon]", f'[daemon]\npin_dir = "{foreign}/pins"')
+        foreign.mkdir()
+        os.chown(foreign, NOBODY, NOBODY)
+        refuses(running, "pins below another user's folder", elsewhere, [str(foreign), f"user {NOBODY}", "chown"])
+        os.chown(foreign, 0, 0)
+        foreign.chmod(0o777)
+        refuses(running, "pins below a folder of everybody's", elsewhere, [str(foreign), "chmod go-w"])
+        foreign.rmdir()
         # Refused last of all, with programs, sockets and the worker's thread in place.
         nobodys = config.replace("[daemon]", '[daemon]\ngroup = "nobodys"\nlog_level = "error"')
         refuses(running, "no such group", nobodys, ["nobodys", "group"])

@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include "kernel/trusted_folder.h"
 #include "kernel/unique_fd.h"
 
 namespace mrc::kernel::probes
@@ -50,8 +51,10 @@ bool is_bpf_file_system(const std::filesystem::path &folder)
 
 } // namespace
 
-attempt try_pinning(const std::string &folder)
+attempt try_pinning(const std::string &folder, uid_t user)
 {
+    if (const auto problem = find_folder_problem(folder, user))
+        return refused(0, problem->what);
     const std::filesystem::path at = existing(folder);
     const unique_fd map{
         bpf_map_create(BPF_MAP_TYPE_ARRAY, "mrc_probe", sizeof(std::uint32_t), sizeof(std::uint64_t), 1, nullptr)};

@@ -18,6 +18,7 @@
 #include "kernel/startup_error.h"
 #include "kernel/trusted_folder.h"
 #include "service/config/config_options.h"
+#include "service/predecessor.h"
 
 namespace mrc::service
 {
@@ -109,11 +110,14 @@ void session_listener::refuse_if_running(const daemon_config &config)
 {
     const sockaddr_un address = socket_address(config.daemon.socket);
     const kernel::unique_fd probe = session_socket();
-    const bool stale = ::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0 &&
-                       (errno == ECONNREFUSED || errno == ENOENT);
-    if (!stale)
-        throw kernel::startup_error{"instance '" + config.daemon.instance + "' is running already on '" +
-                                    config.daemon.socket + "'"};
+    if (::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0) {
+        if (await_end_of_listener(probe.get()))
+            return;
+    } else if (errno == ECONNREFUSED || errno == ENOENT) {
+        return;
+    }
+    throw kernel::startup_error{"instance '" + config.daemon.instance + "' is running already on '" +
+                                config.daemon.socket + "'"};
 }
 
 void session_listener::open(const daemon_config &config, const kernel::user_identity &user)

@@ -32,7 +32,8 @@ public:
     session_listener &operator=(const session_listener &) = delete;
     ~session_listener(); // removes the socket, and the folder when nothing else is in it
 
-    // Before anything of the instance is touched: its pins and socket may belong to a daemon that lives. Throws then.
+    // Before anything of the instance is touched: its pins and socket may belong to a daemon that lives. Throws
+    // then, unless that daemon is about to end.
     static void refuse_if_running(const daemon_config &config);
 
     // Makes the socket, and gives it and its folder to `user`, whom the daemon is about to become. Throws

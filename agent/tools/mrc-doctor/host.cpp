@@ -11,6 +11,8 @@
 #include "kernel/probes/packet_memory.h"
 #include "kernel/probes/pinning.h"
 #include "kernel/startup_error.h"
+#include "kernel/trusted_folder.h"
+#include "service/daemon_user.h"
 #include "service/ports/host_ports.h"
 #include "tools/mrc-doctor/scratch.h"
 
@@ -77,13 +79,23 @@ void examine_overlay(report &to)
                                  .mend = "modprobe -a sch_ingress cls_bpf"}));
 }
 
-void examine_memory(const host_wish &wish, report &to)
+void examine_pinning(const host_wish &wish, report &to)
 {
     const std::string &pin_dir = wish.config.daemon.pin_dir;
-    to.findings.push_back(judge(
-        scope::host, "bpffs", "host", kernel::probes::try_pinning(pin_dir),
-        {.cost = "mrcd ends at its start: it cannot pin its maps, which mrcctl and bpftool read",
-         .mend = fmt::format("mount -t bpf bpf {}", pin_dir.starts_with("/sys/fs/bpf/") ? "/sys/fs/bpf" : pin_dir)}));
+    const auto user = service::user_for(wish.config);
+    const uid_t uid = user ? user->who.uid : 0; // mrcd refuses a user that does not exist before it comes to this
+    const auto problem = kernel::find_folder_problem(pin_dir, uid);
+    const std::string mount =
+        fmt::format("mount -t bpf bpf {}", pin_dir.starts_with("/sys/fs/bpf/") ? "/sys/fs/bpf" : pin_dir);
+    to.findings.push_back(
+        judge(scope::host, "bpffs", "host", kernel::probes::try_pinning(pin_dir, uid),
+              {.cost = "mrcd ends at its start: it cannot pin its maps, which mrcctl and bpftool read",
+               .mend = problem ? problem->mend : mount}));
+}
+
+void examine_memory(const host_wish &wish, report &to)
+{
+    examine_pinning(wish, to);
     const std::size_t bytes = rounded_to_huge_pages(service::packet_memory_bytes(wish.queues));
     finding locked = judge(scope::host, "locked_memory", "host", kernel::probes::try_locked_memory(bytes),
                            {.cost = "mrcd ends at its start: the kernel does not lock the memory of its packets",
