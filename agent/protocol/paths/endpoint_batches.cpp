@@ -62,7 +62,7 @@ void endpoint_batches::cancel(endpoint_batch &batch)
         return;
     for (endpoint_request &request : batch.requests)
         if (request.state == request_state::asked)
-            settle(request, batch.operation, request_state::timed_out);
+            settle(request, batch.operation, request_event::expire);
     leave(static_cast<std::size_t>(at - batches_.begin()));
 }
 
@@ -73,9 +73,9 @@ void endpoint_batches::leave(std::size_t position)
 }
 
 // It is answered or timed out: its id is free again.
-void endpoint_batches::settle(endpoint_request &request, std::uint8_t operation, request_state to)
+void endpoint_batches::settle(endpoint_request &request, std::uint8_t operation, request_event how)
 {
-    request.state = to;
+    request.step(how);
     if (operation == MRC_EP_EV_PROBE)
         owner_of(request.request_id) = {};
 }
@@ -83,8 +83,9 @@ void endpoint_batches::settle(endpoint_request &request, std::uint8_t operation,
 void endpoint_batches::ask(endpoint_batch &batch, std::size_t index, instant now)
 {
     endpoint_request &request = batch.requests[index];
-    if (request.state == request_state::waiting) {
-        request.state = request_state::asked;
+    const bool first = request.state == request_state::waiting;
+    request.step(request_event::ask);
+    if (first) {
         ++batch.next;
         if (is_update(batch)) {
             request.request_id = request.host->issue_id();
@@ -174,7 +175,7 @@ void endpoint_batches::expire(endpoint_batch &batch, instant now)
             continue;
         if (now < request.sent_at[0] + batch.patience)
             return;
-        settle(request, batch.operation, request_state::timed_out);
+        settle(request, batch.operation, request_event::expire);
     }
 }
 
@@ -233,7 +234,7 @@ bool endpoint_batches::on_response(const port_status &from, const endpoint_respo
     request.service_time = found->service_time;
     const auto slot = from.paths().slot_at(how.path);
     request.arrived_on = slot ? from.paths().path(*slot).lane : request.path.lane;
-    settle(request, batch->operation, request_state::answered);
+    settle(request, batch->operation, request_event::answer);
     batch->answered.push_back(index);
     return true;
 }

@@ -2,17 +2,6 @@
 // Endpoint requests that a controller asks for (mrc_ctl_ep_batch_send_wait): EV probes and port status updates, many at
 // a time, each on the path that it names whatever its state.
 //
-// request    event                                                        action                     next
-// waiting    it is its batch's turn, and the rate allows it               sent with a fresh id       asked
-// waiting    the same, but this host cannot use the path's port           -                          asked
-// asked      update; `retry` has passed, fewer than `attempts` sent       sent again (D11)           asked
-// asked      answer by its id, from its host, with a time stamp that one  RTT of that transmission   answered
-//            of its transmissions explains, within the patience
-// asked      `patience` has passed since the first transmission           -                          timed_out
-// asked      any other answer                                             refused                    asked
-// answered,  any answer: a duplicate, or late                             refused                    the same
-// timed_out
-//
 // A time stamp is explained by a transmission when it is that one's, or between that one's and the arrival: then the
 // responder has put it forward by its service time, which the RTT leaves out.
 // Batches take turns, request by request, and share one rate: thousands of requests do not flood the fabric. Patience
@@ -29,6 +18,7 @@
 #include "protocol/paths/port_status.h"
 #include "protocol/rate_limit.h"
 #include "protocol/request_ids.h"
+#include "protocol/transition_table.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -47,6 +37,26 @@ struct endpoint_batch_config {
 };
 
 enum class request_state : std::uint8_t { waiting, asked, answered, timed_out };
+enum class request_event : std::uint8_t { ask, answer, expire };
+
+// An answer in any other state is a duplicate, or late: it is refused.
+inline constexpr auto request_transitions = [] {
+    using from = request_state;
+    using on = request_event;
+    using to = request_state;
+    return transition_table<request_state, request_event, 4, 3>{
+        // It is its batch's turn, and the rate allows it: sent with a fresh id, unless this host cannot use the path's
+        // port, which changes nothing else.
+        {from::waiting, on::ask, to::asked},
+        // An update, `retry` has passed, fewer than `attempts` sent: sent again (D11).
+        {from::asked, on::ask, to::asked},
+        // By its id, from its host, with a time stamp that one of its transmissions explains, within the patience; RTT
+        // of that transmission.
+        {from::asked, on::answer, to::answered},
+        // `patience` has passed since the first transmission, or the batch is cancelled.
+        {from::asked, on::expire, to::timed_out},
+    };
+}();
 
 struct endpoint_request {
     static constexpr unsigned attempts = 3; // of updates
@@ -63,6 +73,9 @@ struct endpoint_request {
     duration rtt{0};
     bool service_time = false; // was left out
     plane arrived_on{};
+
+    // What the table does not know changes nothing.
+    void step(request_event event) { state = request_transitions.next(state, event).value_or(state); }
 };
 
 struct endpoint_batch {
@@ -118,7 +131,7 @@ private:
     [[nodiscard]] static std::optional<std::size_t> due_retry(endpoint_batch &batch, duration retry, instant now);
     void ask(endpoint_batch &batch, std::size_t index, instant now);
     [[nodiscard]] static transmission transmit(const endpoint_batch &batch, std::size_t index, instant now);
-    void settle(endpoint_request &request, std::uint8_t operation, request_state to);
+    void settle(endpoint_request &request, std::uint8_t operation, request_event how);
     void expire(endpoint_batch &batch, instant now);
     void leave(std::size_t position);
     [[nodiscard]] owner find(const port_status &from, std::uint16_t id);

@@ -462,5 +462,28 @@ TEST_F(endpoint_batches_test, without_patience_all_is_sent_and_nothing_waited_fo
     EXPECT_EQ(over_.size(), 1u);
 }
 
+TEST(endpoint_request, states_follow_the_table_and_nothing_else_changes_them)
+{
+    using enum request_state;
+    constexpr std::array events{request_event::ask, request_event::answer, request_event::expire};
+    struct row {
+        request_state from;
+        std::array<request_state, 3> to;
+    };
+    constexpr std::array table{
+        row{waiting, {asked, waiting, waiting}},
+        row{asked, {asked, answered, timed_out}},
+        row{answered, {answered, answered, answered}},
+        row{timed_out, {timed_out, timed_out, timed_out}},
+    };
+    for (const row &each : table)
+        for (std::size_t event = 0; event < events.size(); ++event) {
+            endpoint_request request;
+            request.state = each.from;
+            request.step(events[event]);
+            EXPECT_EQ(request.state, each.to[event]) << static_cast<int>(each.from) << " event " << event;
+        }
+}
+
 } // namespace
 } // namespace mrc::protocol
