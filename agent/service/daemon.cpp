@@ -12,6 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include "kernel/map_names.h"
+#include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/address.h"
 #include "service/predecessor.h"
@@ -29,6 +30,33 @@ constexpr unsigned int mapped_bits = 96; // in front of an IPv4 address in an mr
 std::string_view port_reason(const mrc_port_row &row)
 {
     return kernel::port_reason_names[row.reason];
+}
+
+std::string remedy_for(const port_options &port, mrc_port_reason reason)
+{
+    switch (reason) {
+    case MRC_PORT_DOWN:
+        return fmt::format("ip link set dev {} up", port.device);
+    case MRC_PORT_NO_CARRIER:
+        return "the cable, or the leaf's end of it";
+    case MRC_PORT_NO_NEIGHBOUR:
+        return "nothing has answered there so far; a leaf that answers no neighbour discovery is named by its MAC "
+               "address, [[port]] gateway";
+    case MRC_PORT_SEVERAL_NEIGHBOURS:
+        return "[[port]] gateway names the leaf among them";
+    case MRC_PORT_SMALL_MTU:
+        return fmt::format("ip link set dev {} mtu, as the other ports have it", port.device);
+    default:
+        return "it is used when it is ready";
+    }
+}
+
+void write_line(log_level level, const std::string &line)
+{
+    if (level == log_level::debug)
+        spdlog::debug(line);
+    else
+        spdlog::info(line);
 }
 
 kernel::host_programs_options programs_for(const daemon_config &config, const fabric &rules, const link_monitor &links,
@@ -113,8 +141,8 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 
 daemon::daemon(daemon_config config)
     : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)},
-      user_{required_user(config_)}, rules_{config_}, links_{config_.ports}, plan_{plan_for(config_, links_)},
-      modes_{choose_modes(config_, links_, plan_)},
+      user_{required_user(config_)}, rules_{config_}, log_{rules_.planes(), write_line}, links_{config_.ports},
+      plan_{plan_for(config_, links_)}, modes_{choose_modes(config_, links_, plan_)},
       programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who)},
       ports_{config_, rules_, programs_, plan_, modes_, links_},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, plan_.payload_bytes},
@@ -125,7 +153,11 @@ daemon::daemon(daemon_config config)
                .qps = &programs_.qps(),
                .overlay = &programs_.overlay(),
                .verdicts_fd = programs_.map_fd("verdicts"),
-               .on_peer_ports = [this](const datapath::worker_peer &peer) { peers_.follow_ports(peer); },
+               .on_peer_ports =
+                   [this](const datapath::worker_peer &peer) {
+                       peers_.follow_ports(peer);
+                       control_.note_peer(peer.address, peer.ports->peer_ports());
+                   },
                .on_path_state = [this](protocol::path_index path,
                                        protocol::path_state state) { control_.note(path, state); },
                .on_batch_done = [this] { control_.note_batch(); }}},
@@ -133,7 +165,7 @@ daemon::daemon(daemon_config config)
       links_readable_{context_, ::fcntl(links_.fd(), F_DUPFD_CLOEXEC, 0)},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       listener_{context_, [this](kernel::unique_fd client) { open_session(std::move(client)); }},
-      manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}
+      manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}, held_back_{context_}
 {
     ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
     create_overlay();
@@ -141,6 +173,7 @@ daemon::daemon(daemon_config config)
     apply_links();
     attach_ports();
     listener_.open(config_, user_.who);
+    warn_of_unusable_ports();
     give_up_privileges();
     worker_.start();
 }
@@ -160,6 +193,7 @@ control_service::surroundings daemon::control_surroundings()
             .ports = ports_,
             .peers = peers_,
             .local = local_,
+            .log = log_,
             .payload_bytes = plan_.payload_bytes,
             .tell_session =
                 [this](std::uint64_t session, std::uint64_t subscription) {
@@ -167,7 +201,11 @@ control_service::surroundings daemon::control_surroundings()
                         if (client->session.number() == session)
                             client->session.tell_subscription(subscription);
                 },
-            .tell_ports = [this](protocol::plane plane, bool usable) { tell_of_port(plane, usable); },
+            .tell_ports =
+                [this](protocol::plane plane, bool usable) {
+                    log_change_of_port(plane, usable, port_reason(programs_.ports()[plane.value]));
+                    tell_of_port(plane, usable);
+                },
             .send_reply =
                 [this](std::uint64_t session, std::span<const std::byte> reply) {
                     for (const auto &client : connections_)
@@ -276,6 +314,8 @@ void daemon::open_session(kernel::unique_fd socket)
     }
     connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(socket), session_config_,
                                                         std::move(account), std::move(*place)));
+    spdlog::debug("session {}: opened by process {} of user {}", connections_.back()->session.number(), who.pid,
+                  who.uid);
     serve_next(std::prev(connections_.end()));
 }
 
@@ -298,6 +338,7 @@ void daemon::serve_next(std::list<std::unique_ptr<connection>>::iterator at)
                                        serve_next(at);
                                        return;
                                    }
+                                   spdlog::debug("session {}: closed", (*at)->session.number());
                                    (*at)->readable.release(); // the session closes it
                                    connections_.erase(at);
                                    listener_.resume();
@@ -311,6 +352,7 @@ void daemon::watch_paths()
                                    if (error)
                                        return;
                                    control_.take_notes();
+                                   tell_held_back_lines();
                                    watch_paths();
                                });
 }
@@ -343,11 +385,42 @@ void daemon::apply_links()
         const protocol::plane plane = port.plane;
         if (before.has(plane) == now.has(plane))
             continue;
-        spdlog::info("port {} (plane {}): {}", port.device, plane.value,
-                     now.has(plane) ? "usable"
-                                    : fmt::format("out of use, {}", port_reason(programs_.ports()[plane.value])));
+        log_change_of_port(plane, now.has(plane), port_reason(programs_.ports()[plane.value]));
         tell_of_port(plane, local_.usable().has(plane));
     }
+}
+
+void daemon::log_change_of_port(protocol::plane plane, bool usable, std::string_view reason)
+{
+    for (const port_options &port : config_.ports)
+        if (port.plane == plane)
+            log_.on_port(port, usable, reason, kernel::monotonic_now());
+    tell_held_back_lines();
+}
+
+void daemon::warn_of_unusable_ports()
+{
+    for (const port_options &port : config_.ports) {
+        const mrc_port_row &row = programs_.ports()[port.plane.value];
+        if (!local_.up.has(port.plane))
+            spdlog::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value, port_reason(row),
+                         remedy_for(port, static_cast<mrc_port_reason>(row.reason)));
+    }
+}
+
+// Arms the timer for lines that are held back now.
+void daemon::tell_held_back_lines()
+{
+    const protocol::instant due = log_.next_deadline();
+    if (due == protocol::never)
+        return;
+    held_back_.expires_after(due - kernel::monotonic_now());
+    held_back_.async_wait([this](const boost::system::error_code &error) {
+        if (error)
+            return;
+        log_.on_deadline(kernel::monotonic_now());
+        tell_held_back_lines();
+    });
 }
 
 } // namespace mrc::service

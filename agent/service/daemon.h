@@ -23,6 +23,7 @@
 #include "service/service_manager.h"
 #include "service/sessions/client_session.h"
 #include "service/sessions/session_listener.h"
+#include "service/transition_log.h"
 
 namespace mrc::service
 {
@@ -59,6 +60,9 @@ private:
     void watch_links();
     void watch_paths();
     void apply_links();
+    void warn_of_unusable_ports();
+    void log_change_of_port(protocol::plane plane, bool usable, std::string_view reason);
+    void tell_held_back_lines();
     void tell_of_port(protocol::plane plane, bool usable);
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources shared();
@@ -80,6 +84,7 @@ private:
         session_config_; // copy of it for sessions to come; older ones have an older one
     daemon_user user_;
     fabric rules_;
+    transition_log log_;
     link_monitor links_;
     port_plan plan_;
     host_modes modes_; // its attachments until programs_ takes their place
@@ -106,6 +111,7 @@ private:
     service_manager manager_;
     boost::asio::steady_timer watchdog_;
     boost::asio::steady_timer drain_;
+    boost::asio::steady_timer held_back_; // lines of log_
     boost::asio::steady_timer::time_point drain_until_;
     bool ending_ = false;
 };

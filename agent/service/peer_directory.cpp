@@ -239,9 +239,14 @@ std::optional<peer_directory::path_location> peer_directory::place_of(protocol::
 {
     for (const auto &[key, rows] : table_.groups()) {
         const std::uint32_t slot = path.value - rows.base;
-        if (path.value >= rows.base && slot < rows.rows() && key.leaf != rules_.self().leaf)
-            return path_location{
-                .profile = key.profile, .leaf = key.leaf, .plane = slot / rows.uplinks, .uplink = slot % rows.uplinks};
+        const auto group = groups_.find(key);
+        if (path.value < rows.base || slot >= rows.rows() || group == groups_.end())
+            continue;
+        path_location where{
+            .profile = key.profile, .leaf = key.leaf, .plane = slot / rows.uplinks, .uplink = slot % rows.uplinks};
+        for (unsigned other = where.plane * rows.uplinks; other < (where.plane + 1) * rows.uplinks; ++other)
+            where.paths += group->second.paths->exists(other) ? 1 : 0;
+        return where;
     }
     return std::nullopt;
 }
@@ -253,6 +258,16 @@ std::vector<std::pair<protocol::path_index, protocol::path_state>> peer_director
         for (const auto &[key, group] : groups_)
             for (unsigned slot = 0; slot < group.paths->size(); ++slot)
                 all.emplace_back(group.paths->path(slot).index, group.paths->state(slot));
+    });
+    return all;
+}
+
+std::vector<std::pair<mrc_ip, protocol::plane_mask>> peer_directory::peer_ports()
+{
+    std::vector<std::pair<mrc_ip, protocol::plane_mask>> all;
+    worker_.call([&] {
+        for (const auto &[host, known] : peers_)
+            all.emplace_back(known.peer.address, known.ports->peer_ports());
     });
     return all;
 }

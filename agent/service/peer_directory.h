@@ -52,10 +52,13 @@ public:
         std::uint32_t leaf = 0;
         unsigned plane = 0;
         unsigned uplink = 0;
+        unsigned paths = 0; // of this plane, that there are
     };
     [[nodiscard]] std::optional<path_location> place_of(protocol::path_index path) const;
     // Of all paths there are, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_state>> path_states();
+    // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
+    [[nodiscard]] std::vector<std::pair<mrc_ip, protocol::plane_mask>> peer_ports();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep
     // theirs.
     void renew_congestion();

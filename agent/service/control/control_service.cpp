@@ -5,6 +5,7 @@
 
 #include <sys/eventfd.h>
 
+#include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/config/config_profiles.h"
 #include "service/control/peer_capability.h"
@@ -40,11 +41,21 @@ void control_service::end_session(std::uint64_t session)
     batches_.end_session(session);
 }
 
-void control_service::note(protocol::path_index path, protocol::path_state state)
+void control_service::push(const noted &one)
 {
-    if (!notes_.push({path, state}))
+    if (!notes_.push(one))
         lost_ = true;
     [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
+}
+
+void control_service::note(protocol::path_index path, protocol::path_state state)
+{
+    push(noted_path{.path = path, .state = state});
+}
+
+void control_service::note_peer(const mrc_ip &peer, protocol::plane_mask reachable)
+{
+    push(noted_peer{.peer = peer, .reachable = reachable});
 }
 
 void control_service::note_batch()
@@ -56,19 +67,32 @@ void control_service::take_notes()
 {
     eventfd_t rings = 0;
     [[maybe_unused]] const int read = ::eventfd_read(bell_.get(), &rings);
-    notes_.consume_all([this](const noted &one) { observe(one.path, one.state); });
-    if (lost_.exchange(false))
+    notes_.consume_all([this](const noted &one) { std::visit([this](const auto &known) { observe(known); }, one); });
+    if (lost_.exchange(false)) {
         for (const auto &[path, state] : around_.peers.path_states())
-            observe(path, state);
+            observe(noted_path{.path = path, .state = state});
+        for (const auto &[peer, reachable] : around_.peers.peer_ports())
+            observe(noted_peer{.peer = peer, .reachable = reachable});
+    }
     while (const auto over = batches_.take_finished())
         around_.send_reply(over->session, over->reply);
 }
 
-void control_service::observe(protocol::path_index path, protocol::path_state state)
+void control_service::observe(const noted_path &one)
 {
-    if (const auto place = around_.peers.place_of(path))
+    const auto place = around_.peers.place_of(one.path);
+    if (!place)
+        return;
+    around_.log.on_path({.profile = place->profile, .leaf = place->leaf, .plane = place->plane}, place->uplink,
+                        place->paths, one.state, kernel::monotonic_now());
+    if (place->leaf != around_.rules.self().leaf) // profiles are of the EVs toward other leaves
         controller_.ev_profiles().observe(place->profile, place->leaf, {.plane = place->plane, .uplink = place->uplink},
-                                          state);
+                                          one.state);
+}
+
+void control_service::observe(const noted_peer &one)
+{
+    around_.log.on_peer(one.peer, one.reachable, kernel::monotonic_now());
 }
 
 std::expected<datapath::worker_peer, std::string> control_service::peer_for(const mrc_ip &address,

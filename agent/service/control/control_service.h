@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controller API in the daemon: who may ask, the profiles, and what they do to ports, paths and queue pairs;
-// requests to other hosts. On the service thread, but for note() and note_batch().
+// requests to other hosts. On the service thread, but for note(), note_peer() and note_batch().
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <boost/lockfree/spsc_queue.hpp>
@@ -19,6 +20,7 @@
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/sessions/ep_batches.h"
+#include "service/transition_log.h"
 
 namespace mrc::service
 {
@@ -33,6 +35,7 @@ public:
         port_controls &ports;
         peer_directory &peers;
         protocol::local_ports &local;
+        transition_log &log;
         std::uint32_t payload_bytes = 0;
         // An EV event waits for that subscription of that session.
         std::function<void(std::uint64_t session, std::uint64_t subscription)> tell_session;
@@ -59,6 +62,8 @@ public:
 
     // On the worker thread: a path has changed its state.
     void note(protocol::path_index path, protocol::path_state state);
+    // On the worker thread: what a peer says of its ports has changed.
+    void note_peer(const mrc_ip &peer, protocol::plane_mask reachable);
     // On the worker thread: a batch is over.
     void note_batch();
     // Readable when one of them was called; then take_notes().
@@ -66,20 +71,31 @@ public:
     void take_notes();
 
 private:
-    struct noted {
+    struct noted_path {
         protocol::path_index path;
         protocol::path_state state = protocol::path_state::good;
     };
+    struct noted_peer {
+        mrc_ip peer{};
+        protocol::plane_mask reachable;
+    };
+    using noted = std::variant<noted_path, noted_peer>;
 
     [[nodiscard]] session::outcome<bool> port_enabled(unsigned port) override;
     session::outcome<> enable_port(unsigned port, bool enabled) override;
     void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts) override;
     void universe_changed(std::uint64_t) override {} // modify_ev_online is not offered
-    void gone_offline(std::uint64_t profile) override { around_.peers.forget_profile(profile); }
+    void gone_offline(std::uint64_t profile) override
+    {
+        around_.peers.forget_profile(profile);
+        around_.log.forget_profile(profile);
+    }
     void events_ready(std::uint64_t session, std::uint64_t subscription) override;
     session::outcome<> start_batch(control::ep_batch batch) override;
 
-    void observe(protocol::path_index path, protocol::path_state state);
+    void push(const noted &one);
+    void observe(const noted_path &one);
+    void observe(const noted_peer &one);
 
     surroundings around_;
     control::controller controller_;

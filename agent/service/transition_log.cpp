@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/transition_log.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "service/address.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+enum kind_index : std::size_t { of_ports, of_planes, of_peers };
+
+std::string_view words_for(protocol::path_state state)
+{
+    switch (state) {
+    case protocol::path_state::good:
+        return "good, packets or probes get through";
+    case protocol::path_state::assumed_bad:
+        return "assumed bad, packets are lost or not answered";
+    case protocol::path_state::denied:
+        return "denied by a controller";
+    }
+    return "in an unknown state";
+}
+
+std::string name_of(const transition_log::bundle &which)
+{
+    const std::string profile = which.profile == 0 ? "" : fmt::format(", EV profile {}", which.profile);
+    return fmt::format("plane {} to leaf {}{}", which.plane, which.leaf, profile);
+}
+
+} // namespace
+
+void transition_log::write(kind &of, const std::string &line, protocol::instant now)
+{
+    tell_held_back(of, now);
+    if (of.rate.take(now))
+        write_(log_level::info, line);
+    else
+        ++of.held_back;
+}
+
+void transition_log::tell_held_back(kind &of, protocol::instant now)
+{
+    if (of.held_back == 0 || !of.rate.take(now))
+        return;
+    write_(log_level::info, fmt::format("{} more changes of {}, too many for the log; mrcctl shows how they are now",
+                                        of.held_back, of.name));
+    of.held_back = 0;
+}
+
+protocol::instant transition_log::next_deadline() const
+{
+    protocol::instant first = protocol::never;
+    for (const kind &each : kinds_)
+        if (each.held_back != 0)
+            first = std::min(first, each.rate.next());
+    return first;
+}
+
+void transition_log::on_deadline(protocol::instant now)
+{
+    for (kind &each : kinds_)
+        tell_held_back(each, now);
+}
+
+void transition_log::on_port(const port_options &port, bool usable, std::string_view reason, protocol::instant now)
+{
+    write(kinds_[of_ports],
+          fmt::format("port {} (plane {}): {}", port.device, port.plane.value,
+                      usable ? "usable" : fmt::format("out of use, {}", reason)),
+          now);
+}
+
+void transition_log::on_path(const bundle &which, unsigned uplink, unsigned paths, protocol::path_state state,
+                             protocol::instant now)
+{
+    write_(log_level::debug, fmt::format("path by uplink {} of {}: {}", uplink, name_of(which), words_for(state)));
+    std::set<unsigned> &lost = lost_[which];
+    const bool was_out = lost.size() == paths;
+    if (state == protocol::path_state::good)
+        lost.erase(uplink);
+    else
+        lost.insert(uplink);
+    const bool is_out = lost.size() == paths;
+    if (was_out == is_out)
+        return;
+    const std::string_view why = !is_out ? "in use again, a path gets through"
+                                 : state == protocol::path_state::denied
+                                     ? "out of use, a controller denies the last of them"
+                                     : "out of use, nothing gets through";
+    write(kinds_[of_planes], fmt::format("{} ({} paths): {}", name_of(which), paths, why), now);
+}
+
+void transition_log::on_peer(const mrc_ip &peer, protocol::plane_mask reachable, protocol::instant now)
+{
+    const std::string name = to_text(peer);
+    protocol::plane_mask &known = reachable_.try_emplace(name, protocol::plane_mask{~0U}).first->second;
+    for (unsigned number = 0; number < planes_; ++number) {
+        const protocol::plane plane{static_cast<std::uint8_t>(number)};
+        if (known.has(plane) == reachable.has(plane))
+            continue;
+        write(kinds_[of_peers],
+              fmt::format("peer {}: its port on plane {} is {}, it says", name, number,
+                          reachable.has(plane) ? "usable" : "out of use"),
+              now);
+    }
+    known = reachable;
+}
+
+} // namespace mrc::service

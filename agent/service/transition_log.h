@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the log says of ports, planes, peers and paths that go out of use and come back: one line each, with the reason.
+// Ports, planes and peers at `info`, each kind within its rate; paths at `debug`.
+//
+// One thread, with the time as an argument.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "mrc/abi/ip.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/rate_limit.h"
+#include "service/config/config.h"
+
+namespace mrc::service
+{
+
+class transition_log
+{
+public:
+    // So many lines of a kind at once, and one more in each interval: what flaps all day leaves a log that can be read.
+    static constexpr unsigned burst = 32;
+    static constexpr protocol::duration interval = std::chrono::seconds{1};
+
+    using sink = std::function<void(log_level, const std::string &)>;
+    transition_log(unsigned planes, sink write) : planes_{planes}, write_{std::move(write)} {}
+
+    void on_port(const port_options &port, bool usable, std::string_view reason, protocol::instant now);
+
+    // The paths of one plane to one leaf, of one EV profile.
+    struct bundle {
+        std::uint64_t profile = 0;
+        std::uint32_t leaf = 0;
+        unsigned plane = 0;
+        friend auto operator<=>(const bundle &, const bundle &) = default;
+    };
+    // The plane goes out of use with the last of the `paths` in it, and comes back with the first.
+    void on_path(const bundle &which, unsigned uplink, unsigned paths, protocol::path_state state,
+                 protocol::instant now);
+    // Its paths are gone.
+    void forget_profile(std::uint64_t profile)
+    {
+        std::erase_if(lost_, [profile](const auto &known) { return known.first.profile == profile; });
+    }
+
+    // What a peer says of its own ports.
+    void on_peer(const mrc_ip &peer, protocol::plane_mask reachable, protocol::instant now);
+
+    // Lines held back are counted here as soon as their kind may have a line again; `never`: there are none.
+    [[nodiscard]] protocol::instant next_deadline() const;
+    void on_deadline(protocol::instant now);
+
+private:
+    struct kind {
+        std::string_view name; // "ports"
+        protocol::rate_limit rate{interval, burst};
+        std::uint64_t held_back = 0;
+    };
+
+    void write(kind &of, const std::string &line, protocol::instant now);
+    void tell_held_back(kind &of, protocol::instant now);
+
+    unsigned planes_;
+    sink write_;
+    std::array<kind, 3> kinds_{kind{.name = "ports"}, kind{.name = "planes"}, kind{.name = "peers"}};
+    std::map<bundle, std::set<unsigned>> lost_;             // uplinks whose paths are out of use
+    std::map<std::string, protocol::plane_mask> reachable_; // by peer; of those that have said something
+};
+
+} // namespace mrc::service

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What mrcd logs when things go out of use and come back: a plane that is cut under a transfer and restored, one line
+each; a peer's port; at `debug` the paths and sessions, too; and a port that is of no use at the start."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+
+from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
+from plane_walk import CUT_PLANE, cut_and_restore
+from transfer_support import transfer, wait_until
+
+LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
+
+
+def log_of(fabric, host):
+    return pathlib.Path(fabric.host(host)["log"])
+
+
+def lines_of(text, level):
+    return [words for found, words in LINE.findall(text) if found == level]
+
+
+def transitions(fabric, host):
+    """The lines at `info` since it was ready."""
+    return lines_of(log_of(fabric, host).read_text("utf-8").partition("READY ")[2], "info")[1:]  # after "clients: ..."
+
+
+def set_debug(fabric, host):
+    config = pathlib.Path(f"/run/mrc-lab/{fabric.prefix}/config/{host}.toml")
+    config.write_text(config.read_text("utf-8").replace("[daemon]", '[daemon]\nlog_level = "debug"', 1), "utf-8")
+    os.kill(next(each["pid"] for each in fabric.status()["hosts"] if each["name"] == host), signal.SIGHUP)
+    check(wait_until(lambda: 'is now "debug"' in log_of(fabric, host).read_text("utf-8"), DEADLINE_S),
+          f"{host} logs at debug")
+
+
+def cut_plane(fabric):
+    walk = cut_and_restore(fabric)
+    client, server, _ = transfer(fabric, "-D", "60", "--verify", on_sample=walk)
+    check(not walk.steps and server["verified"] is True, f"plane {CUT_PLANE} was cut and restored {client.complaints}")
+
+
+def check_plane(fabric):
+    cut_plane(fabric)
+    leaf = fabric.host("h1")["leaf"]
+    name = f"plane {CUT_PLANE} to leaf {leaf} (2 paths): "
+    expected = [name + "out of use, nothing gets through", name + "in use again, a path gets through"]
+    check(wait_until(lambda: transitions(fabric, "h0") == expected, DEADLINE_S),
+          f"one line each, and no others: {transitions(fabric, 'h0')}")
+
+
+def check_peer(fabric):
+    before = len(transitions(fabric, "h0"))
+    address = fabric.host("h1")["mrc_address"]
+    fabric.inside("h1", "ip", "link", "set", "p1", "down")
+    name = f"peer {address}: its port on plane 1 is "
+    check(wait_until(lambda: transitions(fabric, "h0")[before:] == [name + "out of use, it says"], DEADLINE_S),
+          f"the peer's port: {transitions(fabric, 'h0')[before:]}")
+    check("port p1 (plane 1): out of use, down" in transitions(fabric, "h1"), "which the peer logs as its own")
+    fabric.inside("h1", "ip", "link", "set", "p1", "up")
+    check(wait_until(lambda: transitions(fabric, "h0")[before:][1:] == [name + "usable, it says"], DEADLINE_S),
+          "and back")
+
+
+def check_debug(fabric):
+    set_debug(fabric, "h0")
+    cut_plane(fabric)
+
+    def told(pattern):
+        return [line for line in lines_of(log_of(fabric, "h0").read_text("utf-8"), "debug") if re.search(pattern, line)]
+
+    for state in ("assumed bad", "good"):
+        check(wait_until(lambda: len(told(rf"^path by uplink \d of plane {CUT_PLANE} to leaf \d+: {state}")) >= 2,
+                         DEADLINE_S), f"debug tells each path that is {state}")
+    opened = told(r"^session \d+: opened by process \d+ of user 0$")
+    check(opened and wait_until(lambda: len(told(r"^session \d+: closed")) == len(opened), DEADLINE_S),
+          f"and sessions: {opened}")
+
+
+def check_start():
+    """A port that is of no use when mrcd starts: a warning with what helps."""
+    with lab("start", "--no-daemons", "--planes", "2", "--leaves", "1", "--spines", "1", "--hosts", "1") as fabric:
+        fabric.inside("h0", "ip", "link", "set", "p1", "down")
+        config = f"/run/mrc-lab/{fabric.prefix}/config/h0.toml"
+        with tempfile.TemporaryFile("w+") as log:
+            process = subprocess.Popen(fabric.enter("h0", binary("mrcd"), "--config", config), stdout=log, stderr=log)
+            try:
+                check(wait_until(lambda: b"READY" in os.pread(log.fileno(), 1 << 20, 0), DEADLINE_S), "mrcd runs")
+                warnings = lines_of(os.pread(log.fileno(), 1 << 20, 0).decode(), "warning")
+            finally:
+                process.kill()
+                process.wait()
+        check("port p1 (plane 1): out of use, down: ip link set dev p1 up" in warnings, f"warnings: {warnings}")
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    with lab("transitions", "--planes", "2", "--spines", "2") as fabric:
+        check_plane(fabric)
+        check_peer(fabric)
+        check_debug(fabric)
+    check_start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/transition_log.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "service/address.h"
+
+namespace mrc::service
+{
+namespace
+{
+
+using protocol::instant;
+using protocol::path_state;
+
+constexpr unsigned paths = 3;
+constexpr transition_log::bundle plane_1{.profile = 0, .leaf = 4, .plane = 1};
+
+port_options port_of_plane_1()
+{
+    port_options port;
+    port.device = "eth1";
+    port.plane = protocol::plane{1};
+    return port;
+}
+
+struct written {
+    std::vector<std::string> info;
+    std::vector<std::string> debug;
+    transition_log log{2, [this](log_level level, const std::string &line) {
+                           (level == log_level::info ? info : debug).push_back(line);
+                       }};
+
+    void path(unsigned uplink, path_state state, instant now = {}) { log.on_path(plane_1, uplink, paths, state, now); }
+};
+
+TEST(transition_log, tells_a_port_with_the_reason)
+{
+    written to;
+    const port_options port = port_of_plane_1();
+    to.log.on_port(port, false, "no carrier", {});
+    to.log.on_port(port, true, "", {});
+    EXPECT_EQ(to.info,
+              (std::vector<std::string>{"port eth1 (plane 1): out of use, no carrier", "port eth1 (plane 1): usable"}));
+}
+
+TEST(transition_log, tells_of_a_plane_when_its_last_path_goes_and_the_first_comes_back)
+{
+    written to;
+    to.path(0, path_state::assumed_bad);
+    to.path(2, path_state::assumed_bad);
+    to.path(2, path_state::assumed_bad);
+    EXPECT_TRUE(to.info.empty());
+    to.path(1, path_state::assumed_bad);
+    to.path(2, path_state::good);
+    to.path(1, path_state::good);
+    EXPECT_EQ(to.info, (std::vector<std::string>{"plane 1 to leaf 4 (3 paths): out of use, nothing gets through",
+                                                 "plane 1 to leaf 4 (3 paths): in use again, a path gets through"}));
+    ASSERT_EQ(to.debug.size(), 6U);
+    EXPECT_EQ(to.debug.front(), "path by uplink 0 of plane 1 to leaf 4: assumed bad, packets are lost or not answered");
+}
+
+TEST(transition_log, tells_planes_of_profiles_and_leaves_apart)
+{
+    written to;
+    to.log.on_path({.profile = 0, .leaf = 4, .plane = 1}, 0, 2, path_state::assumed_bad, {});
+    to.log.on_path({.profile = 0, .leaf = 5, .plane = 1}, 1, 2, path_state::assumed_bad, {});
+    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 1, 2, path_state::assumed_bad, {});
+    EXPECT_TRUE(to.info.empty());
+    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 0, 2, path_state::denied, {});
+    EXPECT_EQ(to.info,
+              (std::vector<std::string>{
+                  "plane 1 to leaf 4, EV profile 9 (2 paths): out of use, a controller denies the last of them"}));
+}
+
+TEST(transition_log, tells_what_a_peer_says_of_each_port_that_changed)
+{
+    written to;
+    const mrc_ip peer = parse_ip("fd6d:7263::1:1").value();
+    to.log.on_peer(peer, protocol::plane_mask{0b11}, {});
+    EXPECT_TRUE(to.info.empty());
+    to.log.on_peer(peer, protocol::plane_mask{0b01}, {});
+    to.log.on_peer(peer, protocol::plane_mask{0b11}, {});
+    EXPECT_EQ(to.info, (std::vector<std::string>{"peer fd6d:7263::1:1: its port on plane 1 is out of use, it says",
+                                                 "peer fd6d:7263::1:1: its port on plane 1 is usable, it says"}));
+}
+
+TEST(transition_log, holds_back_what_flaps_and_counts_it)
+{
+    written to;
+    const instant start = instant{} + std::chrono::hours{1};
+    const port_options port = port_of_plane_1();
+    for (unsigned change = 0; change < transition_log::burst + 7; ++change)
+        to.log.on_port(port, change % 2 == 0, "down", start);
+    EXPECT_EQ(to.info.size(), transition_log::burst);
+    EXPECT_EQ(to.log.next_deadline(), start + transition_log::interval);
+
+    const std::size_t ports_only = to.info.size();
+    to.path(0, path_state::assumed_bad, start);
+    to.path(1, path_state::assumed_bad, start);
+    to.path(2, path_state::assumed_bad, start);
+    EXPECT_EQ(to.info.size(), ports_only + 1) << "each kind has a rate of its own";
+
+    to.log.on_deadline(start + transition_log::interval);
+    EXPECT_EQ(to.info.back(), "7 more changes of ports, too many for the log; mrcctl shows how they are now");
+    EXPECT_EQ(to.log.next_deadline(), protocol::never);
+}
+
+} // namespace
+} // namespace mrc::service
