@@ -54,6 +54,13 @@ public:
     {
         return responder_.next_receive_completion();
     }
+    [[nodiscard]] bool has_receive_completion() const { return responder_.has_receive_completion(); }
+    // Receive requests to be posted before the next packet is given to on_packet, so that none of its messages is
+    // without one although there are some.
+    [[nodiscard]] std::size_t receives_wanted() const
+    {
+        return state_ == qp_state::reset || state_ == qp_state::error ? 0 : responder_.receives_wanted();
+    }
 
     // INIT → RTR → RTS, SQD and back; false when the transition does not exist. There is no way to RESET but a new QP.
     [[nodiscard]] bool modify(qp_event event);

@@ -9,6 +9,7 @@
 // the edge passes the packet                        waiting → empty      delivered; the next rqmsn is awaited
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -40,6 +41,7 @@ public:
         if (place.number >= 0)
             return false;
         place = item;
+        ++waiting_;
         return true;
     }
     // The immediate of the message whose last packet is `number`, if it carries the next one.
@@ -52,12 +54,16 @@ public:
             return std::nullopt;
         const stashed_immediate taken = place;
         place.number = -1;
+        --waiting_;
         ++delivered_;
         return taken;
     }
 
+    [[nodiscard]] std::size_t waiting() const { return waiting_; }
+
 private:
     std::vector<stashed_immediate> places_;
+    std::size_t waiting_ = 0;
     std::uint64_t delivered_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive requests from posting to completion. Messages with immediate take them in order; no other message does.
 //
-// A request occupies its place until its completion has been taken, so completions never overflow.
+// A request occupies its place until its completion has been taken, so completions never overflow. Flushing marks
+// nothing: of thousands of requests each is flushed when its completion is taken.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ public:
     // The oldest request completes; false when there is none.
     [[nodiscard]] bool complete(std::uint32_t bytes, std::uint32_t immediate, bool solicited)
     {
-        if (completed_ == posted_)
+        if (flushed_ || completed_ == posted_)
             return false;
         receive_completion &request = at(completed_++);
         request.bytes = bytes;
@@ -40,16 +41,23 @@ public:
         return true;
     }
     // All that wait are flushed.
-    void flush()
-    {
-        while (completed_ != posted_)
-            at(completed_++).status = completion_status::flushed;
-    }
+    void flush() { flushed_ = true; }
+    [[nodiscard]] bool has_completion() const { return reported_ != (flushed_ ? posted_ : completed_); }
     [[nodiscard]] std::optional<receive_completion> next_completion()
     {
-        return reported_ == completed_ ? std::nullopt : std::optional{at(reported_++)};
+        if (!has_completion())
+            return std::nullopt;
+        if (reported_ == completed_)
+            at(completed_++).status = completion_status::flushed;
+        return at(reported_++);
     }
     [[nodiscard]] std::size_t outstanding() const { return posted_ - reported_; } // posted, completion not yet taken
+    // More requests that it has room for, and needs, before so many messages complete one each.
+    [[nodiscard]] std::size_t wanted(std::size_t messages) const
+    {
+        const std::size_t waiting = posted_ - completed_;
+        return messages <= waiting ? 0 : std::min(messages - waiting, requests_.size() - outstanding());
+    }
 
 private:
     [[nodiscard]] receive_completion &at(std::uint64_t count) { return requests_[count % requests_.size()]; }
@@ -58,6 +66,7 @@ private:
     std::uint64_t posted_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t reported_ = 0;
+    bool flushed_ = false;
 };
 
 } // namespace mrc::protocol

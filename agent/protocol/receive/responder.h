@@ -49,7 +49,11 @@ public:
     // Receive requests, for messages with immediate.
     [[nodiscard]] std::expected<void, post_error> post_receive(std::uint64_t id) { return receives_.post(id); }
     [[nodiscard]] std::optional<receive_completion> next_receive_completion() { return receives_.next_completion(); }
+    [[nodiscard]] bool has_receive_completion() const { return receives_.has_completion(); }
     [[nodiscard]] std::size_t outstanding_receives() const { return receives_.outstanding(); }
+    // Receive requests that the next packet may need beyond those posted: one packet can close the gap before all
+    // immediates that wait, and bring one itself.
+    [[nodiscard]] std::size_t receives_wanted() const { return receives_.wanted(immediates_.waiting() + 1); }
 
     // Why the QP has to fail: a request of the peer was refused, and everything before it is done.
     [[nodiscard]] std::optional<completion_status> failure() const { return failure_; }

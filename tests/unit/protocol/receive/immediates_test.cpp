@@ -70,6 +70,19 @@ TEST(receive_queue, place_is_free_when_its_completion_was_taken)
     EXPECT_FALSE(queue.next_completion());
 }
 
+TEST(receive_queue, wants_as_many_requests_as_messages_may_complete_and_it_has_room_for)
+{
+    receive_queue queue{3};
+    EXPECT_EQ(queue.wanted(2), 2u);
+    EXPECT_TRUE(queue.post(1));
+    EXPECT_EQ(queue.wanted(1), 0u);
+    EXPECT_EQ(queue.wanted(9), 2u);
+    EXPECT_TRUE(queue.complete(1, 2, false));
+    EXPECT_EQ(queue.wanted(9), 2u) << "the place is taken until its completion is";
+    queue.flush();
+    EXPECT_FALSE(queue.complete(1, 2, false)) << "nothing is waiting any more";
+}
+
 class null_memory final : public memory_sink
 {
 public:
