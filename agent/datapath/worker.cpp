@@ -6,15 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 
 #include "codec/frame_codec.h"
+#include "datapath/work_queues.h"
 #include "kernel/monotonic_clock.h"
-#include "kernel/startup_error.h"
 
 namespace mrc::datapath
 {
@@ -28,12 +25,7 @@ namespace
 constexpr std::size_t ethernet_bytes = 14;
 constexpr auto report_interval = 10ms;
 constexpr std::uint32_t receive_batch = 64;
-
-void signal_event(int fd)
-{
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(fd, &one, sizeof(one)); // EAGAIN: already signalled
-}
+constexpr auto unsent_retry = 200us; // nothing tells when an engine that is full can send again
 
 // Of packets that belong to a QP.
 protocol::qpn destination_of(const protocol::packet &content)
@@ -50,29 +42,49 @@ protocol::qpn destination_of(const protocol::packet &content)
 
 } // namespace
 
-bool same_address(const mrc_ip &a, const mrc_ip &b)
+// What the turns are made of: turn_scheduler.h.
+class worker::turn_work
 {
-    return std::memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
-}
+public:
+    explicit turn_work(worker &of) : of_{of} {}
+
+    [[nodiscard]] bool ready() { return of_.output_.ready(); }
+    [[nodiscard]] static instant now() { return kernel::monotonic_now(); }
+    static std::size_t deliver(worker_qp &qp, std::size_t most) { return deliver_completions(qp, most); }
+    static std::size_t take(worker_qp &qp, std::size_t most, instant now) { return take_requests(qp, most, now); }
+    std::uint32_t send(worker_qp &qp, instant now)
+    {
+        const std::optional<protocol::outgoing> packet = qp.protocol->next_packet(now);
+        if (!packet)
+            return 0;
+        if (!of_.output_.send(qp.address, qp.peer.host_usid, *packet, &qp))
+            qp.protocol->fail(protocol::completion_status::local_protection_error);
+        return packet_cost(packet->payload.bytes);
+    }
+    bool retire(worker_qp &qp)
+    {
+        if (!is_idle(qp))
+            return false;
+        write_row((*of_.io_.qps)[MRC_QPN_ROW(qp.number.value)], qp);
+        return true;
+    }
+    void flush() { of_.output_.flush(); }
+    [[nodiscard]] bool others_wait(const worker_client &served) const { return of_.bells_rung(&served); }
+
+private:
+    worker &of_;
+};
 
 worker::worker(const worker_options &options, resources borrowed)
-    : options_{options}, io_{std::move(borrowed)}, qp_by_row_(MRC_MAX_QPS), targets_{*io_.paths, *io_.overlay},
-      doorbells_{::epoll_create1(EPOLL_CLOEXEC)}, service_bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
+    : options_{options}, io_{std::move(borrowed)}, turns_{options_.turns},
+      output_{options_.marks, io_.engines, *io_.paths}, desk_{{.output = output_,
+                                                               .paths = *io_.paths,
+                                                               .overlay = *io_.overlay,
+                                                               .clock = kernel::monotonic_now,
+                                                               .on_peer_ports = io_.on_peer_ports,
+                                                               .on_batch_done = io_.on_batch_done}},
+      verdicts_{per_cpu_writer(io_.verdicts_fd)}
 {
-    if (!doorbells_ || !service_bell_ || !status_fd_ ||
-        ::ftruncate(status_fd_.get(), sizeof(session::worker_status)) != 0)
-        kernel::fail_startup("cannot create the worker's bells");
-    void *page =
-        ::mmap(nullptr, sizeof(session::worker_status), PROT_READ | PROT_WRITE, MAP_SHARED, status_fd_.get(), 0);
-    if (page == MAP_FAILED)
-        kernel::fail_startup("cannot map the worker's status page");
-    status_ = kernel::mapping{page, sizeof(session::worker_status)};
-    ::fcntl(status_fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
-    qps_.reserve(MRC_MAX_QPS);
-    for (transmit_engine *engine : io_.engines)
-        if (engine != nullptr && std::ranges::find(distinct_engines_, engine) == distinct_engines_.end())
-            distinct_engines_.push_back(engine);
 }
 
 worker::~worker()
@@ -89,55 +101,54 @@ void worker::stop()
 {
     stopping_ = true;
     if (thread_.joinable()) {
-        signal_event(service_bell_.get());
+        sleeper_.wake();
         thread_.join();
     }
 }
 
-void worker::submit(call_base &request)
+void worker::submit(service_calls::call &request)
 {
     if (!thread_.joinable()) { // not started yet, or stopped: the caller is alone
         request.run();
         return;
     }
-    calls_.push(&request);
-    signal_event(service_bell_.get());
+    calls_.put(request);
+    sleeper_.wake();
     request.done.acquire();
+}
+
+void worker::add_client(std::unique_ptr<worker_client> client)
+{
+    clients_.push_back(std::move(client));
+}
+
+std::unique_ptr<worker_client> worker::remove_client(const worker_client &client)
+{
+    const auto at = std::ranges::find_if(clients_, [&](const auto &one) { return one.get() == &client; });
+    if (at == clients_.end())
+        return nullptr;
+    sleeper_.stop_hearing(client.doorbell); // the client holds it still
+    std::unique_ptr<worker_client> gone = std::move(*at);
+    clients_.erase(at);
+    return gone;
 }
 
 void worker::add_qp(std::unique_ptr<worker_qp> qp)
 {
-    qp_by_row_[MRC_QPN_ROW(qp->number.value)] = qp.get();
-    qp->client->by_bell[qp->bell] = qp.get();
-    qp->protocol->set_receive_penalty(receive_penalty_);
-    activate(*qp); // receive requests may wait
-    connections_.add(*qp);
-    qp->place = qps_.size();
-    qps_.push_back(std::move(qp));
-}
-
-worker_qp *worker::find_qp(protocol::qpn number)
-{
-    worker_qp *qp = qp_by_row_[MRC_QPN_ROW(number.value)];
-    return qp != nullptr && qp->number == number ? qp : nullptr;
+    worker_qp &added = qps_.add(std::move(qp));
+    added.client->by_bell[added.bell] = &added;
+    added.protocol->set_receive_penalty(overload_.penalty());
+    turns_.activate(added);
 }
 
 std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
 {
-    const worker_qp *known = find_qp(number);
-    if (known == nullptr)
+    std::unique_ptr<worker_qp> qp = qps_.remove(number);
+    if (!qp)
         return nullptr;
-    std::unique_ptr<worker_qp> qp = std::exchange(qps_[known->place], nullptr);
     qp->protocol->fail(protocol::completion_status::flushed); // what it had in flight leaves the window of its peer
-    if (qp->place + 1 != qps_.size()) {                       // the last takes its place
-        qps_.back()->place = qp->place;
-        qps_[qp->place] = std::move(qps_.back());
-    }
-    qps_.pop_back();
-    connections_.remove(*qp);
-    deactivate(*qp);
+    turns_.deactivate(*qp);
     qp->client->by_bell[qp->bell] = nullptr;
-    qp_by_row_[MRC_QPN_ROW(number.value)] = nullptr;
     return qp;
 }
 
@@ -155,23 +166,22 @@ void worker::run()
         if (round() != 0)
             idle_since = kernel::monotonic_now();
         else if (kernel::monotonic_now() - idle_since >= options_.spin)
-            sleep_until(next_deadline());
+            sleep();
     }
-    run_calls();
+    calls_.run_all();
 }
 
 std::size_t worker::round()
 {
     ++counters_.loops;
-    std::size_t work = run_calls();
+    std::size_t work = calls_.run_all();
     const instant now = kernel::monotonic_now();
     work += receive(now);
-    work += take_requests(now);
+    answer_bells();
     run_timers(now);
-    work += transmit(now);
-    settle();
+    work += turns_.run(desk_.transmit(now), turn_work{*this});
     if (now >= next_watch_) {
-        watch_paths(now);
+        desk_.watch(qps_.connected().peers(), now);
         next_watch_ = now + probe_targets::watch_interval;
     }
     if (now >= next_report_) {
@@ -179,14 +189,6 @@ std::size_t worker::round()
         next_report_ = now + report_interval;
     }
     return work;
-}
-
-std::size_t worker::run_calls()
-{
-    return calls_.consume_all([](call_base *request) {
-        request->run();
-        request->done.release();
-    });
 }
 
 std::size_t worker::receive(instant now)
@@ -223,32 +225,91 @@ void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
                                     .trimmed = trimmed,
                                     .trimmed_last_hop = (meta.flags & MRC_RX_LAST_HOP) != 0,
                                     .wire_bytes = parsed->ip_bytes};
-    if (meta.qp_row == MRC_NO_QP) {
-        on_endpoint_packet(*parsed, arrived, now);
-        return;
-    }
-    worker_qp *qp = meta.qp_row < MRC_MAX_QPS ? qp_by_row_[meta.qp_row] : nullptr;
-    // The row may have changed hands while the frame waited in its ring.
-    if (qp == nullptr || qp->number != destination_of(parsed->content)) {
+    if (meta.qp_row == MRC_NO_QP)
+        ++counters_.drops[desk_.on_packet(*parsed, arrived, now)];
+    else // the row may have changed hands while the frame waited in its ring
+        on_qp_packet(qps_.find(destination_of(parsed->content)), *parsed, arrived, now);
+}
+
+void worker::on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, instant now)
+{
+    if (qp == nullptr) {
         ++counters_.drops[MRC_AGENT_DROP_UNKNOWN_QP];
         return;
     }
-    if (!same_address(parsed->source, qp->address)) {
+    if (!same_address(packet.source, qp->address)) {
         ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
         return;
     }
     ++counters_.drops[MRC_AGENT_ACCEPTED];
-    take_receives(*qp); // a request posted before the peer was told to send is there before its message
-    activate(*qp);
-    qp->protocol->on_packet(parsed->content, parsed->payload, arrived, now);
+    turn_scheduler::charge_arrival(*qp->client, static_cast<std::uint32_t>(packet.payload.size()));
+    take_receives_for_packet(*qp);
+    turns_.activate(*qp);
+    qp->protocol->on_packet(packet.content, packet.payload, how, now);
+}
+
+void worker::answer_bells()
+{
+    for (const auto &client : clients_)
+        client->bells().answer([&](std::uint32_t bell) {
+            if (bell < client->by_bell.size() && client->by_bell[bell] != nullptr)
+                turns_.activate(*client->by_bell[bell]);
+        });
+}
+
+bool worker::bells_rung(const worker_client *except) const
+{
+    return std::ranges::any_of(clients_,
+                               [&](const auto &client) { return client.get() != except && client->bells().any(); });
 }
 
 void worker::run_timers(instant now)
 {
-    for_each_active([now](worker_qp &qp) {
+    turns_.for_each_active([now](worker_qp &qp) {
         if (qp.protocol->next_deadline() <= now)
             qp.protocol->on_timer(now);
     });
+}
+
+void worker::report()
+{
+    follow_receive_drops();
+    turns_.for_each_active([this](const worker_qp &qp) { write_row((*io_.qps)[MRC_QPN_ROW(qp.number.value)], qp); });
+    idle_reports_.write_some(*io_.qps, qps_.all());
+    for (const probe_targets::group &group : desk_.groups()) {
+        while (const auto change = group.paths->next_transition())
+            if (io_.on_path_state)
+                io_.on_path_state(change->path, change->to);
+        write_rows(*io_.paths, *group.paths);
+    }
+    verdicts_.publish(counters_.drops);
+}
+
+void worker::follow_receive_drops()
+{
+    std::uint64_t dropped = 0;
+    for (const auto &socket : *io_.sockets) {
+        const auto drops = socket->drops(); // the kernel counts each packet in one of them
+        dropped += drops.receive_dropped + drops.receive_ring_full;
+    }
+    if (overload_.follow(dropped))
+        for (const auto &qp : qps_.all()) // an idle one has to know it, too, when it goes on
+            qp->protocol->set_receive_penalty(overload_.penalty());
+}
+
+instant worker::next_deadline() const
+{
+    instant first = desk_.next_deadline();
+    turns_.for_each_active([&](const worker_qp &qp) { first = std::min(first, qp.protocol->next_deadline()); });
+    return output_.unsent() ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
+}
+
+void worker::sleep()
+{
+    const sleep_end end = sleeper_.sleep_until(next_deadline(), *io_.sockets, [this] {
+        return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests);
+    });
+    counters_.sleeps += end == sleep_end::not_slept ? 0 : 1;
 }
 
 } // namespace mrc::datapath

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
+#include "datapath/client_pipe.h"
+#include "datapath/completion_ring.h"
+#include "datapath/posted_sends.h"
 #include "datapath/probe_targets.h"
 #include "datapath/region_table.h"
 #include "kernel/unique_fd.h"
@@ -17,106 +19,6 @@
 
 namespace mrc::datapath
 {
-
-// The daemon's end of a pipe whose other end a client holds. A pipe, not an eventfd: each end has its own flags, so no
-// client can make a write block. What does not fit is lost: the client does not read.
-class client_pipe
-{
-public:
-    explicit client_pipe(kernel::unique_fd end) : end_{std::move(end)} {}
-    void tell(const session::event_record &event) const
-    {
-        [[maybe_unused]] const ssize_t written = ::write(end_.get(), &event, sizeof(event));
-    }
-
-private:
-    kernel::unique_fd end_;
-};
-
-// The producing end of a completion queue. Owned by the client's session, used by the worker.
-class completion_ring
-{
-public:
-    completion_ring(std::uint32_t number, kernel::mapping memory, std::uint32_t capacity,
-                    std::shared_ptr<const client_pipe> channel, std::shared_ptr<const client_pipe> events)
-        : number_{number}, memory_{std::move(memory)},
-          ring_{session::completion_layout{capacity}.completions(memory_.get())}, channel_{std::move(channel)},
-          events_{std::move(events)}
-    {
-    }
-
-    // A completion that finds no room is lost, and the queue with it: the client has made it too small (IBTA 11.6.3.1).
-    void push(const session::completion_entry &entry)
-    {
-        if (overrun_)
-            return;
-        if (!ring_.push(entry)) {
-            overrun_ = true;
-            events_->tell({session::event_kind::cq_overrun, number_});
-            return;
-        }
-        const bool solicited = entry.status != 0 || (entry.flags & session::completion_solicited) != 0;
-        if (channel_ && session::take_signal(ring_.header(), solicited))
-            channel_->tell({session::event_kind{}, number_});
-    }
-    [[nodiscard]] bool overrun() const { return overrun_; }
-    [[nodiscard]] std::uint32_t number() const { return number_; }
-
-private:
-    std::uint32_t number_;
-    kernel::mapping memory_;
-    session::ring_view<session::completion_entry> ring_;
-    std::shared_ptr<const client_pipe> channel_; // null: nobody waits for completions
-    std::shared_ptr<const client_pipe> events_;
-    bool overrun_ = false;
-};
-
-// The requests of a send queue that have left their ring and are not complete: where their bytes are.
-class posted_sends
-{
-public:
-    posted_sends(const session::queue_pair_layout &layout, void *rings)
-        : layout_{layout}, rings_{rings}, requests_(layout.send_capacity),
-          pieces_(std::size_t{layout.send_capacity} * std::max(layout.most_pieces, 1U))
-    {
-    }
-
-    struct taken {
-        std::uint64_t bytes = 0;
-        bool valid = false; // as many pieces and inline bytes as the queue pair allows
-    };
-    // Copies what the client wrote for the request at `position` out of the shared memory.
-    [[nodiscard]] taken take(std::uint32_t position, const session::send_entry &entry);
-    [[nodiscard]] std::uint64_t id(std::uint64_t position) const { return requests_[slot(position)].id; }
-    [[nodiscard]] bool immediate(std::uint64_t position) const
-    {
-        return (requests_[slot(position)].flags & session::send_immediate) != 0;
-    }
-    // Bytes [offset, offset + to.size()) of the message in `slot`. False: a local protection error.
-    [[nodiscard]] bool read(std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
-                            region_view &memory) const;
-
-private:
-    struct request {
-        std::uint64_t id = 0;
-        std::uint32_t flags = 0;
-        std::uint32_t pieces = 0;
-    };
-
-    [[nodiscard]] std::uint32_t slot(std::uint64_t position) const
-    {
-        return static_cast<std::uint32_t>(position) & (layout_.send_capacity - 1);
-    }
-    [[nodiscard]] std::span<const session::gather_entry> pieces_of(std::uint32_t slot) const
-    {
-        return {&pieces_[std::size_t{slot} * layout_.most_pieces], requests_[slot].pieces};
-    }
-
-    session::queue_pair_layout layout_;
-    void *rings_;
-    std::vector<request> requests_;
-    std::vector<session::gather_entry> pieces_;
-};
 
 struct worker_client;
 
@@ -141,7 +43,7 @@ struct worker_qp {
     std::shared_ptr<const client_pipe> events;
     std::uint32_t received = 0; // receive requests completed
     std::int64_t allowance = 0; // bytes that it may send in this turn
-    std::size_t place = 0;      // in the worker's list
+    std::size_t place = 0;      // the queue pair table's
     bool active = false;        // in the client's list
     bool failure_told = false;  // as an event
     bool drain_told = false;

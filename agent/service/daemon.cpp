@@ -102,11 +102,12 @@ std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
 datapath::worker_options worker_options_for(const daemon_config &config, const fabric &rules)
 {
     const bool few_cores = std::thread::hardware_concurrency() < 4;
-    return {.address = rules.address_of(rules.self()),
-            .address4 = rules.address4_of(rules.self()).value_or(mrc_ip{}),
-            .udp_port = config.wire.udp_port,
-            .burst = config.transmit.burst,
-            .code_points = code_points_for(config.wire.dscp),
+    const std::size_t burst = config.transmit.burst;
+    return {.marks = {.address = rules.address_of(rules.self()),
+                      .address4 = rules.address4_of(rules.self()).value_or(mrc_ip{}),
+                      .udp_port = config.wire.udp_port,
+                      .code_points = code_points_for(config.wire.dscp)},
+            .turns = {.packets = 4 * burst, .burst = burst},
             .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(few_cores ? 0 : 20)},
             .backlog_mark = std::chrono::microseconds{config.transport.backlog_mark_us}};
 }

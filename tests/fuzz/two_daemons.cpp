@@ -111,7 +111,7 @@ fake_daemon::fake_daemon(unsigned leaf)
               .qps = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS),
               .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS)},
       peers_{config_, rules_, tables_, rows_, worker_, local_, payload_bytes},
-      worker_{{.address = address()},
+      worker_{{.marks = {.address = address()}, .turns = {}},
               {.sockets = &sockets_,
                .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &wire_),
                .paths = &tables_.paths,

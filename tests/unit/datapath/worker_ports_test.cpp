@@ -67,7 +67,7 @@ protected:
     protocol::peer_planes planes_{{}, group_};
     std::vector<std::uint32_t> told_;
     worker worker_{
-        {.address = here},
+        {.marks = {.address = here}, .turns = {}},
         {.sockets = &sockets_,
          .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS),
          .paths = &paths_,

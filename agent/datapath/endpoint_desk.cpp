@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's endpoint operations: packets that belong to hosts and paths, not to queue pairs.
-#include <algorithm>
-#include <cstring>
+#include "datapath/endpoint_desk.h"
 
-#include "datapath/worker.h"
-#include "kernel/monotonic_clock.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
 
 namespace mrc::datapath
 {
@@ -25,49 +25,68 @@ bool before(const worker_peer &a, const worker_peer &b)
 
 } // namespace
 
-void worker::add_peer(const worker_peer &peer)
+bool same_address(const mrc_ip &a, const mrc_ip &b)
+{
+    return std::memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
+}
+
+endpoint_desk::endpoint_desk(surroundings around) : around_{std::move(around)}, targets_{around_.paths, around_.overlay}
+{
+}
+
+void endpoint_desk::add_peer(const worker_peer &peer)
 {
     peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
     targets_.add(peer);
 }
 
-void worker::add_peer_address(worker_peer peer, const mrc_ip &address)
+void endpoint_desk::add_peer_address(worker_peer peer, const mrc_ip &address)
 {
     peer.address = address;
     peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
 }
 
-const worker_peer *worker::find_peer(const mrc_ip &address) const
+const worker_peer *endpoint_desk::find_peer(const mrc_ip &address) const
 {
     const auto at = std::ranges::lower_bound(peers_, worker_peer{.address = address}, before);
     return at != peers_.end() && same_address(at->address, address) ? &*at : nullptr;
 }
 
 // Of the queue pair's peer, what is the host's: its path group may go with the queue pair.
-void worker::talk_to(const worker_peer &peer)
+void endpoint_desk::talk_to(const worker_peer &peer)
 {
     if (!talking_.contains(peer))
         talking_.add(*find_peer(peer.address));
 }
 
-void worker::watch_paths(instant now)
+void endpoint_desk::watch(std::span<const connections::peer_in_use> used, instant now)
 {
     talking_.forget_quiet();
-    for (const connections::peer_in_use &used : connections_.peers()) {
-        targets_.on_use(used.peer, now);
-        used.peer.ports->watch(now + peer_memory);
-        used.peer.planes->watch(now + peer_memory);
-        talk_to(used.peer);
+    for (const connections::peer_in_use &host : used) {
+        targets_.on_use(host.peer, now);
+        host.peer.ports->watch(now + peer_memory);
+        host.peer.planes->watch(now + peer_memory);
+        talk_to(host.peer);
     }
     targets_.watch_overlay(now);
 }
 
-std::size_t worker::transmit_endpoint_operations(instant now)
+instant endpoint_desk::next_deadline() const
+{
+    instant first = batches_.next_deadline();
+    for (const probe_targets::group &group : targets_.groups())
+        first = std::min(first, group.paths->next_deadline());
+    for (const worker_peer &peer : talking_)
+        first = std::min(first, next_deadline_of(peer));
+    return first;
+}
+
+std::size_t endpoint_desk::transmit(instant now)
 {
     std::size_t sent = 0;
-    while (!answers_.empty() && engines_ready()) {
+    while (!answers_.empty() && around_.output.ready()) {
         const answer &next = answers_.back();
-        emit(next.to.address, next.to.host_usid, next.packet);
+        around_.output.send(next.to.address, next.to.host_usid, next.packet);
         answers_.pop_back();
         ++sent;
     }
@@ -76,67 +95,68 @@ std::size_t worker::transmit_endpoint_operations(instant now)
     for (const worker_peer &peer : talking_) {
         const protocol::plane_mask reachable = peer.ports->peer_ports();
         sent += drain(peer, [&] { return peer.ports->next_packet(now); });
-        if (peer.ports->peer_ports() != reachable && io_.on_peer_ports) // what it told is forgotten
-            io_.on_peer_ports(peer);
+        if (peer.ports->peer_ports() != reachable && around_.on_peer_ports) // what it told is forgotten
+            around_.on_peer_ports(peer);
         sent += drain(peer, [&] { return peer.planes->next_packet(now); });
     }
     return sent + transmit_batches();
 }
 
 // Sent at once, with the time as it is then: what is measured is the network.
-std::size_t worker::transmit_batches()
+std::size_t endpoint_desk::transmit_batches()
 {
     if (batches_.idle())
         return 0;
     std::size_t sent = 0;
-    while (engines_ready()) {
-        const auto next = batches_.next_packet(kernel::monotonic_now());
+    while (around_.output.ready()) {
+        const auto next = batches_.next_packet(around_.clock());
         if (!next)
             break;
         const auto &to = static_cast<const worker_batch *>(next->batch)->destinations[next->request];
-        emit(to.address, to.host_usid, next->packet);
+        around_.output.send(to.address, to.host_usid, next->packet);
         ++sent;
     }
     if (sent != 0)
-        flush();
-    while (auto *batch = static_cast<worker_batch *>(batches_.next_finished(kernel::monotonic_now()))) {
+        around_.output.flush();
+    while (auto *batch = static_cast<worker_batch *>(batches_.next_finished(around_.clock()))) {
         batch->done = true; // not to be touched any more
-        if (io_.on_batch_done)
-            io_.on_batch_done();
+        if (around_.on_batch_done)
+            around_.on_batch_done();
     }
     return sent;
 }
 
-void worker::on_endpoint_packet(const codec::decoded &packet, const protocol::arrival &how, instant now)
+mrc_verdict endpoint_desk::on_packet(const codec::decoded &packet, const protocol::arrival &how, instant now)
 {
     const worker_peer *peer = find_peer(packet.source);
-    if (peer == nullptr) {
-        ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
-        return;
-    }
-    ++counters_.drops[handle_endpoint(*peer, packet, how, now)];
+    return peer == nullptr ? MRC_AGENT_DROP_WRONG_PEER : on_peer_packet(*peer, packet, how, now);
 }
 
-mrc_verdict worker::handle_endpoint(const worker_peer &peer, const codec::decoded &packet, const protocol::arrival &how,
-                                    instant now)
+mrc_verdict endpoint_desk::on_peer_packet(const worker_peer &peer, const codec::decoded &packet,
+                                          const protocol::arrival &how, instant now)
 {
     if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content)) {
         targets_.on_answer(peer, how.at);
-        return on_endpoint_response(peer, *response, how) ? MRC_AGENT_ACCEPTED : MRC_AGENT_DROP_UNASKED;
+        return on_response(peer, *response, how) ? MRC_AGENT_ACCEPTED : MRC_AGENT_DROP_UNASKED;
     }
     const auto *request = std::get_if<protocol::endpoint_request_packet>(&packet.content);
     if (request != nullptr && request->operation == MRC_EP_PORT_STATUS_UPDATE)
         return on_port_status(peer, *request, how, now);
     if (request == nullptr || request->operation != MRC_EP_EV_PROBE)
         return MRC_AGENT_DROP_UNASKED;
+    return answer_probe(peer, *request, how, now);
+}
+
+// Back on the path whose EV it came with; host_rx answers most of them, but for those in IPv4, before they get here.
+mrc_verdict endpoint_desk::answer_probe(const worker_peer &peer, const protocol::endpoint_request_packet &request,
+                                        const protocol::arrival &how, instant now)
+{
     if (answers_.size() == answers_.capacity() || !answer_limit_.take(now))
         return MRC_AGENT_DROP_RATE;
-    // Back on the path whose EV it came with; host_rx answers most of them, but for those in IPv4, before they get
-    // here.
     answers_.push_back({.to = peer,
-                        .packet = {.content = protocol::endpoint_response_packet{.request_id = request->request_id,
+                        .packet = {.content = protocol::endpoint_response_packet{.request_id = request.request_id,
                                                                                  .operation = MRC_EP_EV_PROBE,
-                                                                                 .tx_timestamp = request->tx_timestamp},
+                                                                                 .tx_timestamp = request.tx_timestamp},
                                    .payload = {},
                                    .entropy = how.entropy,
                                    .path = peer.ports->path_for_answer(how.path),
@@ -146,8 +166,8 @@ mrc_verdict worker::handle_endpoint(const worker_peer &peer, const codec::decode
 }
 
 // Request ids tell who asked (request_ids.h); those of updates are a peer's, whoever sends them.
-bool worker::on_endpoint_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
-                                  const protocol::arrival &how)
+bool endpoint_desk::on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
+                                const protocol::arrival &how)
 {
     const std::uint16_t id = response.request_id;
     if (protocol::batch_probe_ids.contains(id) || protocol::port_status_ids.contains(id)) {
@@ -162,14 +182,14 @@ bool worker::on_endpoint_response(const worker_peer &peer, const protocol::endpo
     return targets_.on_response(peer, response, how);
 }
 
-mrc_verdict worker::on_port_status(const worker_peer &peer, const protocol::endpoint_request_packet &request,
-                                   const protocol::arrival &how, instant now)
+mrc_verdict endpoint_desk::on_port_status(const worker_peer &peer, const protocol::endpoint_request_packet &request,
+                                          const protocol::arrival &how, instant now)
 {
     const protocol::plane_mask before = peer.ports->peer_ports();
     const auto outcome = peer.ports->on_request(request, how, now);
     talk_to(peer);
-    if (peer.ports->peer_ports() != before && io_.on_peer_ports)
-        io_.on_peer_ports(peer);
+    if (peer.ports->peer_ports() != before && around_.on_peer_ports)
+        around_.on_peer_ports(peer);
     switch (outcome) {
     case protocol::port_status::outcome::limited:
         return MRC_AGENT_DROP_RATE;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/map_reporter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+namespace mrc::datapath
+{
+
+namespace
+{
+
+constexpr std::size_t rows_at_a_time = 16;
+
+void write_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
+{
+    row.losses = counters.losses;
+    row.losses_by_age = counters.losses_by_age;
+    row.losses_by_sleek = counters.losses_by_sleek;
+    row.spurious = counters.spurious;
+    row.silences = counters.silences;
+    row.rx_trimmed = counters.rx_trimmed;
+    row.rx_congested = counters.rx_congested;
+    row.rx_malformed = counters.rx_malformed;
+    row.rx_busy = counters.rx_busy;
+    row.rx_unexpected = counters.rx_unexpected;
+    row.rx_bad_immediate = counters.rx_bad_immediate;
+    row.rx_no_receive = counters.rx_no_receive;
+    row.rx_wrong_state = counters.rx_wrong_state;
+    row.sacks_stale = counters.sacks_stale;
+    row.sacks_rejected = counters.sacks_rejected;
+    row.acks_rejected = counters.acks_rejected;
+    row.nacks_rejected = counters.nacks_rejected;
+    row.probes_rejected = counters.probes_rejected;
+    row.nacks_stale = counters.nacks_stale;
+    row.nacks_unknown = counters.nacks_unknown;
+    row.acks_unknown = counters.acks_unknown;
+    row.control_dropped = counters.control_dropped;
+}
+
+} // namespace
+
+void write_row(mrc_qp_row &row, const worker_qp &qp)
+{
+    const protocol::qp_counters &counters = qp.protocol->counters();
+    row.state = static_cast<__u32>(qp.protocol->state());
+    row.rx_packets = counters.rx_packets;
+    row.rx_bytes = counters.rx_bytes;
+    row.rx_duplicates = counters.rx_duplicates;
+    row.rx_out_of_window = counters.rx_out_of_window;
+    row.rx_refused = counters.rx_refused;
+    row.tx_packets = counters.tx_packets;
+    row.tx_bytes = counters.tx_bytes;
+    row.retransmits = counters.retransmits;
+    row.timeouts = counters.timeouts;
+    row.nacks = counters.nacks;
+    row.sacks_sent = counters.sacks_sent;
+    row.sacks_received = counters.sacks_received;
+    write_reasons(row, counters);
+    row.cwnd_bytes = static_cast<__u32>(qp.congestion->cwnd());
+    row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
+}
+
+void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group)
+{
+    static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
+    for (unsigned slot = 0; slot < group.size(); ++slot) {
+        mrc_path_row &row = rows[group.path(slot).index.value];
+        row.state = states[static_cast<std::size_t>(group.state(slot))];
+        row.retransmits = group.counters(slot).retransmits;
+        row.losses = group.counters(slot).losses;
+    }
+}
+
+void idle_reports::write_some(const kernel::mapped_array<mrc_qp_row> &rows,
+                              std::span<const std::unique_ptr<worker_qp>> all)
+{
+    for (std::size_t n = std::min(rows_at_a_time, all.size()); n > 0; --n) {
+        turn_ = (turn_ + 1) % all.size();
+        const worker_qp &qp = *all[turn_];
+        write_row(rows[MRC_QPN_ROW(qp.number.value)], qp);
+    }
+}
+
+void verdict_report::publish(const verdict_counts &counts)
+{
+    for (std::uint32_t row = MRC_AGENT_ACCEPTED; row < MRC_VERDICT_COUNT; ++row)
+        if (counts[row] != written_[row] && write_(row, counts[row]))
+            written_[row] = counts[row];
+}
+
+verdict_report::writer per_cpu_writer(int verdicts_fd)
+{
+    const auto cpus = static_cast<std::size_t>(std::max(libbpf_num_possible_cpus(), 1));
+    return [verdicts_fd, values = std::vector<std::uint64_t>(cpus)](std::uint32_t row, std::uint64_t count) mutable {
+        values.front() = count;
+        return bpf_map_update_elem(verdicts_fd, &row, values.data(), BPF_ANY) == 0;
+    };
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/packet_output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/frame_codec.h"
+
+namespace mrc::datapath
+{
+
+packet_output::packet_output(const packet_marks &marks, std::vector<transmit_engine *> engines,
+                             const kernel::mapped_array<mrc_path_row> &paths)
+    : marks_{marks}, engines_{std::move(engines)}, paths_{paths}
+{
+    for (transmit_engine *engine : engines_)
+        if (engine != nullptr && std::ranges::find(distinct_engines_, engine) == distinct_engines_.end())
+            distinct_engines_.push_back(engine);
+}
+
+bool packet_output::ready()
+{
+    return std::ranges::all_of(distinct_engines_, [](transmit_engine *engine) { return engine->ready(); });
+}
+
+void packet_output::flush()
+{
+    for (transmit_engine *engine : distinct_engines_)
+        engine->flush();
+}
+
+bool packet_output::unsent() const
+{
+    return std::ranges::any_of(distinct_engines_, [](const auto *engine) { return engine->queued() != 0; });
+}
+
+bool packet_output::send(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,
+                         const worker_qp *qp)
+{
+    const mrc_path_row &path = paths_[packet.path.value];
+    transmit_engine *engine = path.port < engines_.size() ? engines_[path.port] : nullptr;
+    if (engine == nullptr)
+        return true;
+    const std::span<std::byte> out = engine->reserve();
+    const bool ipv4 = codec::is_ipv4_mapped(to);
+    const std::uint8_t dscp = packet.dscp_as_is ? packet.dscp : marks_.code_points[packet.dscp & 63U];
+    if (packet.payload.bytes != 0) {
+        const auto payload = out.subspan(codec::payload_offset(packet.content, ipv4), packet.payload.bytes);
+        // The protocol's key is the slot of the request, its address the offset in the message: take_sends().
+        if (qp == nullptr || !qp->posted->read(packet.payload.lkey, packet.payload.address, payload, *qp->memory))
+            return false;
+    }
+    const auto size = codec::encode(packet.content,
+                                    {.ip = {.source = ipv4 ? marks_.address4 : marks_.address, .destination = to},
+                                     .udp_port = marks_.udp_port,
+                                     .dscp = dscp,
+                                     .ecn = packet.ecn,
+                                     .entropy = packet.entropy},
+                                    out);
+    if (!size)
+        return false;
+    engine->commit({.path = packet.path.value,
+                    .host_usid = host_usid,
+                    .flow_label = packet.entropy.value & 0xFFFFFu,
+                    .tclass = MRC_TCLASS(dscp, packet.ecn),
+                    .next_header = ipv4 ? codec::protocol_ipv4 : codec::protocol_ipv6,
+                    .bytes = static_cast<std::uint16_t>(*size)});
+    return true;
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datapath/endpoint_desk.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+#include "unit/datapath/table_in_memory.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+using protocol::instant;
+
+constexpr mrc_ip here{{0xfd, 1}};
+instant clock_now; // what batches read
+
+class desk : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        for (std::uint32_t row = 1; row <= 4; ++row)
+            paths_[row].port = static_cast<__u8>(row - 1);
+        desk_.add_peer(host_.peer());
+    }
+
+    [[nodiscard]] static codec::decoded from(const mrc_ip &source, const protocol::packet &content)
+    {
+        codec::decoded packet{};
+        packet.source = source;
+        packet.content = content;
+        return packet;
+    }
+    [[nodiscard]] static protocol::endpoint_request_packet probe(std::uint16_t id)
+    {
+        protocol::endpoint_request_packet request;
+        request.request_id = id;
+        request.operation = MRC_EP_EV_PROBE;
+        return request;
+    }
+    [[nodiscard]] protocol::arrival on_path(std::uint32_t path) const
+    {
+        return {.entropy = protocol::ev{path + 5}, .path = protocol::path_index{path}, .at = now_};
+    }
+
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
+    test::counting_engine engine_;
+    packet_output output_{{.address = here}, std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_), paths_};
+    test::remote_host host_{1, 4};
+    std::vector<std::uint32_t> told_;
+    unsigned batches_done_ = 0;
+    endpoint_desk desk_{
+        {.output = output_,
+         .paths = paths_,
+         .overlay = overlay_,
+         .clock = [] { return clock_now; },
+         .on_peer_ports = [this](const worker_peer &peer) { told_.push_back(peer.ports->peer_ports().bits()); },
+         .on_batch_done = [this] { ++batches_done_; }}};
+    instant now_{1s};
+};
+
+TEST_F(desk, a_probe_is_answered_on_its_own_path)
+{
+    EXPECT_EQ(desk_.on_packet(from(host_.address, probe(5)), on_path(3), now_), MRC_AGENT_ACCEPTED);
+    EXPECT_EQ(desk_.transmit(now_), 1U);
+    ASSERT_EQ(engine_.sent.size(), 1U);
+    EXPECT_EQ(engine_.sent[0].path, 3U);
+    EXPECT_EQ(engine_.sent[0].flow_label, 8U) << "the probe's own EV";
+}
+
+TEST_F(desk, strange_hosts_and_unasked_answers_are_dropped)
+{
+    EXPECT_EQ(desk_.on_packet(from({{0xfd, 9}}, probe(5)), on_path(1), now_), MRC_AGENT_DROP_WRONG_PEER);
+    EXPECT_EQ(desk_.on_packet(from(host_.address, protocol::endpoint_response_packet{}), on_path(1), now_),
+              MRC_AGENT_DROP_UNASKED);
+    EXPECT_EQ(desk_.on_packet(from(host_.address, protocol::data_packet{}), on_path(1), now_), MRC_AGENT_DROP_UNASKED);
+    EXPECT_EQ(desk_.transmit(now_), 0U);
+}
+
+TEST_F(desk, a_peer_is_known_by_its_other_address)
+{
+    const mrc_ip address4{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1}};
+    EXPECT_EQ(desk_.on_packet(from(address4, probe(5)), on_path(1), now_), MRC_AGENT_DROP_WRONG_PEER);
+    desk_.add_peer_address(host_.peer(), address4);
+    EXPECT_EQ(desk_.on_packet(from(address4, probe(5)), on_path(1), now_), MRC_AGENT_ACCEPTED);
+}
+
+TEST_F(desk, answers_to_probes_are_limited_in_rate)
+{
+    unsigned accepted = 0;
+    for (unsigned n = 0; n < 200; ++n) {
+        accepted += desk_.on_packet(from(host_.address, probe(5)), on_path(1), now_) == MRC_AGENT_ACCEPTED ? 1 : 0;
+        desk_.transmit(now_);
+    }
+    EXPECT_EQ(accepted, protocol::endpoint_burst);
+    EXPECT_EQ(desk_.on_packet(from(host_.address, probe(5)), on_path(1), now_ + protocol::endpoint_interval),
+              MRC_AGENT_ACCEPTED);
+}
+
+TEST_F(desk, what_a_full_engine_refuses_stays)
+{
+    engine_.room = 0;
+    EXPECT_EQ(desk_.on_packet(from(host_.address, probe(5)), on_path(1), now_), MRC_AGENT_ACCEPTED);
+    EXPECT_EQ(desk_.transmit(now_), 0U);
+    engine_.room = 10;
+    EXPECT_EQ(desk_.transmit(now_), 1U);
+}
+
+TEST_F(desk, port_status_of_a_peer_is_told_and_answered)
+{
+    protocol::endpoint_request_packet update;
+    update.request_id = protocol::port_status_ids.first;
+    update.operation = MRC_EP_PORT_STATUS_UPDATE;
+    update.port_status_mask = 0b10110;
+    EXPECT_EQ(desk_.on_packet(from(host_.address, update), on_path(1), now_), MRC_AGENT_ACCEPTED);
+    EXPECT_EQ(told_, std::vector<std::uint32_t>{0b1011});
+    EXPECT_TRUE(desk_.talking().contains(host_.peer()));
+    EXPECT_GE(desk_.transmit(now_), 1U);
+}
+
+// The watch compared each queue pair with each peer that was talked to.
+TEST_F(desk, a_watched_host_is_talked_to_once_by_whatever_paths_it_is_used)
+{
+    std::deque<test::remote_host> hosts;
+    std::deque<protocol::path_group> profiles;
+    std::vector<connections::peer_in_use> used;
+    for (unsigned n = 2; n < 200; ++n) {
+        worker_peer peer = hosts.emplace_back(static_cast<std::uint8_t>(n)).peer();
+        desk_.add_peer(peer);
+        used.push_back({.peer = peer, .queue_pairs = 50});
+        peer.paths = &profiles.emplace_back(test::paths_of(1), hosts.back().local);
+        used.push_back({.peer = peer, .queue_pairs = 50});
+    }
+    desk_.watch(used, now_);
+    desk_.watch(used, now_);
+    EXPECT_EQ(std::ranges::distance(desk_.talking()), static_cast<std::ptrdiff_t>(hosts.size()));
+}
+
+TEST_F(desk, a_batch_is_sent_at_once_and_its_end_is_told)
+{
+    worker_batch batch;
+    batch.patience = 10ms;
+    batch.requests.push_back({.host = &host_.ports, .path = host_.group.path(0), .ports = {}});
+    batch.destinations.push_back({.address = host_.address, .host_usid = 1});
+    clock_now = now_;
+    ASSERT_TRUE(desk_.start_batch(batch));
+    EXPECT_EQ(desk_.transmit(now_), 1U);
+    EXPECT_GE(engine_.flushes, 1U);
+    EXPECT_LE(desk_.next_deadline(), now_ + 10ms);
+    EXPECT_EQ(batches_done_, 0U);
+    clock_now = now_ + 11ms;
+    desk_.transmit(clock_now);
+    EXPECT_TRUE(batch.done);
+    EXPECT_EQ(batches_done_, 1U);
+    EXPECT_EQ(batch.requests[0].state, protocol::request_state::timed_out);
+}
+
+} // namespace
+} // namespace mrc::datapath

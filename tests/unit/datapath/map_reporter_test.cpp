@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datapath/map_reporter.h"
+#include "datapath/receive_overload.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+#include "unit/datapath/table_in_memory.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+TEST(verdict_report, a_row_is_written_when_its_count_has_changed_and_again_until_it_is)
+{
+    std::map<std::uint32_t, std::uint64_t> rows;
+    bool works = true;
+    verdict_report report{[&](std::uint32_t row, std::uint64_t count) {
+        if (works)
+            rows[row] = count;
+        return works;
+    }};
+    verdict_counts counts{};
+    counts[MRC_AGENT_ACCEPTED] = 7;
+    report.publish(counts);
+    EXPECT_EQ(rows, (std::map<std::uint32_t, std::uint64_t>{{MRC_AGENT_ACCEPTED, 7}}));
+    rows.clear();
+    report.publish(counts);
+    EXPECT_TRUE(rows.empty()) << "nothing has changed";
+    works = false;
+    counts[MRC_AGENT_DROP_UNKNOWN_QP] = 1;
+    report.publish(counts);
+    works = true;
+    report.publish(counts);
+    EXPECT_EQ(rows, (std::map<std::uint32_t, std::uint64_t>{{MRC_AGENT_DROP_UNKNOWN_QP, 1}}));
+}
+
+TEST(path_rows, hold_state_and_counters)
+{
+    const auto rows = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    test::remote_host host{1, 4};
+    host.group.on_sent(1, true);
+    host.group.deny(2);
+    write_rows(rows, host.group);
+    EXPECT_EQ(rows[2].retransmits, 1U);
+    EXPECT_EQ(rows[2].state, MRC_PATH_GOOD);
+    EXPECT_EQ(rows[3].state, MRC_PATH_DENIED);
+}
+
+TEST(idle_queue_pairs, are_all_reported_in_turns)
+{
+    const auto rows = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
+    test::remote_host host{1};
+    const auto client = test::client_in_memory(1);
+    std::deque<test::rings_in_memory> rings;
+    std::vector<std::unique_ptr<worker_qp>> qps;
+    for (std::uint32_t number = 16; number < 16 + 40; ++number)
+        qps.push_back(rings.emplace_back(16).connect(*client, number, host));
+    idle_reports reports;
+    for (unsigned n = 0; n < 3; ++n)
+        reports.write_some(rows, qps);
+    for (const auto &qp : qps)
+        EXPECT_EQ(rows[qp->number.value].state, static_cast<__u32>(protocol::qp_state::ready_to_send));
+    reports.write_some(rows, {});
+}
+
+TEST(receive_overload, stands_until_a_look_finds_no_new_drops)
+{
+    receive_overload overload;
+    EXPECT_FALSE(overload.follow(0));
+    EXPECT_TRUE(overload.follow(5));
+    EXPECT_EQ(overload.penalty(), 2U);
+    EXPECT_FALSE(overload.follow(6));
+    EXPECT_TRUE(overload.follow(6));
+    EXPECT_EQ(overload.penalty(), 0U);
+}
+
+} // namespace
+} // namespace mrc::datapath

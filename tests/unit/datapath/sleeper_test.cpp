@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "datapath/sleeper.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+// Something that packets come from.
+struct source {
+    [[nodiscard]] int fd() const { return end.get(); }
+    kernel::unique_fd end{::eventfd(0, EFD_CLOEXEC)};
+};
+
+class sleep_test : public testing::Test
+{
+protected:
+    void ring(const kernel::unique_fd &bell) { ASSERT_EQ(::eventfd_write(bell.get(), 1), 0); }
+    [[nodiscard]] sleep_end sleep(protocol::instant until = protocol::never)
+    {
+        return sleeper_.sleep_until(until, packets_, [] { return false; });
+    }
+
+    sleeper sleeper_;
+    std::vector<std::unique_ptr<source>> packets_;
+};
+
+TEST_F(sleep_test, clients_see_that_it_sleeps_before_it_looks_for_requests_a_last_time)
+{
+    void *page = ::mmap(nullptr, sizeof(session::worker_status), PROT_READ, MAP_SHARED, sleeper_.status_fd(), 0);
+    ASSERT_NE(page, MAP_FAILED);
+    const kernel::mapping status{page, sizeof(session::worker_status)};
+    const auto *seen = static_cast<const session::worker_status *>(status.get());
+    std::uint32_t sleeping = 9;
+    const sleep_end end = sleeper_.sleep_until(protocol::never, packets_, [&] {
+        sleeping = seen->sleeping;
+        return true;
+    });
+    EXPECT_EQ(end, sleep_end::not_slept);
+    EXPECT_EQ(sleeping, 1U);
+    EXPECT_EQ(seen->sleeping, 0U);
+}
+
+TEST_F(sleep_test, whatever_was_rung_beforehand_ends_it_once)
+{
+    sleeper_.wake();
+    EXPECT_EQ(sleep(), sleep_end::woken);
+    const kernel::unique_fd doorbell{::eventfd(0, EFD_CLOEXEC)};
+    ASSERT_TRUE(sleeper_.hear(doorbell));
+    ring(doorbell);
+    EXPECT_EQ(sleep(), sleep_end::woken);
+    EXPECT_EQ(sleep(), sleep_end::timed_out);
+    sleeper_.stop_hearing(doorbell);
+    ring(doorbell);
+    EXPECT_EQ(sleep(), sleep_end::timed_out);
+}
+
+TEST_F(sleep_test, packets_end_it_as_long_as_they_wait)
+{
+    packets_.push_back(std::make_unique<source>());
+    EXPECT_EQ(sleep(), sleep_end::timed_out);
+    ring(packets_[0]->end);
+    EXPECT_EQ(sleep(), sleep_end::woken);
+    EXPECT_EQ(sleep(), sleep_end::woken);
+}
+
+TEST_F(sleep_test, a_passed_deadline_is_no_sleep_at_all)
+{
+    EXPECT_EQ(sleep(protocol::instant{}), sleep_end::timed_out);
+}
+
+} // namespace
+} // namespace mrc::datapath

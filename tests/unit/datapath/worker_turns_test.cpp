@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker without thread and sockets: what one client does, and how long another one waits for it, in counts.
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datapath/worker.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+#include "unit/datapath/table_in_memory.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+constexpr std::uint32_t depth = 2048;
+constexpr std::size_t entries_a_turn = client_quantum / entry_cost;
+
+class worker_turns : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        worker_.add_peer(host_.peer());
+        for (worker_client *&client : clients_) {
+            auto made = test::client_in_memory(1);
+            client = made.get();
+            worker_.add_client(std::move(made));
+        }
+    }
+    void TearDown() override
+    {
+        for (std::uint32_t number = first_qp; number < next_qp_; ++number)
+            (void)worker_.remove_qp(protocol::qpn{number});
+    }
+
+    test::rings_in_memory &connect(worker_client &client)
+    {
+        test::rings_in_memory &rings = rings_.emplace_back(depth);
+        worker_.add_qp(rings.connect(client, next_qp_++, host_));
+        return rings;
+    }
+    // Eight queue pairs, each with as many requests as fit, which its worker has taken.
+    void load_first_client()
+    {
+        for (unsigned n = 0; n < 8; ++n)
+            connect(*clients_[0]).post_sends(depth);
+        engine_.room = 0; // nothing leaves
+        for (std::uint32_t number = first_qp; number < next_qp_; ++number)
+            worker_.activate(*worker_.find_qp(protocol::qpn{number}));
+        while (worker_.round() != 0) {
+        }
+        engine_.room = SIZE_MAX;
+    }
+    void fail_first_client()
+    {
+        for (std::uint32_t number = first_qp; number < next_qp_; ++number) {
+            worker_qp &qp = *worker_.find_qp(protocol::qpn{number});
+            qp.protocol->fail(protocol::completion_status::flushed);
+            worker_.activate(qp);
+        }
+    }
+    [[nodiscard]] std::size_t completed()
+    {
+        std::size_t count = 0;
+        for (test::rings_in_memory &rings : rings_)
+            count += rings.take_completions();
+        return count;
+    }
+
+    static constexpr std::uint32_t first_qp = 16;
+
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_qp_row> qps_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
+    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
+    test::counting_engine engine_;
+    test::remote_host host_{1};
+    std::array<worker_client *, 2> clients_{};
+    std::deque<test::rings_in_memory> rings_;
+    std::uint32_t next_qp_ = first_qp;
+    worker worker_{{},
+                   {.sockets = &sockets_,
+                    .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_),
+                    .paths = &paths_,
+                    .qps = &qps_,
+                    .overlay = &overlay_,
+                    .verdicts_fd = -1,
+                    .on_peer_ports = {},
+                    .on_path_state = {},
+                    .on_batch_done = {}}};
+};
+
+TEST_F(worker_turns, requests_of_failed_queue_pairs_are_flushed_in_their_clients_turns)
+{
+    load_first_client();
+    fail_first_client();
+    std::size_t flushed = 0;
+    for (unsigned rounds = 0; flushed < 8 * depth; ++rounds) {
+        ASSERT_LT(rounds, 8 * depth);
+        worker_.round();
+        const std::size_t now = completed();
+        ASSERT_LE(now, entries_a_turn) << "while whatever arrived, and every bell, waited";
+        flushed += now;
+    }
+    EXPECT_EQ(flushed, 8 * depth);
+}
+
+TEST_F(worker_turns, a_message_leaves_before_another_clients_failed_requests_are_flushed)
+{
+    load_first_client();
+    test::rings_in_memory &other = connect(*clients_[1]);
+    --next_qp_; // not to fail with the first client's
+    fail_first_client();
+    ++next_qp_;
+    worker_.round();
+    std::size_t flushed = completed();
+    EXPECT_LT(flushed, 8 * depth);
+    const std::size_t sent = engine_.sent.size();
+    other.post_sends(1);
+    clients_[1]->bells().ring(next_qp_ - 1);
+    while (engine_.sent.size() == sent) {
+        worker_.round();
+        flushed += completed();
+        ASSERT_LE(flushed, 3 * entries_a_turn);
+    }
+}
+
+TEST_F(worker_turns, posted_receive_requests_cost_nothing_until_messages_come)
+{
+    for (unsigned n = 0; n < 8; ++n) {
+        connect(*clients_[0]).post_receives(depth);
+        clients_[0]->bells().ring(next_qp_ - 1);
+    }
+    EXPECT_EQ(worker_.round(), 0U);
+    for (const test::rings_in_memory &rings : rings_)
+        EXPECT_EQ(rings.receives_waiting(), depth);
+}
+
+TEST_F(worker_turns, receive_requests_of_failed_queue_pairs_are_flushed_in_their_clients_turns)
+{
+    for (unsigned n = 0; n < 8; ++n)
+        connect(*clients_[0]).post_receives(depth);
+    worker_.round();
+    fail_first_client();
+    std::size_t flushed = 0;
+    while (flushed < 8 * depth) {
+        const std::size_t work = worker_.round();
+        ASSERT_NE(work, 0U);
+        const std::size_t now = completed();
+        ASSERT_LE(now, entries_a_turn);
+        flushed += now;
+    }
+}
+
+} // namespace
+} // namespace mrc::datapath
