@@ -61,7 +61,7 @@ static __always_inline __u32 choose_path(const struct mrc_peer_row *peer, __u32 
         const __u32 row = peer->group_base + plane * peer->uplinks + at / planes;
         const struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
 
-        if (!path || (path->state != MRC_PATH_GOOD && path->state != MRC_PATH_SKIP) || !port_of(path))
+        if (!path || (path->state != MRC_PATH_GOOD && path->state != MRC_PATH_KEPT) || !port_of(path))
             continue;
         if (path->state == MRC_PATH_GOOD)
             return row;

@@ -198,7 +198,8 @@ mrc_qp_report page_of(const mrc::session::qp_report &from)
 {
     mrc_qp_report page{};
     page.version = MRC_REPORT_VERSION;
-    page.planes = from.planes;
+    page.planes = static_cast<std::uint16_t>(from.planes);
+    page.paths_kept = static_cast<std::uint16_t>(from.paths_kept);
     page.tx_packets = from.tx_packets;
     page.rx_packets = from.rx_packets;
     page.retransmits = static_cast<std::uint32_t>(from.retransmits);

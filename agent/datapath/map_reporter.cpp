@@ -66,7 +66,7 @@ void write_row(mrc_qp_row &row, const worker_qp &qp)
 
 void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group)
 {
-    static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
+    static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_KEPT, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
     for (unsigned slot = 0; slot < group.size(); ++slot) {
         mrc_path_row &row = rows[group.path(slot).index.value];
         row.state = states[static_cast<std::size_t>(group.state(slot))];

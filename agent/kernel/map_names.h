@@ -117,7 +117,7 @@ static_assert(port_reason_names.size() == MRC_PORT_REASON_COUNT);
 inline constexpr auto path_state_names = std::to_array<std::string_view>({
     "unused",
     "good",
-    "skip",
+    "kept",
     "assumed_bad",
     "denied",
 });

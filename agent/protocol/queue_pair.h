@@ -91,7 +91,7 @@ public:
     [[nodiscard]] bool has_answer() const { return responder_.has_answer(); }
     [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.flying.packets; }
     [[nodiscard]] std::uint64_t charged_bytes() const { return requester_.flying.charged_bytes; }
-    [[nodiscard]] unsigned skipped_paths() const { return own_selector_.skipped_paths(); } // that lose their next turn
+    [[nodiscard]] bool skips(std::uint16_t slot) const { return own_selector_.skipped(slot); } // it loses its next turn
     [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt.smoothed(); } // zero before the first sample
 
     // Arrival of new payload at this end, by the arrival's own time stamps (*stall* in the reports).

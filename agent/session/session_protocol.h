@@ -169,7 +169,7 @@ struct qp_reply {
     std::uint32_t most_inline;
 };
 
-// Cumulative since the QP was created, except the stall, and except paths_* and plane_*: these are of the path group
+// Cumulative since the QP was created, except the stall, and except paths_* (each path once) and plane_*: these are of the path group
 // that all QPs to the same leaf share, since the daemon started, control packets included.
 struct qp_report {
     std::uint64_t rx_packets, rx_bytes, rx_duplicates, rx_refused;
@@ -185,7 +185,7 @@ struct qp_report {
     std::uint32_t paths_denied;
     std::uint32_t planes;
     std::uint32_t payload_bytes; // of a full packet that this end sends
-    std::uint32_t reserved;
+    std::uint32_t paths_kept;
     std::uint64_t plane_tx_packets[max_planes];
     std::uint64_t plane_rx_packets[max_planes];
 };

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define MRC_REPORT_VERSION 1
+#define MRC_REPORT_VERSION 2
 #define MRC_REPORT_MAX_PLANES 8
 
 enum mrc_report_page {
@@ -31,7 +31,8 @@ struct mrc_report_control {
 
 struct mrc_qp_report {
     uint32_t version; /* MRC_REPORT_VERSION */
-    uint32_t planes;
+    uint16_t planes;
+    uint16_t paths_kept; /* as paths_good: would be out of use, kept because nothing better is left */
     uint64_t tx_packets; /* data, retransmissions included */
     uint64_t rx_packets; /* data, first copies */
     uint32_t retransmits;
@@ -42,8 +43,12 @@ struct mrc_qp_report {
     uint32_t nacks;
     uint32_t longest_stall_us; /* between two arrivals of new payload, since reset_stall */
     uint32_t smoothed_rtt_ns;
-    uint16_t paths_good; /* of the path group that all QPs to the same leaf share, as the counters per plane, */
-    uint16_t paths_skip; /* which run since the daemon started and include control packets */
+    /*
+     * Each path once, of the path group that all QPs to the same leaf share, as the counters per plane, which run
+     * since the daemon started and include control packets.
+     */
+    uint16_t paths_good;
+    uint16_t paths_skip; /* good, but this QP passes it over in its next turn */
     uint16_t paths_assumed_bad;
     uint16_t paths_denied;
     uint32_t plane_tx_packets[MRC_REPORT_MAX_PLANES];

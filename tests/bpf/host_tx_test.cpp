@@ -310,7 +310,7 @@ TEST_F(host_tx, takes_only_planes_that_both_ends_have)
 TEST_F(host_tx, prefers_good_over_skip_and_never_takes_a_bad_path)
 {
     for (std::uint32_t plane = 0; plane < peer_planes; plane++) {
-        set_path(plane, 0, MRC_PATH_SKIP);
+        set_path(plane, 0, MRC_PATH_KEPT);
         set_path(plane, 1, plane == 3 ? MRC_PATH_GOOD : MRC_PATH_ASSUMED_BAD);
     }
     auto taken = paths_taken(flows(50));

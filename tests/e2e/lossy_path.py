@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """One path of a plane loses a fifth of its packets while bytes flow: it is retired for its losses, a backup of the same
-plane takes its place, the plane keeps its share, and every byte arrives."""
+plane takes its place, the plane keeps its share, and every byte arrives. And the link to a host loses 2 %: of its plane's
+two paths, which lose alike, none is called good, though one must stay in use."""
 
 import pathlib
 import signal
@@ -9,13 +10,50 @@ import sys
 import tempfile
 
 from lab_support import check, lab, need_binaries, need_root
-from pinned_maps import ASSUMED_BAD, host_maps
+from pinned_maps import ASSUMED_BAD, KEPT, host_maps
 from transfer_support import transfer
 
 PLANES, SPINES, ACTIVE = 2, 4, 2
 PLANE = 0
 CONFIG = f"[transport]\nactive_paths_per_plane = {ACTIVE}\n"
 BUSY = 200
+
+
+class link_watcher:
+    """Makes the link to h1 lose packets, and reads how the plane's paths are shown, once a sample."""
+
+    SAMPLES = 40
+
+    def __init__(self, fabric):
+        self.fabric, self.sender = fabric, host_maps(f"{fabric.prefix}-h0")
+        self.numbers = self.sender.paths_to(fabric.host("h1")["mrc_address"], PLANE)
+        self.impaired, self.seen = False, []
+
+    def __call__(self, _sample, process):
+        if not self.impaired:
+            self.fabric.run("impair", "h1", f"p{PLANE}t0-1", "--loss", "2%")
+            self.impaired = True
+            return
+        states = sorted(self.sender.row("paths", number)["state"] for number in self.numbers)
+        if self.seen or states == [KEPT, ASSUMED_BAD]:
+            self.seen.append(states)
+        if len(self.seen) == self.SAMPLES:
+            process.send_signal(signal.SIGINT)
+
+
+def lossy_link():
+    with lab("lossylink", "--planes", str(PLANES), "--spines", "2") as fabric:
+        watch = link_watcher(fabric)
+        client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=watch)
+        both = sum(states == [KEPT, ASSUMED_BAD] for states in watch.seen)
+        print(f"   {both} of {len(watch.seen)} samples: one path kept though bad, the other assumed bad")
+        check(len(watch.seen) >= watch.SAMPLES, "a lossy link shows on both of its plane's paths")
+        # A retired path is tried again now and then, and is good until it has lost again.
+        check(both > len(watch.seen) * 3 / 4, "and stays shown while it is lossy")
+        check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
+        check(client.report["verified"] is True and server["verified"] is True, "every byte is right")
+        counted = sum(client.report[f"paths_{state}"] for state in ("good", "skip", "kept", "assumed_bad", "denied"))
+        check(counted == PLANES * 2, f"each of the {PLANES * 2} paths is counted once ({counted})")
 
 
 class watcher:
@@ -66,6 +104,7 @@ def main():
             check(report["retransmits"] > 0, "what was lost was sent again")
             least, most = min(report["plane_rx_packets"]), max(report["plane_rx_packets"])
             check(least > 0.9 * most, "and the planes carried the same")
+    lossy_link()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 
 from lab_support import ROOT
 
-GOOD, ASSUMED_BAD = 1, 3  # enum mrc_path_state
+GOOD, KEPT, ASSUMED_BAD = 1, 2, 3  # enum mrc_path_state
 
 
 def bpftool(*arguments):

@@ -70,7 +70,7 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane, std::
     std::optional<std::uint16_t> restored;
     for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
         const std::uint16_t slot = paths.active_slot(lane, order[at]);
-        if (paths.state(slot) != path_state::good || slot == avoided)
+        if (!paths.in_use(slot) || slot == avoided)
             continue;
         if (!skipped_[slot]) {
             next = static_cast<std::uint16_t>(at + 1);

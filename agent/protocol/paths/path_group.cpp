@@ -86,15 +86,22 @@ void path_group::on_loss(unsigned slot, instant now)
 {
     ++paths_[slot].counters.losses;
     evidence_.on_loss(slot);
-    if (paths_[slot].state == path_state::good &&
-        evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && may_retire(slot, true))
+    if (!in_use(slot) || evidence_.recent_losses(slot, config_.loss_span) < config_.loss_limit)
+        return;
+    if (may_retire(slot, true))
         retire(slot, std::nullopt, now);
+    else
+        keep(slot, now);
 }
 
 void path_group::on_always_skip(unsigned slot, instant now)
 {
-    if (paths_[slot].state == path_state::good && may_retire(slot, true))
+    if (!in_use(slot))
+        return;
+    if (may_retire(slot, true))
         retire(slot, std::nullopt, now);
+    else
+        keep(slot, now);
 }
 
 bool path_group::plane_delivers(plane lane, instant since) const
@@ -145,16 +152,21 @@ void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, insta
 {
     const plane lane = plane_at(slot);
     ++paths_[slot].counters.losses;
-    if (paths_[slot].state != path_state::good || !usable().has(lane))
+    if (!in_use(slot) || !usable().has(lane))
         return;
-    if (may_retire(slot, false))
-        retire(slot, sent_at, now);
+    const auto leave_it = [&](unsigned which) {
+        if (may_retire(which, false))
+            retire(which, sent_at, now);
+        else
+            keep(which, now);
+    };
+    leave_it(slot);
     if (!whole_plane)
         return;
     const unsigned first = lane.value * config_.uplinks;
     for (unsigned other = first; other < first + config_.uplinks; ++other)
-        if (paths_[other].state == path_state::good && may_retire(other, false))
-            retire(other, sent_at, now);
+        if (other != slot && in_use(other))
+            leave_it(other);
 }
 
 void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
@@ -200,7 +212,7 @@ std::optional<std::uint16_t> path_group::find_backup(unsigned slot) const
         return std::nullopt;
     const unsigned first = plane_at(slot).value * config_.uplinks;
     for (unsigned other = first; other < first + config_.uplinks; ++other)
-        if (!paths_[other].active && paths_[other].state == path_state::good)
+        if (!paths_[other].active && in_use(other))
             return static_cast<std::uint16_t>(other);
     return std::nullopt;
 }
@@ -215,7 +227,7 @@ void path_group::move(unsigned slot, path_state to)
 {
     path_record &path = paths_[slot];
     if (path.active)
-        count_good(plane_at(slot), (to == path_state::good ? 1 : 0) - (path.state == path_state::good ? 1 : 0));
+        count_good(plane_at(slot), (is_in_use(to) ? 1 : 0) - (is_in_use(path.state) ? 1 : 0));
     path.state = to;
     if (!std::exchange(path.changed, true))
         changed_.slots[(changed_.head + changed_.count++) % changed_.slots.size()] = static_cast<std::uint16_t>(slot);
@@ -230,7 +242,7 @@ void path_group::take_place(unsigned newcomer, unsigned leaver)
     in.position = out.position;
     out.active = false;
     active_slots_[lane.value * config_.active_per_plane + in.position] = static_cast<std::uint16_t>(newcomer);
-    count_good(lane, (in.state == path_state::good ? 1 : 0) - (out.state == path_state::good ? 1 : 0));
+    count_good(lane, (is_in_use(in.state) ? 1 : 0) - (is_in_use(out.state) ? 1 : 0));
 }
 
 void path_group::leave(unsigned slot, path_state to)
@@ -253,6 +265,30 @@ void path_group::retire(unsigned slot, std::optional<instant> silent_since, inst
     }
 }
 
+void path_group::keep(unsigned slot, instant now)
+{
+    path_record &path = paths_[slot];
+    path.kept_until = now + kept_memory;
+    kept_deadline_ = std::min(kept_deadline_, path.kept_until);
+    if (path.state != path_state::kept)
+        move(slot, path_state::kept);
+}
+
+void path_group::forget_kept(instant now)
+{
+    if (now < kept_deadline_)
+        return;
+    kept_deadline_ = never;
+    for (unsigned slot = 0; slot < size(); ++slot) {
+        if (paths_[slot].state != path_state::kept)
+            continue;
+        if (paths_[slot].kept_until <= now)
+            move(slot, path_state::good);
+        else
+            kept_deadline_ = std::min(kept_deadline_, paths_[slot].kept_until);
+    }
+}
+
 void path_group::readmit(unsigned slot, std::optional<instant> now)
 {
     path_record &path = paths_[slot];
@@ -264,7 +300,7 @@ void path_group::readmit(unsigned slot, std::optional<instant> now)
         return;
     for (unsigned position = 0; position < config_.active_per_plane; ++position) {
         const std::uint16_t holder = active_slot(plane_at(slot), position);
-        if (paths_[holder].state != path_state::good) {
+        if (!in_use(holder)) {
             take_place(slot, holder);
             return;
         }
@@ -303,7 +339,7 @@ std::optional<outgoing> path_group::next_heartbeat(instant now)
         if (evidence_.delivered_elsewhere(silent->slot, silent->since))
             silence(silent->slot, plane_silent(plane_at(silent->slot), silent->since), silent->since, now);
     while (const auto slot = heartbeat_.next_slot(now)) {
-        if (paths_[*slot].state != path_state::good || !usable().has(plane_at(*slot)) ||
+        if (!in_use(*slot) || !usable().has(plane_at(*slot)) ||
             evidence_.delivered(*slot) > now - heartbeat_.period()) {
             heartbeat_.skip(*slot);
             continue;
@@ -316,6 +352,7 @@ std::optional<outgoing> path_group::next_heartbeat(instant now)
 
 std::optional<outgoing> path_group::next_packet(instant now)
 {
+    forget_kept(now);
     if (auto heartbeat = next_heartbeat(now))
         return heartbeat;
     if (!prober_.active())
@@ -345,7 +382,7 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
 
 instant path_group::next_deadline() const
 {
-    return std::min(prober_.next_deadline(), heartbeat_.next_deadline());
+    return std::min({prober_.next_deadline(), heartbeat_.next_deadline(), kept_deadline_});
 }
 
 std::optional<path_transition> path_group::next_transition()

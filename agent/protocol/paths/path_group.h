@@ -9,14 +9,18 @@
 // GOOD         loss: `loss_limit` of its last `loss_span` packets           ASSUMED_BAD, the same
 // GOOD         heartbeats unanswered while other paths answer               ASSUMED_BAD, as by silence
 // GOOD         always_skip: SACK m = ALWAYS_SKIP                            ASSUMED_BAD, the same
+// GOOD         any of these, but a floor keeps it in use                    KEPT
+// KEPT         the same again, and the floor no longer holds                ASSUMED_BAD, the same
+// KEPT         none of these for a second                                   GOOD
 // ASSUMED_BAD  `successes` probes in a row answered in time; after silence also packets delivered that were sent since
 //                                                                           GOOD
 // any          deny                                                         DENIED
 // DENIED       allow                                                        GOOD
 // Anything else changes nothing. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
 //
-// Floors: no retirement leaves fewer than `min_active` GOOD active paths on usable planes, and loss alone never takes
-// more than half of a plane's active paths: uniform loss is no path's fault.
+// Floors: no retirement leaves fewer than `min_active` active paths in use on usable planes, and loss alone never takes
+// more than half of a plane's active paths: uniform loss is no path's fault. A path that a floor keeps is drawn as a
+// GOOD one is, but it is not shown as one: whoever looks for the broken cable would look elsewhere.
 #pragma once
 
 #include <array>
@@ -39,9 +43,16 @@ inline constexpr unsigned max_planes = 8; // the EV's plane field has 3 bits
 
 enum class path_state : std::uint8_t {
     good,
+    kept, // would be ASSUMED_BAD, but nothing better is left
     assumed_bad,
     denied,
 };
+
+// Packets are sent on paths in these states.
+[[nodiscard]] constexpr bool is_in_use(path_state state)
+{
+    return state == path_state::good || state == path_state::kept;
+}
 
 // One path as a draw returns it and as a transmission remembers it.
 struct path_choice {
@@ -93,7 +104,7 @@ public:
     [[nodiscard]] const local_ports &local() const { return *local_; }
     // Planes that this host can use now. Which of them a peer can be reached on is the peer's: port_status.h.
     [[nodiscard]] plane_mask usable() const { return local_->usable() & plane_mask{(1u << config_.planes) - 1}; }
-    // Planes with at least one GOOD active path.
+    // Planes with at least one active path in use.
     [[nodiscard]] plane_mask good_planes() const { return good_planes_; }
 
     [[nodiscard]] unsigned planes() const { return config_.planes; }
@@ -106,6 +117,7 @@ public:
                 static_cast<std::uint16_t>(slot)};
     }
     [[nodiscard]] path_state state(unsigned slot) const { return paths_[slot].state; }
+    [[nodiscard]] bool in_use(unsigned slot) const { return is_in_use(paths_[slot].state); }
     [[nodiscard]] bool active(unsigned slot) const { return paths_[slot].active; }
     [[nodiscard]] const path_counters &counters(unsigned slot) const { return paths_[slot].counters; }
     // The slot that an EV of ours, reflected by the peer, names; nothing for an EV that we never used.
@@ -199,6 +211,8 @@ public:
 private:
     // Rounds of the other side's rotation that a path may be missed in.
     static constexpr std::uint64_t reverse_patience = 8;
+    // As long as a path that relapses may have to wait before it is in use again (D12).
+    static constexpr duration kept_memory = std::chrono::seconds{1};
 
     struct path_record {
         ev entropy;
@@ -210,6 +224,7 @@ private:
         path_state told = path_state::good; // by next_transition()
         instant silent_since;               // when silenced: nothing sent from then on had got through
         instant suspected_since = never;    // nothing sent from then on has got through, or it is out of date
+        instant kept_until;                 // when KEPT
         std::uint16_t position = 0;         // in the plane's active set, when active
         std::uint64_t last_arrival = 0;     // of the group's arrivals_
         path_counters counters;
@@ -233,6 +248,8 @@ private:
     void leave(unsigned slot, path_state to);
     void take_place(unsigned newcomer, unsigned leaver);
     void retire(unsigned slot, std::optional<instant> silent_since, instant now);
+    void keep(unsigned slot, instant now);
+    void forget_kept(instant now);
     void readmit(unsigned slot, std::optional<instant> now);
     [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
 
@@ -241,7 +258,8 @@ private:
     std::vector<path_record> paths_;
     std::vector<std::uint16_t> active_slots_; // planes * active_per_plane
     std::array<std::uint16_t, max_planes> good_active_{};
-    plane_mask good_planes_;                         // with at least one GOOD active path
+    plane_mask good_planes_;                         // with at least one active path in use
+    instant kept_deadline_ = never;                  // no KEPT path is GOOD again before
     std::array<std::uint8_t, max_planes> missing_{}; // on_unanswered since the plane's last delivery
     path_evidence evidence_;
     sack_proofs proofs_;

@@ -61,7 +61,7 @@ std::optional<outgoing> send_probe(requester_state &sender, instant now)
     traffic_class in = traffic_class::first_transmission;
     const transmission &oldest = sender.packets[sender.edge()];
     if (sender.tail.unanswered() == 0 && sender.edge() < sender.next && oldest.fate == packet_fate::inflight &&
-        paths.state(oldest.slot) == path_state::good && sender.way.usable().has(paths.path(oldest.slot).lane)) {
+        paths.in_use(oldest.slot) && sender.way.usable().has(paths.path(oldest.slot).lane)) {
         where = paths.path(oldest.slot);
         in = oldest.in();
     } else {

@@ -173,7 +173,7 @@ private:
     answer report_qp(std::uint32_t qpn);
     answer reset_progress(std::uint32_t qpn);
     answer query_status();
-    void fill_paths(session::qp_report &report, const protocol::path_group &paths);
+    void fill_paths(session::qp_report &report, const protocol::queue_pair &qp, const protocol::path_group &paths);
 
     [[nodiscard]] std::shared_ptr<const datapath::client_pipe> events_of(std::uint32_t number) const;
 

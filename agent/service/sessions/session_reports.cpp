@@ -5,14 +5,18 @@
 namespace mrc::service
 {
 
-void client_session::fill_paths(session::qp_report &report, const protocol::path_group &paths)
+void client_session::fill_paths(session::qp_report &report, const protocol::queue_pair &qp,
+                                const protocol::path_group &paths)
 {
     report.planes = paths.planes();
     for (unsigned slot = 0; slot < paths.size(); ++slot) {
         const protocol::path_choice path = paths.path(slot);
         switch (paths.state(slot)) {
         case protocol::path_state::good:
-            ++report.paths_good;
+            ++(qp.skips(path.slot) ? report.paths_skip : report.paths_good);
+            break;
+        case protocol::path_state::kept:
+            ++report.paths_kept;
             break;
         case protocol::path_state::assumed_bad:
             ++report.paths_assumed_bad;
@@ -55,8 +59,7 @@ client_session::answer client_session::report_qp(std::uint32_t qpn)
         report.smoothed_rtt_ns = static_cast<std::uint64_t>(qp.protocol->smoothed_rtt().count());
         report.cwnd_bytes = qp.congestion->cwnd();
         report.state = static_cast<std::uint32_t>(qp.protocol->state());
-        fill_paths(report, *qp.peer.paths);
-        report.paths_skip = qp.protocol->skipped_paths(); // GOOD too, but not for the next packet of this QP
+        fill_paths(report, *qp.protocol, *qp.peer.paths);
     });
     return result;
 }

@@ -60,7 +60,7 @@ json::object direction(const json::object &sender, const json::object &receiver)
     result["max_stall_us"] = longest_stall(receiver);
     result["phases"] = value_or(receiver, "phases", json::array{});
     for (const char *name : {"retransmits", "spurious", "timeouts", "losses", "nacks", "paths_good", "paths_skip",
-                             "paths_assumed_bad", "paths_denied"})
+                             "paths_kept", "paths_assumed_bad", "paths_denied"})
         result[name] = value_or(sent, name, 0);
     result["plane_tx_packets"] = value_or(sent, "plane_tx_packets", json::array{});
     result["plane_rx_packets"] = value_or(received, "plane_rx_packets", json::array{});

@@ -72,9 +72,11 @@ void add_direction(std::string &to, const json::object &part)
     fmt::format_to(out, "  received       {}\n", plane_text(part.at("plane_rx_packets")));
     fmt::format_to(out, "  sent again     {:.0f} ({:.0f} needlessly; {:.0f} time-outs)\n", number(part, "retransmits"),
                    number(part, "spurious"), number(part, "timeouts"));
-    fmt::format_to(out, "  paths          {:.0f} good, {:.0f} skipped, {:.0f} assumed bad, {:.0f} denied\n",
-                   number(part, "paths_good"), number(part, "paths_skip"), number(part, "paths_assumed_bad"),
-                   number(part, "paths_denied"));
+    fmt::format_to(
+        out,
+        "  paths          {:.0f} good, {:.0f} skipped, {:.0f} kept though bad, {:.0f} assumed bad, {:.0f} denied\n",
+        number(part, "paths_good"), number(part, "paths_skip"), number(part, "paths_kept"),
+        number(part, "paths_assumed_bad"), number(part, "paths_denied"));
 }
 
 } // namespace

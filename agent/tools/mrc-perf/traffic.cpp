@@ -56,6 +56,7 @@ void add(traffic &sum, const mrc_qp_report &one)
     sum.smoothed_rtt_ns = std::max<std::uint64_t>(sum.smoothed_rtt_ns, one.smoothed_rtt_ns);
     sum.paths_good = one.paths_good;
     sum.paths_skip = one.paths_skip;
+    sum.paths_kept = one.paths_kept;
     sum.paths_assumed_bad = one.paths_assumed_bad;
     sum.paths_denied = one.paths_denied;
     sum.planes = std::min<std::uint32_t>(one.planes, MRC_REPORT_MAX_PLANES);
@@ -141,6 +142,7 @@ boost::json::object to_json(const traffic &counted)
             {"cwnd_bytes", counted.cwnd_bytes},
             {"paths_good", counted.paths_good},
             {"paths_skip", counted.paths_skip},
+            {"paths_kept", counted.paths_kept},
             {"paths_assumed_bad", counted.paths_assumed_bad},
             {"paths_denied", counted.paths_denied},
             {"plane_tx_packets", first_planes(counted.plane_tx_packets)},

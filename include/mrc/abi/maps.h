@@ -149,7 +149,7 @@ struct mrc_host_row {
 enum mrc_path_state {
     MRC_PATH_UNUSED,
     MRC_PATH_GOOD,
-    MRC_PATH_SKIP,
+    MRC_PATH_KEPT, /* would be out of use, kept because nothing better is left */
     MRC_PATH_ASSUMED_BAD,
     MRC_PATH_DENIED,
 };
@@ -248,9 +248,7 @@ struct mrc_qp_row {
     __u32 cwnd_bytes;
     __s32 inflight_bytes;
     __u32 mpr; /* PSNs */
-    __u32 evs_good;
-    __u32 evs_assumed_bad;
-    __u32 reserved2;
+    __u32 reserved2[3];
     __u64 losses; /* inferred: a later packet of the same EV had arrived */
     __u64 losses_by_age;
     __u64 losses_by_sleek;
@@ -372,22 +370,6 @@ struct mrc_push_ring {
     __u64 reserved[4];
 };
 
-/* `events`: ring buffer of state transitions. */
-enum mrc_event_kind {
-    MRC_EVENT_PATH_STATE = 1,
-    MRC_EVENT_PORT_STATE = 2,
-};
-
-struct mrc_event {
-    __u64 time_ns;
-    __u32 kind;    /* enum mrc_event_kind */
-    __u32 subject; /* path row or port row */
-    __u32 from;
-    __u32 to;
-    __u32 ev;
-    __u32 reserved;
-};
-
 MRC_ASSERT_SIZE(struct mrc_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_host_row, 64);
 MRC_ASSERT_SIZE(struct mrc_path_row, 64);
@@ -400,7 +382,6 @@ MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
-MRC_ASSERT_SIZE(struct mrc_event, 32);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, port, 20);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, magic, 28);
 

@@ -32,11 +32,11 @@ unsigned active_paths(const path_group &group, unsigned lane)
     return count;
 }
 
-unsigned good_paths(const path_group &group, unsigned lane)
+unsigned paths_in_use(const path_group &group, unsigned lane)
 {
     unsigned count = 0;
     for (unsigned slot = lane * group.uplinks(); slot < (lane + 1) * group.uplinks(); ++slot)
-        count += group.active(slot) && group.state(slot) == path_state::good ? 1 : 0;
+        count += group.active(slot) && group.in_use(slot) ? 1 : 0;
     return count;
 }
 
@@ -160,15 +160,15 @@ TEST_F(path_group_test, backup_of_the_same_plane_takes_over)
     group.on_silence(retired, start, start);
     EXPECT_FALSE(group.active(retired));
     EXPECT_EQ(active_paths(group, 2), 3u);
-    EXPECT_EQ(good_paths(group, 2), 3u);
+    EXPECT_EQ(paths_in_use(group, 2), 3u);
     EXPECT_EQ(group.path(group.active_slot(plane{2}, 1)).lane, plane{2});
     // All backups used up: the plane has fewer, and takes the first that comes back.
     for (int i = 0; i < 5; ++i)
         group.on_silence(group.active_slot(plane{2}, 0), start, start);
-    EXPECT_EQ(good_paths(group, 2), 2u);
+    EXPECT_EQ(paths_in_use(group, 2), 2u);
     group.deny(retired);
     group.allow(retired);
-    EXPECT_EQ(good_paths(group, 2), 3u);
+    EXPECT_EQ(paths_in_use(group, 2), 3u);
     EXPECT_TRUE(group.active(retired));
 }
 
@@ -190,7 +190,7 @@ TEST_F(path_group_test, plane_that_delivers_loses_only_the_silent_path)
         group.on_sent(slot, false);
     group.on_delivered(9, start + 1us);
     group.on_silence(8, start, start + 1ms);
-    EXPECT_EQ(good_paths(group, 1), 7u);
+    EXPECT_EQ(paths_in_use(group, 1), 7u);
 }
 
 TEST_F(path_group_test, floors_hold)
@@ -200,13 +200,61 @@ TEST_F(path_group_test, floors_hold)
         group.on_loss(slot, start);
         group.on_loss(slot, start);
     }
-    EXPECT_EQ(good_paths(group, 0), 2u) << "loss takes at most half of a plane";
+    EXPECT_EQ(paths_in_use(group, 0), 2u) << "loss takes at most half of a plane";
     for (unsigned slot = 0; slot < 16; ++slot)
         group.on_silence(slot, start, start);
     unsigned good = 0;
     for (unsigned slot = 0; slot < 16; ++slot)
-        good += group.state(slot) == path_state::good ? 1 : 0;
+        good += group.in_use(slot) ? 1 : 0;
     EXPECT_EQ(good, 1u) << "ev_min_active";
+}
+
+// Two paths of a plane lose alike. Whoever sees one of them called good would look for the fault in the other.
+TEST_F(path_group_test, what_a_floor_keeps_in_use_is_not_called_good)
+{
+    path_group group{four_by(2), local};
+    for (unsigned slot = 0; slot < 2; ++slot) {
+        group.on_loss(slot, start);
+        group.on_loss(slot, start);
+    }
+    EXPECT_EQ(group.state(0), path_state::assumed_bad);
+    EXPECT_EQ(group.state(1), path_state::kept);
+    EXPECT_TRUE(group.in_use(1));
+    EXPECT_TRUE(group.good_planes().has(plane{0})) << "packets are sent on it as before";
+    EXPECT_EQ(group.state(2), path_state::good) << "other planes are as they were";
+}
+
+TEST_F(path_group_test, a_kept_path_is_good_again_after_a_second_without_a_reason)
+{
+    path_group group{four_by(1), local};
+    group.on_loss(0, start);
+    group.on_loss(0, start);
+    ASSERT_EQ(group.state(0), path_state::kept);
+    EXPECT_EQ(group.next_deadline(), start + 1s);
+    group.on_loss(0, start + 600ms); // once more: the second begins anew
+    (void)group.next_packet(start + 1s);
+    EXPECT_EQ(group.state(0), path_state::kept);
+    EXPECT_EQ(group.next_deadline(), start + 1600ms);
+    (void)group.next_packet(start + 1600ms);
+    EXPECT_EQ(group.state(0), path_state::good);
+    EXPECT_EQ(group.next_deadline(), never) << "nothing is left to wait for";
+    const auto change = group.next_transition();
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->to, path_state::good);
+}
+
+TEST_F(path_group_test, a_kept_path_is_retired_when_the_floor_no_longer_holds_it)
+{
+    path_group group{four_by(2), local};
+    for (unsigned slot : {0u, 0u, 1u, 1u})
+        group.on_loss(slot, start);
+    ASSERT_EQ(group.state(1), path_state::kept);
+    group.allow(0);
+    group.deny(0);
+    group.allow(0); // the operator brings the other one back
+    ASSERT_EQ(group.state(0), path_state::good);
+    group.on_loss(1, start + 1ms);
+    EXPECT_EQ(group.state(1), path_state::assumed_bad);
 }
 
 TEST_F(path_group_test, one_store_loses_a_plane_for_every_group)
@@ -280,7 +328,7 @@ TEST_F(path_group_test, paths_without_an_ev_are_never_used)
     group.on_silence(first, start, start);
     const unsigned second = group.active_slot(plane{1}, 0);
     EXPECT_EQ(first + second, 5u + 7u) << "the backup is the plane's other EV";
-    EXPECT_EQ(good_paths(group, 1), 1u);
+    EXPECT_EQ(paths_in_use(group, 1), 1u);
 }
 
 TEST_F(path_group_test, plane_is_suspected_at_once_when_nothing_of_it_got_through)
