@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ICRC of short control packets over IPv6 (protocol text 1.12): CRC-32 of the packet from its IP header on, with the
+ * ICRC of short control packets over IPv6 (protocol.md §1.12): CRC-32 of the packet from its IP header on, with the
  * fields that may change on the way as ones. Byte by byte: 76 or 96 bytes, on endpoint probes only.
  */
 #ifndef MRC_BPF_ICRC_H

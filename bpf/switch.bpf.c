@@ -117,7 +117,7 @@ static __always_inline int sw_hop_limit(struct sw_hop *hop)
 
 /*
  * Cuts the payload: the frame shrinks to MRC_TRIM_FRAME, the outer header says so and carries the trimmed code point.
- * UDP length, ECN and hop limit stay (protocol text §6): the receiver learns from them how much was cut.
+ * UDP length, ECN and hop limit stay (protocol.md §6): the receiver learns from them how much was cut.
  */
 static __always_inline int sw_trim(struct xdp_md *ctx, struct sw_hop *hop)
 {

@@ -4,7 +4,7 @@
  * decides what a real queue of that rate would do (mark, trim, drop), and never delays.
  *
  * Two classes: control and trimmed packets are drained first and neither marked nor trimmed; all other packets share
- * the second class. Thresholds as protocol text §5.5 and §6; they are bytes in the port's sw_impair row.
+ * the second class. Thresholds as protocol.md §5.5 and §6; they are bytes in the port's sw_impair row.
  */
 #ifndef MRC_BPF_SWITCH_QUEUE_H
 #define MRC_BPF_SWITCH_QUEUE_H

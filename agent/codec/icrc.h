@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The invariant CRC at the end of every MRC packet (protocol text §1.12; IBTA's ICRC for RoCEv2).
+// The invariant CRC at the end of every MRC packet (protocol.md §1.12; IBTA's ICRC for RoCEv2).
 #pragma once
 
 #include <cstddef>

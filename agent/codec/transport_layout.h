@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headers follow BTH for each opcode (mrc/abi/wire.h, protocol text §1.2), as one table for builder and parser.
+// Which headers follow BTH for each opcode (mrc/abi/wire.h, protocol.md §1.2), as one table for builder and parser.
 #pragma once
 
 #include <cstddef>

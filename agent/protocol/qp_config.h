@@ -13,7 +13,7 @@ namespace mrc::protocol
 {
 
 // Time-out and retries of one packet: T = 1.024 us * 2^timeout_exponent; `linear` retries after T each, then
-// `exponential` more, each after twice the time. exponential = 25 never gives up (protocol text §3.4).
+// `exponential` more, each after twice the time. exponential = 25 never gives up (protocol.md §3.4).
 struct retry_config {
     std::uint8_t timeout_exponent = 8; // 262 us; up to 24
     std::uint8_t linear = 7;           // up to 7

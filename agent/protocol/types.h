@@ -71,7 +71,7 @@ struct qpn {
     friend constexpr auto operator<=>(qpn, qpn) = default;
 };
 
-// Entropy value: 32 bits that choose one path of a path group (protocol text §1.9, §4.1).
+// Entropy value: 32 bits that choose one path of a path group (protocol.md §1.9, §4.1).
 struct ev {
     std::uint32_t value = 0;
     friend constexpr auto operator<=>(ev, ev) = default;

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] mrc_ip address_of(endpoint host, protocol::plane plane) const;
     // The common address in IPv4, as ::ffff:a.b.c.d; nullopt when the fabric has none.
     [[nodiscard]] std::optional<mrc_ip> address4_of(endpoint host) const;
-    // Bits of an EV: IPv4 packets carry 16 (protocol text 1.9), and one path group serves both families.
+    // Bits of an EV: IPv4 packets carry 16 (protocol.md §1.9), and one path group serves both families.
     [[nodiscard]] unsigned ev_bits() const { return options_.ipv4_prefix ? 16 : 32; }
     // Whose address it is, common, of a plane or IPv4; nullopt for addresses that this fabric cannot contain.
     [[nodiscard]] std::optional<endpoint> endpoint_of(const mrc_ip &address) const;

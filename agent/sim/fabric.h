@@ -25,7 +25,7 @@ struct fabric_config {
     picoseconds host_delay = 600 * nanosecond;
     picoseconds uplink_delay = 1000 * nanosecond;
     double loss = 0; // on every link between switches
-    // Switch queues, in units of a plane's bandwidth-delay product (protocol text §5.5).
+    // Switch queues, in units of a plane's bandwidth-delay product (protocol.md §5.5).
     bool ecn = true;
     bool ecn_last_hop = false;
     double ecn_min = 0.2;

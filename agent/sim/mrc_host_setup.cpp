@@ -96,7 +96,7 @@ std::unique_ptr<congestion_control> mrc_host::make_control(unsigned peer_host) c
     link.base_rtt = duration{topology.base_rtt() / nanosecond};
     link.mtu = nominal_bytes(shared_.transport.payload);
     link.trimming = topology.config().trim;
-    // A trimmed packet is back sooner than a whole one: that is not the path's RTT (protocol text §5.6).
+    // A trimmed packet is back sooner than a whole one: that is not the path's RTT (protocol.md §5.6).
     link.base_rtt_floor = duration{topology.base_rtt(index_, peer_host) / nanosecond};
     return std::make_unique<nscc>(derive_nscc(link));
 }

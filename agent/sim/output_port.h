@@ -6,7 +6,7 @@
 // data     everything else                    trim_limit, when it may trim     payload cut, DSCP TRIMMED, control class
 //                                             drop_limit                       dropped
 // Control goes first. Packets that are ECT are marked CE when they leave the queue: never below ecn_min bytes waiting,
-// always above ecn_max, with linear probability between (protocol text §5.5).
+// always above ecn_max, with linear probability between (protocol.md §5.5).
 #pragma once
 
 #include <cmath>

@@ -87,7 +87,7 @@ def known(opcode):
 
 
 def trimmed_word(data, net, opcode):
-    """The lengths of a trimmed packet are wrong by design, and its ICRC is gone (section 6)."""
+    """The lengths of a trimmed packet are wrong by design, and its ICRC is gone (protocol.md §6)."""
     if net.end - net.udp - UDP_BYTES < BTH_BYTES:
         return "truncated"
     if not known(opcode):

@@ -49,7 +49,7 @@ def golden_block(case):
     """Encodes a case, lets scapy dissect the result again, and lists what it read."""
     transport = mrc.transport_bytes(case.opcode, case.fields, case.payload)
     if case.literal is not None:
-        expect(transport == case.literal, f"{case.name}: differs from section 12")
+        expect(transport == case.literal, f"{case.name}: differs from protocol.md §12")
     inner = mrc.inner_packet(case.network, transport)
     whole = mrc.encapsulate(inner, case.outer) if case.outer else inner
 
@@ -94,12 +94,12 @@ def unique(cases):
 
 def check_oracles():
     """The constants that protocol.md prints, and that were not computed by this code."""
-    expect(zlib.crc32(b"\xff" * 8) ^ 0xFFFFFFFF == 0xDEBB20E3, "ICRC seed differs from section 12")
+    expect(zlib.crc32(b"\xff" * 8) ^ 0xFFFFFFFF == 0xDEBB20E3, "ICRC seed differs from protocol.md §12")
     first = golden_cases.section_12()[0]
     transport = mrc.transport_bytes(first.opcode, first.fields, first.payload)
     packet = mrc.inner_packet(first.network, transport)
-    expect(packet == golden_cases.SECTION_12_PACKET, "the packet of section 12 differs")
-    expect(mrc.icrc(packet[:-4]) == 0xF5C57C83, "the ICRC of section 12 differs")
+    expect(packet == golden_cases.SECTION_12_PACKET, "the packet of protocol.md §12 differs")
+    expect(mrc.icrc(packet[:-4]) == 0xF5C57C83, "the ICRC of protocol.md §12 differs")
 
 
 def files():

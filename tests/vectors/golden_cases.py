@@ -66,7 +66,7 @@ def pattern(size):
 
 
 class Case:
-    """One vector: what generate.py encodes. `literal` is transport bytes printed in section 12."""
+    """One vector: what generate.py encodes. `literal` is transport bytes printed in protocol.md §12."""
 
     def __init__(self, name, opcode, fields, payload=b"", network=None, outer=None, literal=None):
         self.name, self.opcode, self.fields, self.payload = name, opcode, fields, payload
@@ -98,7 +98,7 @@ def sack(name, **fields):
 
 
 def section_12():
-    """The vectors printed in protocol.md section 12: literals, never computed."""
+    """The vectors printed in protocol.md §12: literals, never computed."""
     network = dict(
         NETWORK, src="fd00:1::1", dst="fd00:2::2", tc=0x10, flow_label=0x0003, sport=0xC0DE
     )
@@ -131,7 +131,7 @@ def section_12():
     ]  # fmt: skip
 
 
-# The whole inner packet of section 12's first vector, with its ICRC.
+# The whole inner packet of protocol.md §12's first vector, with its ICRC.
 SECTION_12_PACKET = bytes.fromhex(
     "6100000300401140fd000001000000000000000000000001fd000002000000000000000000000002"
     "c0de12b700400000ca00ffff000001239000001000000007beef0001"

@@ -314,7 +314,7 @@ def open_cases():
 
 
 def cut_by_switch(packet, keep, dscp, ecn=mrc.ECT0, outer=OUTER_ARRIVED):
-    """Section 6: DSCP and outermost length are rewritten, nothing inside is."""
+    """protocol.md §6: DSCP and outermost length are rewritten, nothing inside is."""
     part = packet[:keep]
     tc = traffic_class(dscp, ecn)
     if outer:

@@ -34,7 +34,7 @@ ICRC_BYTES = 4
 DSCP = dict(NO_TRIM=0, TRIMMABLE=4, RETX=8, TRIMMED=12, LASTHOP=16, CONTROL=46)
 NOT_ECT, ECT1, ECT0, CE = range(4)
 
-# Opcodes, section 1.2.
+# Opcodes, protocol.md §1.2.
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0xC6, 0xC7, 0xC8
 WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM = 0xC9, 0xCA, 0xCB
 ACKNOWLEDGE, ENDPOINT_REQUEST, ENDPOINT_RESPONSE = 0xD1, 0xD8, 0xD9
@@ -60,7 +60,7 @@ class ExtensionHeader(Packet):
 
 
 class BTH(Packet):
-    """Base transport header, 12 bytes, section 1.3. Order of byte 1 as D3."""
+    """Base transport header, 12 bytes, protocol.md §1.3. Order of byte 1 as D3."""
 
     name = "MRC BTH"
     fields_desc = [
@@ -86,14 +86,14 @@ class BTH(Packet):
 
 
 class METH(ExtensionHeader):
-    """Message header, section 1.4."""
+    """Message header, protocol.md §1.4."""
 
     name = "MRC METH"
     fields_desc = [XShortField("rqmsn", 0), XShortField("msn", 0)]
 
 
 class TSETH(ExtensionHeader):
-    """Timestamp header, section 1.4; in front of RETH when BTH.ts is set."""
+    """Timestamp header, protocol.md §1.4; in front of RETH when BTH.ts is set."""
 
     name = "MRC TSETH"
     fields_desc = [
@@ -105,7 +105,7 @@ class TSETH(ExtensionHeader):
 
 
 class RETH(ExtensionHeader):
-    """RDMA header, section 1.4; in every data packet, dmalen is the whole message."""
+    """RDMA header, protocol.md §1.4; in every data packet, dmalen is the whole message."""
 
     name = "MRC RETH"
     fields_desc = [XLongField("va", 0), XIntField("r_key", 0), XIntField("dmalen", 0)]
@@ -117,7 +117,7 @@ class ImmDt(ExtensionHeader):
 
 
 class SETH(ExtensionHeader):
-    """Selective acknowledgement, 28 bytes, section 1.5; CC_STATE always follows."""
+    """Selective acknowledgement, 28 bytes, protocol.md §1.5; CC_STATE always follows."""
 
     name = "MRC SETH"
     fields_desc = [
@@ -143,7 +143,7 @@ class SETH(ExtensionHeader):
 
 
 class CC_STATE(ExtensionHeader):
-    """Congestion state, 8 bytes, section 1.5; rcvd_bytes in units of 256 bytes."""
+    """Congestion state, 8 bytes, protocol.md §1.5; rcvd_bytes in units of 256 bytes."""
 
     name = "MRC CC_STATE"
     fields_desc = [
@@ -157,7 +157,7 @@ class CC_STATE(ExtensionHeader):
 
 
 class NETH(ExtensionHeader):
-    """Negative acknowledgement, 20 bytes, section 1.6."""
+    """Negative acknowledgement, 20 bytes, protocol.md §1.6."""
 
     name = "MRC NETH"
     fields_desc = [
@@ -179,7 +179,7 @@ class NETH(ExtensionHeader):
 
 
 class PETH(ExtensionHeader):
-    """Reliability probe, 16 bytes, section 1.7."""
+    """Reliability probe, 16 bytes, protocol.md §1.7."""
 
     name = "MRC PETH"
     fields_desc = [
@@ -200,7 +200,7 @@ class PETH(ExtensionHeader):
 
 
 class ERTH(ExtensionHeader):
-    """Endpoint request, 16 bytes, section 1.7; op 0 = port status, 1 = EV probe."""
+    """Endpoint request, 16 bytes, protocol.md §1.7; op 0 = port status, 1 = EV probe."""
 
     name = "MRC ERTH"
     fields_desc = [
@@ -220,7 +220,7 @@ class ERTH(ExtensionHeader):
 
 
 class EETH(ExtensionHeader):
-    """Endpoint response, 36 bytes, section 1.7; op sits two bits higher than in ERTH (D4)."""
+    """Endpoint response, 36 bytes, protocol.md §1.7; op sits two bits higher than in ERTH (D4)."""
 
     name = "MRC EETH"
     fields_desc = [
@@ -236,7 +236,7 @@ class EETH(ExtensionHeader):
 
 
 class AETH(ExtensionHeader):
-    """Transport acknowledgement, 4 bytes, section 1.8."""
+    """Transport acknowledgement, 4 bytes, protocol.md §1.8."""
 
     name = "MRC AETH"
     fields_desc = [XByteField("syndrome", 0x1F), X3BytesField("msn", 0)]
@@ -256,7 +256,7 @@ for port in MRC_PORTS:
 
 
 def headers_after_bth(opcode, ts):
-    """The header classes behind BTH, section 1.2; empty for an opcode that is not MRC's."""
+    """The header classes behind BTH, protocol.md §1.2; empty for an opcode that is not MRC's."""
     if opcode in DATA:
         immediate = [ImmDt] if opcode in WITH_IMMEDIATE else []
         return [METH] + ([TSETH] if ts else []) + [RETH] + immediate
@@ -274,7 +274,7 @@ def ev_of(flow_label, sport, version=6):
 
 
 def icrc(packet):
-    """ICRC of an inner IP packet given up to, and without, its ICRC field (section 1.12)."""
+    """ICRC of an inner IP packet given up to, and without, its ICRC field (protocol.md §1.12)."""
     masked = bytearray(packet)
     if packet[0] >> 4 == 6:
         masked[0] |= 0x0F  # traffic class and flow label: the 28 bits behind the version
@@ -338,7 +338,7 @@ def inner_packet(network, transport):
 
 
 def encapsulate(inner, outer):
-    """IPv6-in-IPv6 (or IPv4-in-IPv6), no SRH: section 7.1. The ICRC does not see it."""
+    """IPv6-in-IPv6 (or IPv4-in-IPv6), no SRH: protocol.md §7. The ICRC does not see it."""
     header = IPv6(
         src=outer["outer_src"],
         dst=outer["outer_dst"],
@@ -352,7 +352,7 @@ def encapsulate(inner, outer):
 
 
 def usid_carrier(block, usids):
-    """F3216 carrier: a 32-bit block and up to six 16-bit uSIDs (section 7.1)."""
+    """F3216 carrier: a 32-bit block and up to six 16-bit uSIDs (protocol.md §7)."""
     if len(usids) > 6:
         raise ValueError("an F3216 carrier holds six uSIDs")
     value = int(ipaddress.IPv6Address(block))

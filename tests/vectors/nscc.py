@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""NSCC transcribed from the specification's pseudo-code (protocol notes, section 5), and its traces.
+"""NSCC transcribed from the specification's pseudo-code (protocol.md §5), and its traces.
 
 An oracle for the C++ controller, written without having seen it. Event names, fields and the file
 format are in README.md. The pseudo-code is executed literally and in the order written; where it
@@ -74,7 +74,7 @@ REQUIRED = (
 
 
 def derive(link_bps, base_rtt_ns, mtu, trimming=True, software=False, **overrides):
-    """The defaults of section 5.2; every one of them can be overridden by its name."""
+    """The defaults of protocol.md §5.2; every one of them can be overridden by its name."""
     bdp = link_bps * base_rtt_ns / 8e9
     target = overrides.get("target_qdelay_ns", base_rtt_ns * 3 // 4 if trimming else base_rtt_ns)
     scaling_a = bdp / REFERENCE_BDP

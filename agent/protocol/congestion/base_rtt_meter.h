@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base RTT of a path between software hosts, measured (protocol text §5.6): the least median of 64 successive
+// The base RTT of a path between software hosts, measured (protocol.md §5.6): the least median of 64 successive
 // samples within the last 10 to 20 s. A median, for one lucky sample says nothing about hosts whose schedulers answer
 // with jitter; the least of them, for a start under load must not be taken for the path; a window, for a path may
 // become longer.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NSCC, the sender-based congestion control of Ultra Ethernet 1.0 that MRC mandates ("uet-1.0-nscc", protocol text §5):
+// NSCC, the sender-based congestion control of Ultra Ethernet 1.0 that MRC mandates ("uet-1.0-nscc", protocol.md §5):
 // a window that ECN and the RTT move together. T = target_delay, d = RTT - base_rtt:
 //
 // ECN  delay   quadrant                 window

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The EV universe of a path group: which entropy values (EVs) toward a destination exist (protocol text §4.1, OCP
+// The EV universe of a path group: which entropy values (EVs) toward a destination exist (protocol.md §4.1, OCP
 // controller API, mrc_ctl_ev_profile_attr). An EV names its path: plane in bits 2:0, T0 uplink in bits 10:3, entropy
 // above (include/mrc/abi/srv6.h). One EV per path, and as many on every plane: equal load per plane is an invariant.
 //
@@ -94,7 +94,7 @@ struct profile_message {
 [[nodiscard]] profile_message describe(const profile_error &error);
 
 // The EVs of the profile in a fabric of 1…8 planes and 1…256 uplinks per plane, in the order of their slots.
-// `ev_bits`: 16 when inner packets are IPv4, else 32 (protocol text §1.9).
+// `ev_bits`: 16 when inner packets are IPv4, else 32 (protocol.md §1.9).
 [[nodiscard]] std::expected<std::vector<profile_entry>, profile_error>
 expand_profile(const ev_profile &profile, unsigned planes, unsigned uplinks, unsigned ev_bits, std::uint64_t seed);
 

@@ -2,7 +2,7 @@
 // The MRC rule: planes take turns, so that each carries the same number of packets; inside a plane the QP walks its own
 // pseudo-random order of the active paths, drawn anew every round.
 //
-// SKIP (protocol text §4.2, the reading of lb-sim): a scan restores the first skipped path that it meets to GOOD but
+// SKIP (protocol.md §4.2, the reading of lb-sim): a scan restores the first skipped path that it meets to GOOD but
 // the packet moves on; further skipped paths stay skipped; when a round finds no GOOD path, the one just restored is
 // taken. A skipped path that is congested again stays skipped, no longer than before.
 #pragma once

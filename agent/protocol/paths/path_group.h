@@ -185,7 +185,7 @@ public:
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
     // Does traffic from there still reach us by this path's links? Answers take such paths: nobody acknowledges them,
-    // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol text
+    // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol.md
     // §4.4).
     [[nodiscard]] bool heard_on(unsigned slot) const
     {

@@ -24,7 +24,7 @@
 // A peer that has told of fewer ports than all, to which no traffic goes, and which is not heard for `forget`, has gone
 // or begun anew: it can be reached on all.
 //
-// Updates are never proof against forgery: only those from known peers may come here (protocol text §9).
+// Updates are never proof against forgery: only those from known peers may come here (protocol.md §9).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediates that have arrived and wait for everything that was sent before them (protocol text §2.2). METH.rqmsn
+// Immediates that have arrived and wait for everything that was sent before them (protocol.md §2.2). METH.rqmsn
 // counts the messages with immediate, so it gives each its place, however late its siblings are.
 //
 // event                                             place of rqmsn       outcome

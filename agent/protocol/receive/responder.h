@@ -9,7 +9,7 @@
 // this end of the QP fails too (IBTA 9.9.3).
 //
 // A message with immediate takes a receive request when the edge passes its last packet, that is, when everything sent
-// before it has arrived. There is no RNR: without a receive request the QP fails (protocol text §2.2).
+// before it has arrived. There is no RNR: without a receive request the QP fails (protocol.md §2.2).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peer says (processing order of the specification's appendix E): SACK, what has arrived; NACK, why one packet
+// What the peer says: SACK, what has arrived; NACK, why one packet
 // was refused; Transport ACK, which requests are done. What contradicts the state is forged, or late: it is counted and
 // changes nothing.
 #pragma once

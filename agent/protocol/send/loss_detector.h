@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loss inference by the same-EV FIFO rule (protocol text §3.3). A path delivers in order within a DSCP class, so a
+// Loss inference by the same-EV FIFO rule (protocol.md §3.3). A path delivers in order within a DSCP class, so a
 // packet is lost when one SACK says both: it has not arrived (it is cack + 1, or its bit is 0), and a packet sent later
 // on the same EV in the same class has. ack_psn alone is never evidence of absence.
 //

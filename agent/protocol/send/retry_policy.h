@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait for a packet before each retry, and when to give up (protocol text §3.4).
+// How long to wait for a packet before each retry, and when to give up (protocol.md §3.4).
 //
 // failures so far    wait before the next
 // 0 … linear - 1     RTO

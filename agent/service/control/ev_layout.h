@@ -4,7 +4,7 @@
 //
 // format mode  bits in the packet                                    path
 // STEV, UDP    the last of a 32-bit number: flow label 15:0, source  plane: bits 2:0, and the EV's port is plane + 1;
-//              port (protocol text §1.9)                             uplink: bits 10:3; one path has one EV
+//              port (protocol.md §1.9)                             uplink: bits 10:3; one path has one EV
 // SRv6         the outer destination address, from its first on      plane: that of the first uSID; uplink: index of
 // the
 //                                                                    second; the rest follows from the destination
@@ -27,7 +27,7 @@ struct fabric_shape {
     unsigned planes = 1;
     unsigned uplinks = 1;
     std::array<std::uint8_t, 4> usid_block{};
-    unsigned ev_bits = 32; // that packets carry: 16 where hosts have IPv4 addresses (protocol text 1.9)
+    unsigned ev_bits = 32; // that packets carry: 16 where hosts have IPv4 addresses (protocol.md §1.9)
 };
 
 struct path_place {

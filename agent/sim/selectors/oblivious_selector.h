@@ -2,8 +2,7 @@
 // Oblivious packet spraying, a baseline: every packet draws a plane and one of its active paths at random, whatever
 // became of the packets before. No memory, so no skipped turns; health counts only as far as the path group itself
 // replaces retired paths by backups. The operator's word counts: unusable planes and DENIED paths are not drawn.
-// Source: "OPS" in Bonato et al., REPS (arXiv 2407.21625), and UET's oblivious load balancing (protocol text, appendix
-// C).
+// Source: "OPS" in Bonato et al., REPS (arXiv 2407.21625), and UET's oblivious load balancing (protocol.md §11).
 #pragma once
 
 #include <cstdint>

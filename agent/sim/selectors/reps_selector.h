@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // REPS: Recycled Entropy Packet Spraying (Bonato et al., arXiv 2407.21625; the published simulation code of
-// ultraethernet/uet-htsim; protocol text, appendix C), for comparison with the MRC rule. Paths that just delivered
+// ultraethernet/uet-htsim; protocol.md §11), for comparison with the MRC rule. Paths that just delivered
 // without a mark are cached in a small ring, and each is used once more; a path that is not confirmed again is
 // forgotten.
 //

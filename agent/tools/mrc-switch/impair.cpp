@@ -26,7 +26,7 @@ constexpr double fastest_rate = 1e12;
 // Two frames fit under the marking threshold of the smallest queue, else a lone packet would be marked.
 constexpr double smallest_bdp_bytes = 32768;
 
-// Shares of a BDP: protocol text §5.5.
+// Shares of a BDP: protocol.md §5.5.
 constexpr double ecn_min_share = 0.2;
 constexpr double ecn_max_share = 0.8;
 constexpr double trim_share = 1.0;

@@ -116,7 +116,7 @@ static inline int mrc_ev_expand(const __u8 *ev, const struct mrc_ev_field *field
 
 /*
  * The default 32-bit EV of a Clos fabric: plane in bits 2:0, T0 uplink in bits 10:3, the rest entropy that chooses
- * nothing in the fabric. EV 0 is never used: some NICs treat it as "no EV" (protocol text §1.9).
+ * nothing in the fabric. EV 0 is never used: some NICs treat it as "no EV" (protocol.md §1.9).
  */
 #define MRC_EV_PLANE_MASK 0x7u
 #define MRC_EV_UPLINK_SHIFT 3

@@ -210,7 +210,7 @@ struct mrc_eeth {
 #define MRC_EETH_OP_SHIFT 2
 #define MRC_EETH_OP_MASK 0x000C
 
-/* ACK Extended Transport Header (IBTA; protocol text §1.8). */
+/* ACK Extended Transport Header (IBTA; protocol.md §1.8). */
 struct mrc_aeth {
     __u8 syndrome; /* MRC_AETH_* */
     __u8 msn[3];   /* messages completed */
@@ -249,7 +249,7 @@ enum mrc_ecn {
 /* Longest stack of headers between Ethernet and payload: outer 40, inner 40, UDP 8, BTH 12, METH 4, TSETH 4, RETH 16,
  * ImmDt 4. */
 #define MRC_MAX_HEADERS 128
-/* A trimmed frame keeps Ethernet, outer and inner IPv6, UDP, BTH, METH and TSETH (122 bytes), protocol text §6. */
+/* A trimmed frame keeps Ethernet, outer and inner IPv6, UDP, BTH, METH and TSETH (122 bytes), protocol.md §6. */
 #define MRC_TRIM_FRAME 128
 #define MRC_MAX_MESSAGE 0x80000000u /* bytes */
 

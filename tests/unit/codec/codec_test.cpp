@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame codec by the vectors printed in the protocol text §12, by its refusals, and by properties over seeds.
+// The frame codec by the vectors printed in protocol.md §12, by its refusals, and by properties over seeds.
 #include "codec/frame_codec.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ICRC against zlib's CRC-32 over a masked copy, and against the constants of the protocol text §1.12 and §12.
+// The ICRC against zlib's CRC-32 over a masked copy, and against the constants of protocol.md §1.12 and §12.
 #include "codec/icrc.h"
 
 #include <algorithm>

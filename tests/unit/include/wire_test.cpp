@@ -49,7 +49,7 @@ TEST(wire, opcodes_are_of_the_mrc_service)
 
 TEST(wire, traffic_class_is_dscp_over_ecn)
 {
-    EXPECT_EQ(MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_NOT_ECT), 0x10) << "TC of the vectors in section 12";
+    EXPECT_EQ(MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_NOT_ECT), 0x10) << "TC of the vectors in protocol.md §12";
     EXPECT_EQ(MRC_TCLASS(MRC_DSCP_CONTROL, MRC_ECN_CE), 0xBB);
 }
 

@@ -94,7 +94,7 @@ TEST_F(retransmission_test, draining_port_takes_nothing_new_and_gives_nothing_up
     }
 }
 
-// Where there is but one plane, and so no other one to go to (protocol text 3.2).
+// Where there is but one plane, and so no other one to go to (protocol.md §3.2).
 TEST_F(retransmission_test, nacked_packet_takes_another_path)
 {
     path_group_config one_plane = make_group();
