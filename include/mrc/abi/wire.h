@@ -5,9 +5,14 @@
  * Plain C, compiled by BPF programs, the C++ agent and the tests. Numbers in brackets are the tables of the OCP MRC
  * Specification Rev 1.0 that define the field. All multi-byte fields are big-endian except the ICRC.
  *
- *   data:    Eth | [outer IPv6] | IPv4/IPv6 | UDP | BTH 12 | METH 4 | [TSETH 4] | RETH 16 | [ImmDt 4] | payload | pad |
- * ICRC 4 control: Eth | [outer IPv6] | IPv4/IPv6 | UDP | BTH 12 | one of SETH+CC 36, NETH 20, PETH 16, ERTH 16, EETH
- * 36, AETH 4 | ICRC 4
+ *   every packet  Eth | [outer IPv6 40] | IPv4 20 or IPv6 40 | UDP 8 | BTH 12 | what follows | ICRC 4
+ *
+ *   data          METH 4 | [TSETH 4] | RETH 16 | [ImmDt 4] | payload | pad 0-3
+ *   SACK          SETH 28 | CC_STATE 8
+ *   NACK          NETH 20
+ *   probe         PETH 16
+ *   endpoint      request ERTH 16, response EETH 36
+ *   ACK, NAK      AETH 4
  */
 #ifndef MRC_WIRE_H
 #define MRC_WIRE_H
@@ -55,8 +60,7 @@ struct mrc_bth {
     __u8 var_res; /* variant: the ICRC sees all ones */
     __u8 dqp[3];  /* destination QP; MRC_QPN_ENDPOINT for endpoint operations [7-6] */
     __u8 control; /* MRC_BTH_ACK_REQUEST | MRC_BTH_RTX | MRC_BTH_TS */
-    __u8 psn[3]; /* data: PSN. SACK: cack_psn. NACK: nack_psn. Probe: 0. Endpoint operation: id in the low 16 bits [7-6]
-                  */
+    __u8 psn[3];  /* data: PSN; SACK: cack_psn; NACK: nack_psn; probe: 0; endpoint operation: id, 16 bits [7-6] */
 } __attribute__((packed));
 /*
  * Solicited event. Transcriptions disagree on the order of m and se (D3): this bit is sent only with an immediate whose
