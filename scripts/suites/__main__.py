@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import changed
 import checks
 from result import FAILED, SKIPPED, result, suite_report, summary
 from tree import ASAN, RELEASE, ROOT
@@ -27,11 +28,14 @@ def parse_arguments():
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--no-asan", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--changed", nargs="?", const="HEAD", metavar="REV")
     arguments = parser.parse_args()
     chosen = [name for item in arguments.suite for name in item.split(",") if name]
     unknown = sorted(set(chosen) - set(SUITES))
     if unknown:
         parser.error(f"unknown suite {', '.join(unknown)}; there are: {', '.join(SUITES)}")
+    if arguments.changed and (chosen or arguments.list or arguments.no_asan):
+        parser.error("--changed chooses tests by itself: no other option goes with it")
     arguments.suites = [name for name in SUITES if not chosen or name in chosen]
     return arguments
 
@@ -90,12 +94,40 @@ def run_suite(suite, arguments, broken):
     return report
 
 
+def timed(name, work):
+    begin = time.monotonic()
+    results = work()
+    return suite_report(name, time.monotonic() - begin, results)
+
+
+def run_changed(base):
+    """What the difference to `base` can touch: quick checks, and tests of the Release tree."""
+    try:
+        paths = changed.files(base)
+    except ValueError as error:
+        print(f"scripts/test: --changed {base}: {error}", file=sys.stderr)
+        return 2
+    print(f"{len(paths)} files differ from {base}", flush=True)
+    headline(f"build {RELEASE.preset}")
+    reports = [timed("build", lambda: [failure] if (failure := RELEASE.build()) else [])]
+    if not reports[0].results:
+        headline("checks")
+        reports.append(timed("checks", lambda: checks.run_changed(paths)))
+        names = changed.tests(paths)
+        headline(f"tests: {', '.join(names) or 'none that the changes can touch'}")
+        reports.append(timed("tests", lambda: RELEASE.test_named(names) if names else []))
+    print("\n".join(summary(reports)), flush=True)
+    return int(any(report.count(FAILED) for report in reports))
+
+
 def main():
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")
     arguments = parse_arguments()
     if arguments.list:
         return list_tests(arguments)
+    if arguments.changed:
+        return run_changed(arguments.changed)
     broken = []
     reports = [build_trees(arguments, broken)]
     reports += [run_suite(suite, arguments, broken) for suite in arguments.suites]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static checks: every executable of scripts/checks, and the proof that it can fail."""
 
+import json
 import os
 
 import command
 from result import FAILED, PASSED, SKIPPED, result, skip_reason
-from tree import ROOT
+from tree import RELEASE, ROOT
 
 SKIP_STATUS = 77
 
@@ -20,6 +21,17 @@ def run_all():
     for name in names():
         results.append(_run(f"check.{name}", [f"scripts/checks/{name}"]))
         results.append(_run(f"check.{name}.self_test", [f"scripts/checks/{name}", "--self-test"]))
+    return results
+
+
+def run_changed(paths):
+    """The quick checks over everything; clang-tidy over those changed sources that are compiled."""
+    results = [_run(f"check.{name}", [f"scripts/checks/{name}"]) for name in names() if name != "tidy"]
+    compiled = {entry["file"] for entry in
+                json.loads((ROOT / RELEASE.directory / "compile_commands.json").read_text(encoding="utf-8"))}
+    sources = sorted(path for path in paths if path.endswith(".cpp") and str(ROOT / path) in compiled)
+    if sources:
+        results.append(_run("check.tidy", ["scripts/check-tidy", "--budget", "60", *sources]))
     return results
 
 

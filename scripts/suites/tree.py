@@ -4,6 +4,7 @@
 import dataclasses
 import os
 import pathlib
+import re
 
 import command
 import junit
@@ -38,9 +39,16 @@ class tree:
 
     def test(self, suite, verbose=False):
         """Runs the tests that carry the suite's name as label."""
+        return self._run_ctest(suite, ["--label-regex", f"^{suite}$"], verbose)
+
+    def test_named(self, names):
+        """Runs the tests of these names."""
+        return self._run_ctest("changed", ["--tests-regex", f"^({'|'.join(map(re.escape, names))})$"], False)
+
+    def _run_ctest(self, suite, choice, verbose):
         report = ROOT / self.directory / f"junit-{suite}.xml"
         report.unlink(missing_ok=True)
-        run = ["ctest", "--test-dir", self.directory, "--label-regex", f"^{suite}$", "--output-junit", report.name,
+        run = ["ctest", "--test-dir", self.directory, *choice, "--output-junit", report.name,
                "--parallel", str(os.cpu_count() or 1), "--test-output-size-passed", OUTPUT_BYTES,
                "--test-output-size-failed", OUTPUT_BYTES, "--no-tests=error",
                "--verbose" if verbose else "--output-on-failure"]

@@ -14,6 +14,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "scripts/suites"))
 
 # pylint: disable=wrong-import-position
+import changed
 import command
 import tree
 from result import FAILED, PASSED, SKIPPED, result, suite_report, summary
@@ -49,6 +50,42 @@ class ctest_report(unittest.TestCase):
 
     def test_a_suite_without_tests_fails(self):
         self.assertEqual([one.outcome for one in self.empty], [FAILED])
+
+
+class changed_files(unittest.TestCase):
+    def test_a_program_is_touched_by_what_it_was_compiled_from(self):
+        with tempfile.TemporaryDirectory(prefix="mrc-suites-", dir=SOURCE / "build") as directory:
+            build = pathlib.Path(directory)
+            (build / "seen.h").write_text("#define STATUS 0\n", encoding="utf-8")
+            (build / "unseen.h").write_text("#define STATUS 1\n", encoding="utf-8")
+            (build / "main.c").write_text('#include "seen.h"\nint main(void) { return STATUS; }\n', encoding="utf-8")
+            (build / "build.ninja").write_text(
+                "rule cc\n  command = cc -MD -MF $out.d -c $in -o $out\n  deps = gcc\n  depfile = $out.d\n"
+                "rule link\n  command = cc $in -o $out\nbuild main.o: cc main.c\nbuild program: link main.o\n",
+                encoding="utf-8")
+            subprocess.run(["ninja", "-C", directory], check=True, capture_output=True)
+            folder = build.relative_to(SOURCE)
+            objects = changed.sources_of_objects(build)
+            touched = lambda name: changed.touches(str(build / "program"), build, objects, {f"{folder}/{name}"})
+            self.assertTrue(touched("seen.h"))
+            self.assertTrue(touched("main.c"))
+            self.assertFalse(touched("unseen.h"))
+
+    def test_a_script_is_touched_by_itself(self):
+        script = "tests/check/suites_test.py"
+        self.assertTrue(changed.touches(str(SOURCE / script), SOURCE / "build", {}, {script}))
+        self.assertFalse(changed.touches(str(SOURCE / script), SOURCE / "build", {}, {"README.md"}))
+
+    def test_tests_of_the_lab_that_it_names_exist(self):
+        declared = (SOURCE / "tests/e2e/CMakeLists.txt").read_text(encoding="utf-8")
+        for _, names in changed.LAB_TESTS:
+            for name in names:
+                last = name.removeprefix("e2e.").removeprefix("transfer_").removeprefix("api_")
+                self.assertRegex(declared, rf"\b{last}\b", name)
+
+    def test_an_unknown_revision_is_named(self):
+        with self.assertRaisesRegex(ValueError, "no-such-revision"):
+            changed.files("no-such-revision")
 
 
 class closing_lines(unittest.TestCase):
