@@ -5,8 +5,10 @@ include_guard(GLOBAL)
 # A compiler cache, where one is installed: branches and sanitizer trees share what they compile alike.
 find_program(MRC_CCACHE NAMES ccache)
 if(MRC_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${MRC_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MRC_CCACHE})
+  # It keeps what uses precompiled headers only when told that their defines and times do not matter.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${MRC_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_library(mrc_flags INTERFACE)
@@ -24,11 +26,45 @@ if(MRC_SANITIZE)
   target_link_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE})
 endif()
 
+# Headers that most sources include, parsed once for all targets of like flags. Sources include what they use all the
+# same: clang-tidy and the fuzzers' tree compile them without.
+option(MRC_PRECOMPILED "precompile common headers" ON)
+set(MRC_TEST_OPTIMIZATION -O1)
+set(MRC_COMMON_HEADERS <algorithm> <array> <atomic> <bit> <cerrno> <chrono> <cstdint> <cstring> <expected> <functional>
+                       <map> <memory> <optional> <span> <string> <string_view> <utility> <vector>)
+
+# mrc_precompile(TARGET SET): TARGET is compiled with a set of precompiled headers: agent, or test (with GoogleTest).
+function(mrc_precompile target set)
+  if(NOT MRC_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    return()
+  endif()
+  set(headers ${MRC_COMMON_HEADERS})
+  if(set STREQUAL test)
+    list(APPEND headers <gtest/gtest.h>)
+  endif()
+  set(provider mrc_precompiled_${set})
+  if(NOT TARGET ${provider})
+    set(source ${CMAKE_BINARY_DIR}/${provider}.cpp)
+    file(GENERATE OUTPUT ${source} CONTENT "")
+    add_library(${provider} OBJECT ${source})
+    target_link_libraries(${provider} PRIVATE mrc_flags)
+    target_precompile_headers(${provider} PRIVATE ${headers})
+    if(set STREQUAL test)
+      # As executables are compiled, or the compiler would not take it for them.
+      set_target_properties(${provider} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${provider} PRIVATE -fPIE ${MRC_TEST_OPTIMIZATION})
+      target_link_libraries(${provider} PRIVATE GTest::gtest)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${provider})
+endfunction()
+
 # mrc_add_library(NAME SOURCES … [DEPENDS …]): a static library of one agent/ folder.
 function(mrc_add_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC mrc_flags ${arg_DEPENDS})
+  mrc_precompile(${name} agent)
 endfunction()
 
 # mrc_add_tool(NAME SOURCES … [DEPENDS …]): an executable in build/bin.
@@ -61,6 +97,13 @@ function(mrc_add_test name kind)
     target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
     # A test names what it shares with tests of other folders from tests/ on.
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    # Tests of parts run for milliseconds: compiling them is what takes time. Simulations are worth optimising.
+    if(NOT kind STREQUAL sim)
+      target_compile_options(${name} PRIVATE ${MRC_TEST_OPTIMIZATION})
+    endif()
+    if(NOT kind STREQUAL sim AND NOT arg_SOURCES MATCHES "\\.c(;|$)") # headers of one language cannot serve a test of two
+      mrc_precompile(${name} test)
+    endif()
     set(arg_COMMAND $<TARGET_FILE:${name}>)
   else()
     # Commands may run any tool, and trees of a few targets (asan) do not have them all: scripts/suites/tree.py. Those
@@ -75,7 +118,7 @@ function(mrc_add_test name kind)
   endif()
   set_tests_properties(${kind}.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
                        ENVIRONMENT "MRC_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  if(NOT kind MATCHES "^(unit|sim)$")
+  if(NOT kind MATCHES "^(unit|sim|fuzz)$")
     set_tests_properties(${kind}.${name} PROPERTIES RUN_SERIAL ON)
   endif()
 endfunction()
