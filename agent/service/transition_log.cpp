@@ -20,6 +20,8 @@ std::string_view words_for(protocol::path_state state)
     switch (state) {
     case protocol::path_state::good:
         return "good, packets or probes get through";
+    case protocol::path_state::kept:
+        return "kept in use though bad, nothing better is left";
     case protocol::path_state::assumed_bad:
         return "assumed bad, packets are lost or not answered";
     case protocol::path_state::denied:
@@ -83,7 +85,7 @@ void transition_log::on_path(const bundle &which, unsigned uplink, unsigned path
     write_(log_level::debug, fmt::format("path by uplink {} of {}: {}", uplink, name_of(which), words_for(state)));
     std::set<unsigned> &lost = lost_[which];
     const bool was_out = lost.size() == paths;
-    if (state == protocol::path_state::good)
+    if (protocol::is_in_use(state))
         lost.erase(uplink);
     else
         lost.insert(uplink);

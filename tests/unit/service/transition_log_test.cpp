@@ -62,6 +62,16 @@ TEST(transition_log, tells_of_a_plane_when_its_last_path_goes_and_the_first_come
     EXPECT_EQ(to.debug.front(), "path by uplink 0 of plane 1 to leaf 4: assumed bad, packets are lost or not answered");
 }
 
+TEST(transition_log, a_plane_whose_last_path_is_kept_is_in_use)
+{
+    written to;
+    to.path(0, path_state::assumed_bad);
+    to.path(1, path_state::assumed_bad);
+    to.path(2, path_state::kept);
+    EXPECT_TRUE(to.info.empty());
+    EXPECT_EQ(to.debug.back(), "path by uplink 2 of plane 1 to leaf 4: kept in use though bad, nothing better is left");
+}
+
 TEST(transition_log, tells_planes_of_profiles_and_leaves_apart)
 {
     written to;
