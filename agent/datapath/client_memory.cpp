@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/client_memory.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -9,8 +8,10 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "kernel/sigbus_guard.h"
 
@@ -19,10 +20,6 @@ namespace mrc::datapath
 
 namespace
 {
-
-// Of one region, at once: what takes a fraction of a second, for all clients wait meanwhile, and a sparse file may be
-// of any size. The rest comes when it is touched.
-constexpr std::uint64_t most_populated = std::uint64_t{1} << 30;
 
 // Pages of the file, which are what its mappings are made of.
 std::uint64_t page_bytes(int fd)
@@ -51,6 +48,11 @@ std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uin
         return "range is outside the memfd of " + std::to_string(size) + " bytes";
     if (offset % page != 0)
         return "offset must be a multiple of the page size, " + std::to_string(page);
+    // What the worker writes to a hole becomes memory of this process, not of the client. Pages that are swapped out are
+    // data; of huge pages, which come from a pool of their own, the kernel tells no holes.
+    const off_t hole = ::lseek(fd, static_cast<off_t>(offset), SEEK_HOLE);
+    if (hole >= 0 && static_cast<std::uint64_t>(hole) < offset + bytes)
+        return "the memfd has a hole at byte " + std::to_string(hole) + ": write to all of it first";
     return {};
 }
 
@@ -110,9 +112,9 @@ std::expected<client_memory, kernel::memory_error> map_shared(const kernel::uniq
         return std::unexpected{kernel::memory_error{
             .code = error, .text = "memory cannot be mapped: " + std::string{std::strerror(error)}}};
     }
-    // Best effort; nothing is lost where it fails.
-    [[maybe_unused]] const int populated =
-        ::madvise(address, std::min(whole, most_populated / page * page), MADV_POPULATE_WRITE);
+    // Pages stay in memory from the worker's first touch on, without being touched here, where all clients would wait.
+    // Within RLIMIT_MEMLOCK; beyond it the worker may wait for the swap device, as it does for a process's memory.
+    [[maybe_unused]] const int locked = ::mlock2(address, whole, MLOCK_ONFAULT);
     return client_memory{kernel::mapping{address, whole}, bytes};
 }
 

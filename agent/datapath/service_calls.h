@@ -19,7 +19,7 @@ public:
         std::binary_semaphore done{0};
     };
 
-    // The service thread. The call is done when `done` is; it stays there until then.
+    // Threads of the service, one at a time. The call is done when `done` is; it stays there until then.
     void put(call &request) { waiting_.push(&request); }
 
     // The worker's thread.

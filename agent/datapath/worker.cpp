@@ -112,7 +112,10 @@ void worker::submit(service_calls::call &request)
         request.run();
         return;
     }
-    calls_.put(request);
+    {
+        const std::scoped_lock turn{callers_}; // the queue has room for one producer
+        calls_.put(request);
+    }
     sleeper_.wake();
     request.done.acquire();
 }

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -90,7 +91,7 @@ public:
     void on_frame(std::byte *data, std::uint32_t length, protocol::instant now);
 
     // Runs `task` on the worker thread between two rounds and waits for it; at once where there is no thread. For
-    // set-up and queries, never per packet. Call it from the service thread only.
+    // set-up and queries, never per packet. From any thread but the worker's.
     template <typename Task>
     void call(Task task)
     {
@@ -155,6 +156,7 @@ private:
     protocol::instant next_watch_;
 
     service_calls calls_;
+    std::mutex callers_;
     sleeper sleeper_;
     std::atomic<bool> stopping_ = false;
     std::thread thread_;

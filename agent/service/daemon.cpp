@@ -6,6 +6,7 @@
 #include <fstream>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
@@ -25,6 +26,8 @@ namespace
 
 constexpr unsigned int common_prefix = 128;
 constexpr unsigned int outer_header = 40;
+// A user's connections that are no clients: they ask for the host's description, or have not said hello yet.
+constexpr std::uint32_t connections_beside_clients = 64;
 constexpr unsigned int mapped_bits = 96; // in front of an IPv4 address in an mrc_ip
 
 std::string_view port_reason(const mrc_port_row &row)
@@ -162,8 +165,12 @@ daemon::daemon(daemon_config config)
                .on_path_state = [this](protocol::path_index path,
                                        protocol::path_state state) { control_.note(path, state); },
                .on_batch_done = [this] { control_.note_batch(); }}},
-      control_{control_surroundings()}, signals_{context_, SIGTERM, SIGINT, SIGHUP},
-      links_readable_{context_, ::fcntl(links_.fd(), F_DUPFD_CLOEXEC, 0)},
+      control_{control_surroundings()}, link_watch_{links_.fd(),
+                                                    [this] {
+                                                        if (links_.on_readable())
+                                                            apply_links();
+                                                    }},
+      signals_{context_, SIGTERM, SIGINT, SIGHUP},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       listener_{context_, [this](kernel::unique_fd client) { open_session(std::move(client)); }},
       manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}, held_back_{context_}
@@ -222,9 +229,7 @@ session_resources daemon::shared()
             .tables = programs_.tables(),
             .worker = worker_,
             .ports = ports_,
-            .links = links_,
             .peers = peers_,
-            .local = local_,
             .control = control_,
             .payload_bytes = plan_.payload_bytes};
 }
@@ -306,11 +311,12 @@ void daemon::open_session(kernel::unique_fd socket)
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
         return;
     auto account = accounts_.of(who.uid);
-    auto place = holding::take(account, resource::clients, 1, session_config_->limits.clients);
+    const std::uint32_t most = session_config_->limits.clients + connections_beside_clients;
+    auto place = holding::take(account, resource::connections, 1, most);
     if (!place) {
-        const session::session_reply refusal = refuse(
-            EUSERS, fmt::format("all {} clients that a user may have are connected", session_config_->limits.clients));
-        (void)session::send_packet(socket.get(), &refusal, sizeof(refusal), {});
+        if (account->is_first_refusal())
+            spdlog::warn("user {}: {} connections are open, {} more than limits.clients; more are closed", who.uid,
+                         most, connections_beside_clients);
         return;
     }
     connections_.push_back(std::make_unique<connection>(context_, shared(), std::move(socket), session_config_,
@@ -358,18 +364,6 @@ void daemon::watch_paths()
                                });
 }
 
-void daemon::watch_links()
-{
-    links_readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                               [this](const boost::system::error_code &error) {
-                                   if (error)
-                                       return;
-                                   if (links_.on_readable())
-                                       apply_links();
-                                   watch_links();
-                               });
-}
-
 void daemon::tell_of_port(protocol::plane plane, bool usable)
 {
     for (const auto &client : connections_)
@@ -377,17 +371,25 @@ void daemon::tell_of_port(protocol::plane plane, bool usable)
             {usable ? session::event_kind::port_up : session::event_kind::port_down, plane.value + 1U});
 }
 
+// On the thread of the links, but for the first time.
 void daemon::apply_links()
 {
-    const protocol::plane_mask before = local_.up;
+    const protocol::plane_mask before = ports_.view().up;
     const protocol::plane_mask now = ports_.update(links_);
-    worker_.call([&] { local_.up = now; });
+    protocol::plane_mask usable;
+    worker_.call([&] {
+        local_.up = now;
+        usable = local_.usable();
+    });
     for (const port_options &port : config_.ports) {
         const protocol::plane plane = port.plane;
         if (before.has(plane) == now.has(plane))
             continue;
-        log_change_of_port(plane, now.has(plane), port_reason(programs_.ports()[plane.value]));
-        tell_of_port(plane, local_.usable().has(plane));
+        boost::asio::post(context_, [this, plane, up = now.has(plane), now_usable = usable.has(plane),
+                                     reason = port_reason(programs_.ports()[plane.value])] {
+            log_change_of_port(plane, up, reason); // its rates are the service thread's
+            tell_of_port(plane, now_usable);
+        });
     }
 }
 

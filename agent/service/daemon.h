@@ -20,6 +20,7 @@
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
+#include "service/ports/link_watch.h"
 #include "service/service_manager.h"
 #include "service/sessions/client_session.h"
 #include "service/sessions/session_listener.h"
@@ -57,7 +58,6 @@ private:
     void open_session(kernel::unique_fd socket);
     [[nodiscard]] static bool serves(connection &client);
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
-    void watch_links();
     void watch_paths();
     void apply_links();
     void warn_of_unusable_ports();
@@ -100,10 +100,10 @@ private:
         void operator()(datapath::worker *running) const { running->stop(); }
     };
     std::unique_ptr<datapath::worker, worker_end> running_{&worker_};
+    link_watch link_watch_; // its thread calls the worker, and ends before that
 
     boost::asio::io_context context_;
     boost::asio::signal_set signals_;
-    boost::asio::posix::stream_descriptor links_readable_;
     boost::asio::posix::stream_descriptor notes_readable_;
     session_listener listener_;
     user_accounts accounts_;

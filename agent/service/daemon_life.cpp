@@ -26,7 +26,7 @@ void daemon::run()
 {
     await_signal();
     listener_.start();
-    watch_links();
+    link_watch_.start();
     watch_paths();
     feed_watchdog();
     spdlog::info("clients: root{}", listener_.group_name().empty() ? "" : " and group " + listener_.group_name());
@@ -37,9 +37,10 @@ void daemon::run()
 
 std::string daemon::summary() const
 {
+    const protocol::plane_mask up = ports_.view().up;
     int usable = 0;
     for (const port_options &port : config_.ports)
-        usable += local_.up.has(port.plane) ? 1 : 0;
+        usable += up.has(port.plane) ? 1 : 0;
     return fmt::format("instance {}: {} of {} ports usable", config_.daemon.instance, usable, config_.ports.size());
 }
 

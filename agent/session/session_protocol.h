@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client and the daemon say to each other over the UNIX socket (SOCK_SEQPACKET, one request or reply a packet).
 // File descriptors travel beside the packet (SCM_RIGHTS). Everything after set-up goes through shared memory
-// (datapath/work_ring.h). Objects are named by numbers of the client's own session, queue pairs by their QPN.
+// (session/work_ring.h). Objects are named by numbers of the client's own session, queue pairs by their QPN.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ inline constexpr unsigned int max_planes =
 enum class request_kind : std::uint32_t {
     hello = 1,         // fd: the client's /proc/self/mem, if it can open it → host_reply; fds: doorbell eventfd, worker
                        // status page, bell page
-    describe,          // → host_reply
-    open_events,       // → number; fd: pipe of datapath::event_record. Device and port events go to all of them
+    describe,          // → host_reply; also before hello: it begins no session
+    open_events,       // → number; fd: pipe of session::event_record. Device and port events go to all of them
     close_events,      // number
     allocate_pd,       // → number
     deallocate_pd,     // number; EBUSY while regions or queue pairs use it
     register_memory,   // fd: sealed memfd, or none: memory of the client's process → number (lkey and rkey)
     deregister_memory, // number: the key
-    create_channel,    // → number; fd: pipe of datapath::event_record whose number is the CQ's
+    create_channel,    // → number; fd: pipe of session::event_record whose number is the CQ's
     destroy_channel,   // number; EBUSY while a CQ uses it
     create_cq,         // → cq_reply; fd: its memory
     destroy_cq,        // number; EBUSY while queue pairs use it
@@ -46,7 +46,7 @@ struct memory_request {
     std::uint64_t iova;    // what peers and work requests call `address`
     std::uint64_t offset;  // in the memfd
     std::uint32_t pd;
-    std::uint32_t access; // datapath::region_access
+    std::uint32_t access; // session::region_access
 };
 
 struct cq_request {
@@ -87,6 +87,14 @@ enum qp_attribute_mask : std::uint32_t {
     qp_sets_capabilities = 1U << 15,
 };
 
+// What the peer of a queue pair can do, with the numbers of enum mrc_qp_cap (mrc.h).
+enum qp_capability : std::uint32_t {
+    qp_peer_lacks_trim_nack = 1U << 0,    // it does not answer trimmed packets
+    qp_dynamic_mpr = 1U << 1,             // the receive window may change; in effect when both ends say so
+    qp_peer_lacks_service_time = 1U << 2, // its time stamps include how long an answer waited
+    qp_all_capabilities = 7,
+};
+
 struct qp_attributes {
     std::uint32_t qpn;
     std::uint32_t mask; // qp_attribute_mask; 0 in replies
@@ -100,12 +108,12 @@ struct qp_attributes {
     std::uint8_t draining;
     std::uint16_t max_wimm;
     std::uint16_t max_wimm_dest;
-    std::uint32_t access; // datapath::region_access
+    std::uint32_t access; // session::region_access
     std::uint32_t peer_qpn;
     std::uint32_t receive_psn;   // first PSN that the peer sends
     std::uint32_t send_psn;      // first PSN that this end sends
     std::uint32_t payload_bytes; // per packet; the daemon lowers it to what the path carries
-    std::uint32_t capabilities;  // what the peer lacks or has: enum mrc_qp_cap
+    std::uint32_t capabilities;  // qp_capability
     std::uint64_t ev_profile;
     std::uint64_t cc_profile;
     mrc_ip peer;

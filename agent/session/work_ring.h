@@ -139,12 +139,18 @@ private:
 };
 
 // Which completions signal the channel of a completion ring. The consumer arms and then polls once more, the producer
-// pushes and then looks: whoever comes second sees the other. One signal disarms.
+// pushes and then looks: whoever comes second sees the other. One signal disarms. In order: each signals for all that
+// the one before does.
 enum class arming : std::uint32_t { none, solicited, any };
 
+// Never weakens: armed for any completion, and then for solicited ones by somebody else, a ring signals for any.
 inline void arm(ring_header &ring, arming what)
 {
-    std::atomic_ref{ring.armed}.store(static_cast<std::uint32_t>(what), std::memory_order_seq_cst);
+    const std::atomic_ref armed{ring.armed};
+    std::uint32_t now = armed.load(std::memory_order_relaxed);
+    while (now < static_cast<std::uint32_t>(what) &&
+           !armed.compare_exchange_weak(now, static_cast<std::uint32_t>(what), std::memory_order_seq_cst))
+        continue;
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

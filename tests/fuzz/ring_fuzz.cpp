@@ -60,7 +60,8 @@ public:
         : here_{here}, there_{there}, near_{here, depth}, far_{there, depth},
           file_{::memfd_create("f", MFD_ALLOW_SEALING)}
     {
-        demand(::ftruncate(file_.get(), region_bytes) == 0 && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0,
+        demand(::pwrite(file_.get(), source_.region().data(), region_bytes, 0) == ssize_t{region_bytes} &&
+                   ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0,
                "no memfd");
         const auto address = [](std::span<std::byte> of) { return reinterpret_cast<std::uint64_t>(of.data()); };
         sources_ = {place{near_.register_memory(source_.region().data(), region_bytes), address(source_.region())},

@@ -116,6 +116,8 @@ kernel::unique_fd descriptor(unsigned sort)
     case 4: {
         kernel::unique_fd file{::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
         demand(::ftruncate(file.get(), sort == 4 ? 100 : shared_bytes) == 0, "no memfd");
+        const std::vector<std::byte> zeros(shared_bytes);
+        demand(sort == 4 || ::pwrite(file.get(), zeros.data(), zeros.size(), 0) == ssize_t{shared_bytes}, "no memory");
         if (sort != 3)
             ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
         return file;

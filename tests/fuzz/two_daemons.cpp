@@ -103,7 +103,7 @@ void fake_daemon::wire::commit(const datapath::departure &packet)
 }
 
 fake_daemon::fake_daemon(unsigned leaf)
-    : config_{config_of(leaf)}, rules_{config_}, links_{config_.ports},
+    : config_{config_of(leaf)}, rules_{config_},
       tables_{.host = test::table_in_memory<mrc_host_row>(1),
               .ports = test::table_in_memory<mrc_port_row>(MRC_MAX_PORTS),
               .paths = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS),
@@ -133,7 +133,6 @@ fake_daemon::fake_daemon(unsigned leaf)
                 .send_reply = [](std::uint64_t, std::span<const std::byte>) {}}}
 {
     local_.up.set(protocol::plane{0}, true);
-    demand(links_.refresh().has_value(), "no rtnetlink");
 }
 
 session_resources fake_daemon::resources()
@@ -143,9 +142,7 @@ session_resources fake_daemon::resources()
             .tables = tables_,
             .worker = worker_,
             .ports = ports_,
-            .links = links_,
             .peers = peers_,
-            .local = local_,
             .control = control_,
             .payload_bytes = payload_bytes};
 }
@@ -208,7 +205,7 @@ fake_client::fake_client(fake_daemon &daemon)
     demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no socket pair");
     socket_ = kernel::unique_fd{ends[0]};
     session_ = std::make_unique<client_session>(daemon.resources(), kernel::unique_fd{ends[1]},
-                                                std::make_shared<user_account>(), holding{});
+                                                std::make_shared<user_account>(0), holding{});
 }
 
 fake_client::reply fake_client::send(std::span<const std::byte> packet, int fd)

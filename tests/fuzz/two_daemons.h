@@ -16,7 +16,6 @@
 #include "service/control/control_service.h"
 #include "service/fabric.h"
 #include "service/peer_directory.h"
-#include "service/ports/link_monitor.h"
 #include "service/sessions/client_session.h"
 #include "session/session_protocol.h"
 
@@ -72,6 +71,7 @@ private:
     struct no_ports final : service::port_controls {
         [[nodiscard]] datapath::transmit_counters transmitted() const override { return {}; }
         [[nodiscard]] std::uint64_t socket_drops() const override { return 0; }
+        [[nodiscard]] service::ports_view view() const override { return {}; }
         void enable(protocol::plane_mask) override {}
     };
 
@@ -79,7 +79,6 @@ private:
 
     service::daemon_config config_;
     service::fabric rules_;
-    service::link_monitor links_;
     kernel::host_tables tables_;
     any_peers rows_;
     no_ports ports_;

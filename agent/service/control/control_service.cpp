@@ -111,10 +111,15 @@ session::outcome<bool> control_service::port_enabled(unsigned port)
 session::outcome<> control_service::enable_port(unsigned port, bool enabled)
 {
     const protocol::plane plane{static_cast<std::uint8_t>(port - 1)};
-    const bool was_usable = around_.local.usable().has(plane);
-    around_.worker.call([&] { around_.local.enabled.set(plane, enabled); });
+    bool was_usable = false;
+    bool usable = false;
+    around_.worker.call([&] {
+        was_usable = around_.local.usable().has(plane);
+        around_.local.enabled.set(plane, enabled);
+        usable = around_.local.usable().has(plane);
+    });
     around_.ports.enable(around_.local.enabled);
-    if (const bool usable = around_.local.usable().has(plane); usable != was_usable)
+    if (usable != was_usable)
         around_.tell_ports(plane, usable);
     return {};
 }

@@ -14,6 +14,13 @@ constexpr std::uint32_t ring_size = 2048;
 constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
 constexpr std::uint32_t transmit_frames = 512;          // per queue
 
+std::uint64_t eui64_of(const mac_address &mac)
+{
+    const std::array<std::uint8_t, 8> eui64{
+        static_cast<std::uint8_t>(mac[0] ^ 2U), mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]};
+    return std::bit_cast<std::uint64_t>(eui64);
+}
+
 } // namespace
 
 std::size_t packet_memory_bytes(std::uint32_t queues)
@@ -90,12 +97,10 @@ datapath::transmit_counters host_ports::transmitted() const
     return sum;
 }
 
-std::uint64_t host_ports::guid(const link_monitor &links)
+ports_view host_ports::view() const
 {
-    const mac_address &mac = links.ports().front().mac;
-    const std::array<std::uint8_t, 8> eui64{
-        static_cast<std::uint8_t>(mac[0] ^ 2U), mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]};
-    return std::bit_cast<std::uint64_t>(eui64);
+    const std::scoped_lock lock{changing_};
+    return view_;
 }
 
 std::uint64_t host_ports::socket_drops() const
@@ -124,6 +129,7 @@ mrc_port_reason host_ports::reason_of(std::size_t port, const port_status &statu
 
 protocol::plane_mask host_ports::update(const link_monitor &links)
 {
+    const std::scoped_lock lock{changing_};
     protocol::plane_mask usable;
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
         const port_status &status = links.ports()[i];
@@ -142,6 +148,7 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
         row.outer_source = rules_.address_of(rules_.self(), plane);
         row.usid = rules_.own_usid_address(plane);
         config_.ports[i].device.copy(row.device, sizeof(row.device) - 1);
+        view_.mtu[plane.value] = status.mtu;
         reasons_[plane.value] = reason;
         show_reason(plane.value);
         row.flags = flags;
@@ -149,14 +156,16 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
     }
     programs_.host()[0].planes = rules_.planes();
     programs_.host()[0].payload_bytes = plan_.payload_bytes;
-    usable_ = usable;
+    view_.up = usable;
+    view_.guid = eui64_of(links.ports().front().mac);
     show_plane_mask();
     return usable;
 }
 
 void host_ports::enable(protocol::plane_mask enabled)
 {
-    enabled_ = enabled;
+    const std::scoped_lock lock{changing_};
+    view_.enabled = enabled;
     for (const port_options &port : config_.ports)
         show_reason(port.plane.value);
     show_plane_mask();
@@ -165,14 +174,14 @@ void host_ports::enable(protocol::plane_mask enabled)
 // What the kernel says comes first: it is what an operator has to mend.
 void host_ports::show_reason(std::uint32_t row)
 {
-    const bool disabled = !enabled_.has(protocol::plane{static_cast<std::uint8_t>(row)});
+    const bool disabled = !view_.enabled.has(protocol::plane{static_cast<std::uint8_t>(row)});
     programs_.ports()[row].reason =
         reasons_[row] == MRC_PORT_IN_USE && disabled ? __u16{MRC_PORT_DISABLED} : static_cast<__u16>(reasons_[row]);
 }
 
 void host_ports::show_plane_mask()
 {
-    programs_.host()[0].plane_mask = (usable_ & enabled_).bits();
+    programs_.host()[0].plane_mask = (view_.up & view_.enabled).bits();
 }
 
 } // namespace mrc::service

@@ -3,7 +3,9 @@
 // engines, the `ports` rows and the one plane mask.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,14 @@ namespace mrc::service
 // Packet memory that AF_XDP sockets on so many queues take.
 [[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues);
 
+// The ports as clients see them, at one moment.
+struct ports_view {
+    protocol::plane_mask up; // as the kernel has them
+    protocol::plane_mask enabled{0xFF};
+    std::array<std::uint32_t, MRC_MAX_PORTS> mtu{}; // by plane
+    std::uint64_t guid = 0;                         // EUI-64 of the first port's MAC address, in network order
+};
+
 // What sessions and the controller need of the ports.
 class port_controls
 {
@@ -35,6 +45,7 @@ public:
 
     [[nodiscard]] virtual datapath::transmit_counters transmitted() const = 0;
     [[nodiscard]] virtual std::uint64_t socket_drops() const = 0;
+    [[nodiscard]] virtual ports_view view() const = 0;
     // Which ports may be used at all (the controller's word); shown in their rows and the plane mask.
     virtual void enable(protocol::plane_mask enabled) = 0;
 };
@@ -52,9 +63,8 @@ public:
     [[nodiscard]] std::string describe(const port_options &port) const;
     [[nodiscard]] datapath::transmit_counters transmitted() const override;
     [[nodiscard]] std::uint64_t socket_drops() const override;
-    // EUI-64 of the first port's MAC address, in network order.
-    [[nodiscard]] static std::uint64_t guid(const link_monitor &links);
-
+    // The following from any thread.
+    [[nodiscard]] ports_view view() const override;
     // Writes what the kernel says of the ports into their rows; returns the planes that are usable now.
     protocol::plane_mask update(const link_monitor &links);
     void enable(protocol::plane_mask enabled) override;
@@ -77,8 +87,8 @@ private:
     std::unique_ptr<datapath::xdp_transmit> xdp_;
     std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
     std::vector<datapath::transmit_engine *> engines_; // by port row
-    protocol::plane_mask usable_;                      // as the kernel has them
-    protocol::plane_mask enabled_{0xFF};
+    mutable std::mutex changing_;                      // of what follows, and of the rows
+    ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };
 

@@ -16,6 +16,7 @@ namespace mrc::service
 {
 
 enum class resource : std::uint8_t {
+    connections, // of them, those that have said hello are clients
     clients,
     protection_domains,
     memory_regions,
@@ -32,10 +33,17 @@ enum class resource : std::uint8_t {
 class user_account
 {
 public:
+    explicit user_account(uid_t user) : user_{user} {}
+
+    [[nodiscard]] uid_t user() const { return user_; }
+    // True for one refusal in a row of them: the log has a line when a user reaches its limit, not for each attempt.
+    [[nodiscard]] bool is_first_refusal() { return !std::exchange(refused_, true); }
     [[nodiscard]] std::uint64_t held(resource what) const { return held_[static_cast<std::size_t>(what)]; }
 
 private:
     friend class holding;
+    uid_t user_;
+    bool refused_ = false; // since a client was last returned
     std::array<std::uint64_t, static_cast<std::size_t>(resource::count)> held_{};
 };
 
@@ -56,8 +64,11 @@ public:
     holding &operator=(const holding &) = delete;
     ~holding()
     {
-        if (account_ != nullptr)
-            account_->held_[static_cast<std::size_t>(what_)] -= amount_;
+        if (account_ == nullptr)
+            return;
+        account_->held_[static_cast<std::size_t>(what_)] -= amount_;
+        if (what_ == resource::clients)
+            account_->refused_ = false;
     }
 
     // nullopt: the account would hold more than the limit.
@@ -91,7 +102,7 @@ public:
         std::weak_ptr<user_account> &known = accounts_[user];
         auto account = known.lock();
         if (account == nullptr)
-            known = account = std::make_shared<user_account>();
+            known = account = std::make_shared<user_account>(user);
         return account;
     }
 

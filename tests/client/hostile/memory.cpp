@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -89,10 +90,17 @@ void lose_process_memory(const targets &where, aftermath expected, Remove remove
     }
 }
 
+// Only what has been written is no hole.
+bool write_all(int file)
+{
+    const std::vector<std::byte> zeros(bytes);
+    return ::pwrite(file, zeros.data(), zeros.size(), 0) == static_cast<ssize_t>(bytes);
+}
+
 kernel::unique_fd memfd(int seals)
 {
     kernel::unique_fd file{::memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-    REQUIRE(file && ::ftruncate(file.get(), bytes) == 0);
+    REQUIRE(file && ::ftruncate(file.get(), bytes) == 0 && write_all(file.get()));
     REQUIRE(seals == 0 || ::fcntl(file.get(), F_ADD_SEALS, seals) == 0);
     return file;
 }
@@ -101,6 +109,9 @@ kernel::unique_fd memfd(int seals)
 void punch_holes(const attack_terms &terms)
 {
     REQUIRE(!raw_client(terms.where.attacked, depth).register_file(memfd(0).get(), bytes).done());
+    const kernel::unique_fd sparse = memfd(F_SEAL_SHRINK);
+    REQUIRE(::fallocate(sparse.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, bytes) == 0);
+    REQUIRE(!raw_client(terms.where.attacked, depth).register_file(sparse.get(), bytes).done());
     traffic run{terms.where};
     const kernel::unique_fd file = memfd(F_SEAL_SHRINK);
     const raw_reply mapped = run.here.register_file(file.get(), bytes);

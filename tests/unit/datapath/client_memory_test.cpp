@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/falloc.h>
+#include <sys/stat.h>
 
 namespace mrc::datapath
 {
@@ -26,6 +27,14 @@ kernel::unique_fd memory_file(std::uint64_t bytes, unsigned flags = 0)
     kernel::unique_fd file{::memfd_create("client", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags)};
     if (file && ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
         file.reset();
+    return file;
+}
+
+// As a client's library has it before it offers the file.
+kernel::unique_fd allocated(kernel::unique_fd file, std::uint64_t bytes)
+{
+    const std::vector<std::byte> zeros(bytes); // fallocate() would not do: what it allocates still counts as a hole
+    EXPECT_EQ(::pwrite(file.get(), zeros.data(), bytes, 0), static_cast<ssize_t>(bytes));
     return file;
 }
 
@@ -56,7 +65,7 @@ std::string refusal(const kernel::unique_fd &file, std::uint64_t offset, std::ui
 
 TEST(client_memory_test, shared_bytes_are_the_clients)
 {
-    const kernel::unique_fd file = sealed(memory_file(4 * page));
+    const kernel::unique_fd file = sealed(allocated(memory_file(4 * page), 4 * page));
     const kernel::mapping clients = map_file(file, 4 * page);
     client_memory memory = map_shared(file, page, 3 * page - 1).value();
 
@@ -68,7 +77,7 @@ TEST(client_memory_test, shared_bytes_are_the_clients)
 
 TEST(client_memory_test, maps_only_ranges_of_files_that_cannot_shrink)
 {
-    const kernel::unique_fd file = sealed(memory_file(4 * page));
+    const kernel::unique_fd file = sealed(allocated(memory_file(4 * page), 4 * page));
 
     EXPECT_EQ(refusal(file, 0, 4 * page), "");
     EXPECT_NE(refusal(memory_file(page), 0, page).find("F_SEAL_SHRINK"), std::string::npos);
@@ -83,12 +92,25 @@ TEST(client_memory_test, maps_only_ranges_of_files_that_cannot_shrink)
     EXPECT_NE(refusal(file, 1, page).find("multiple"), std::string::npos);
 }
 
+TEST(client_memory_test, a_file_with_holes_is_refused_and_stays_sparse)
+{
+    constexpr std::uint64_t size = 64 * page;
+    const kernel::unique_fd file = sealed(allocated(memory_file(size), 3 * page));
+    EXPECT_NE(refusal(file, 0, size).find("hole at byte 12288"), std::string::npos);
+    EXPECT_NE(refusal(file, 5 * page, page).find("hole"), std::string::npos);
+    EXPECT_EQ(refusal(file, 0, 3 * page), ""); // what is there
+    EXPECT_EQ(refusal(file, page, 2 * page - 1), "");
+    struct stat status{};
+    ASSERT_EQ(::fstat(file.get(), &status), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(status.st_blocks) * 512, 3 * page) << "nothing is populated for the client";
+}
+
 // Sealing prevents this very case; it stands here for every page that cannot be had.
 TEST(client_memory_test, a_file_cut_short_breaks_its_region_and_no_other)
 {
     const kernel::unique_fd file = memory_file(2 * page);
     client_memory memory{map_file(file, 2 * page), 2 * page};
-    client_memory other = map_shared(sealed(memory_file(page)), 0, page).value();
+    client_memory other = map_shared(sealed(allocated(memory_file(page), page)), 0, page).value();
     ASSERT_TRUE(copies_both_ways(memory, page));
 
     ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(page)), 0);
@@ -169,7 +191,7 @@ TEST(client_memory_test, a_hole_in_huge_pages_breaks_its_region_when_the_pool_is
     ASSERT_TRUE(file) << std::strerror(errno);
     EXPECT_NE(refusal(file, page, page).find("multiple of the page size, 2097152"), std::string::npos);
     client_memory memory = map_shared(file, 0, 10'000).value();
-    client_memory other = map_shared(sealed(memory_file(page)), 0, page).value();
+    client_memory other = map_shared(sealed(allocated(memory_file(page), page)), 0, page).value();
     ASSERT_TRUE(copies_both_ways(memory, 5000));
 
     ASSERT_EQ(::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, huge_page), 0);

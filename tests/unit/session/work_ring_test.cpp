@@ -170,6 +170,13 @@ TEST_F(work_ring, one_signal_for_each_arming)
     arm(header, session::arming::solicited);
     EXPECT_FALSE(session::take_signal(header, false));
     EXPECT_TRUE(session::take_signal(header, true));
+    arm(header, session::arming::any);
+    arm(header, session::arming::solicited); // by somebody else, before the first one has had its signal
+    EXPECT_TRUE(session::take_signal(header, false)) << "armed for any completion, by whoever came first";
+    EXPECT_FALSE(session::take_signal(header, true));
+    arm(header, session::arming::solicited);
+    arm(header, session::arming::any);
+    EXPECT_TRUE(session::take_signal(header, false));
     header.armed = 77; // a client that lies
     EXPECT_TRUE(session::take_signal(header, false));
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/sessions/qp_connection.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "service/address.h"
+#include "service/config/config_profiles.h"
+#include "service/congestion.h"
+#include "service/sessions/client_pipes.h"
+#include "service/sessions/qp_attributes.h"
+#include "service/sessions/queue_pairs.h"
+#include "service/sessions/random_number.h"
+
+namespace mrc::service
+{
+
+using protocol::qp_state;
+
+namespace
+{
+
+// What the peer sends from in the family that was named, whichever of its addresses that was.
+mrc_ip source_of(const mrc_ip &named, const datapath::worker_peer &peer)
+{
+    return is_ipv4(named) ? named : peer.address;
+}
+
+// Packets do not say which queue pair they come from, only the host: who could connect to any of the peer's would write
+// to the memory of another client's connection.
+bool is_connected_by_another(const session_state &state, const datapath::worker_peer &peer, protocol::qpn number)
+{
+    bool found = false;
+    state.shared.worker.call([&] {
+        const datapath::worker_client *client = state.shared.worker.connected().client_of(peer, number);
+        found = client != nullptr && client != state.worker_side;
+    });
+    return found;
+}
+
+std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const owned_qp &qp,
+                                              const datapath::worker_peer &peer)
+{
+    const session::queue_pair_layout layout = layout_of(qp.numbers);
+    void *rings = qp.rings.get();
+    const peer_defaults able = peer_of(qp.now);
+    const transport_options &transport = state.shared.config.transport;
+    auto built = std::make_unique<datapath::worker_qp>();
+    built->number = protocol::qpn{qp.numbers.qpn};
+    built->client = state.worker_side;
+    built->peer_number = protocol::qpn{qp.now.peer_qpn};
+    built->bell = qp.numbers.bell;
+    built->life = qp.life;
+    built->peer = peer;
+    built->address = source_of(qp.now.peer, peer);
+    built->memory = std::make_unique<datapath::region_view>(
+        state.shared.worker.regions(), datapath::protection_domain{.owner = state.number, .number = qp.made.pd},
+        (qp.now.access & datapath::access_remote_write) != 0);
+    built->sends = layout.sends(rings);
+    built->receives = layout.receives(rings);
+    built->posted = std::make_unique<datapath::posted_sends>(layout, rings);
+    built->send_completions = state.cqs.at(qp.made.send_cq).ring.get();
+    built->receive_completions = state.cqs.at(qp.made.receive_cq).ring.get();
+    built->events = events_of(state, qp.made.events);
+    if (qp.now.cc_profile != session::built_in_profile)
+        built->own_congestion = make_congestion_control(state.shared.control.cc_profiles().find(qp.now.cc_profile),
+                                                        nscc_link_of(state.shared.config, state.shared.payload_bytes));
+    else if (peer.congestion == nullptr)
+        built->own_congestion =
+            make_congestion_control(transport, state.shared.payload_bytes, state.shared.rules.planes());
+    built->congestion = built->own_congestion ? built->own_congestion.get() : peer.congestion;
+    built->protocol = std::make_unique<protocol::queue_pair>(
+        protocol::qp_config{.local = built->number,
+                            .peer = protocol::qpn{qp.now.peer_qpn},
+                            .first_send = protocol::psn{qp.now.send_psn},
+                            .first_receive = protocol::psn{qp.now.receive_psn},
+                            .payload_bytes = qp.now.payload_bytes,
+                            .window_psns = transport.window_psns,
+                            .receive_window_psns = qp.now.mpr_dest * std::uint32_t{MRC_MPR_UNIT},
+                            .dynamic_mpr = able.dynamic_mpr,
+                            .max_wimm = qp.now.max_wimm,
+                            .receive_max_wimm = qp.now.max_wimm_dest,
+                            .send_queue_depth = qp.numbers.send_depth,
+                            .receive_queue_depth = qp.numbers.receive_depth,
+                            .state = protocol::qp_state::ready_to_receive,
+                            .service_time = able.service_time,
+                            .retry = {},
+                            .trim_nack = able.trim_nack,
+                            .answer_trimmed = transport.trim_nack,
+                            .nack_out_of_window = state.shared.config.wire.oor == out_of_range::nack,
+                            .seed = std::uint64_t{random_number()} << 32 | random_number()},
+        protocol::qp_surroundings{.paths = *peer.paths,
+                                  .memory = *built->memory,
+                                  .control = *built->congestion,
+                                  .peer_ports = &peer.ports->peer_ports(),
+                                  .peer = peer.planes});
+    return built;
+}
+
+} // namespace
+
+answer connect_qp(session_state &state, owned_qp &qp)
+{
+    if ((qp.known & session::qp_sets_peer) == 0 || (qp.known & session::qp_sets_receive_psn) == 0)
+        return refuse(EINVAL, "RTR needs the peer's address, queue pair number and first PSN");
+    const auto peer = state.shared.control.peer_for(qp.now.peer, qp.now.ev_profile);
+    if (!peer)
+        return refuse(EHOSTUNREACH, peer.error());
+    if (is_connected_by_another(state, *peer, protocol::qpn{qp.now.peer_qpn}))
+        return refuse(EBUSY, "another client of this host is connected to that queue pair of the peer");
+    const std::uint32_t fits = state.shared.payload_bytes;
+    qp.now.payload_bytes = qp.now.payload_bytes == 0 ? fits : std::min(qp.now.payload_bytes, fits);
+    std::unique_ptr<datapath::worker_qp> built = build_qp(state, qp, *peer);
+    state.shared.worker.call([&] { state.shared.worker.add_qp(std::move(built)); });
+    mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
+    row.peer_qpn = qp.now.peer_qpn;
+    row.mpr = qp.now.mpr * std::uint32_t{MRC_MPR_UNIT};
+    row.peer = source_of(qp.now.peer, *peer); // what the peer sends from, whichever of its addresses was named
+    qp.in_worker = true;
+    qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_receive);
+    return {};
+}
+
+answer start_sending(session_state &state, owned_qp &qp)
+{
+    if ((qp.known & session::qp_sets_send_psn) == 0)
+        return refuse(EINVAL, "RTS needs this end's first PSN");
+    bool begun = false;
+    state.shared.worker.call([&] {
+        datapath::worker_qp &here = *state.shared.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+        begun = here.protocol->begin_sending(terms_of(qp.now));
+        state.shared.worker.activate(here);
+    });
+    if (!begun) // the peer's packets have made it fail since
+        return refuse(EINVAL, "the queue pair has failed");
+    qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_send);
+    return {};
+}
+
+void disconnect_qp(session_state &state, owned_qp &qp)
+{
+    mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
+    row.peer = {}; // nothing more comes in; the worker reports there as long as it has the queue pair
+    std::unique_ptr<datapath::worker_qp> gone;
+    state.shared.worker.call([&] { gone = state.shared.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
+    row = {};
+    row.qpn = qp.numbers.qpn;
+    qp.in_worker = false;
+}
+
+} // namespace mrc::service

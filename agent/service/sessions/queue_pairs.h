@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's queue pairs: how they come and go.
+#pragma once
+
+#include <cstdint>
+
+#include "service/sessions/answer.h"
+#include "service/sessions/session_state.h"
+#include "session/work_ring.h"
+
+namespace mrc::service
+{
+
+answer create_qp(session_state &state, const session::qp_request &request);
+answer destroy_qp(session_state &state, std::uint32_t qpn);
+// At the session's end.
+void release_qps(session_state &state);
+
+[[nodiscard]] session::queue_pair_layout layout_of(const session::qp_reply &numbers);
+
+} // namespace mrc::service
