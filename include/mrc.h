@@ -181,6 +181,7 @@ enum mrc_qp_attr_mask {
     MRC_QP_VENDOR_CFG = INT32_MIN, /* bit 31 */
 };
 
+/* What the peer can do; before it is set, as mrcd's [peer_defaults] say. EINVAL: a change after RTR. */
 enum mrc_qp_cap {
     MRC_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED = 1 << 0, /* the peer does not answer trimmed packets */
     MRC_QP_CAP_DYNAMIC_MPR = 1 << 1,                /* both roles; in effect if both ends set it */

@@ -26,10 +26,11 @@ using result = std::expected<T, session_error>;
 struct instance {
     std::string name;
     std::string socket;
+    bool is_named = false; // by MRC_INSTANCE: that it cannot be reached is an error
 };
 
-// Those of MRC_INSTANCE (a comma list), else all that are found, in name order. A name in MRC_INSTANCE without a
-// socket is left out.
+// Those that MRC_INSTANCE (a comma list) names, whether they are there or not; without it all that are found, in name
+// order.
 [[nodiscard]] std::vector<instance> find_instances();
 
 struct host_port {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/daemon_session.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
+#include <cerrno>
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
+#include "client/daemon_socket.h"
 #include "client/shared_memory.h"
 #include "session/control_protocol.h"
 #include "session/fd_passing.h"
@@ -24,11 +23,6 @@ namespace
 // session::region_access; the daemon's headers of the data path are not the client's.
 constexpr std::uint32_t access_remote_write = 1;
 constexpr std::uint32_t access_local_write = 2;
-
-std::unexpected<session_error> failure(const std::string &what, int error = errno)
-{
-    return std::unexpected{session_error{error, what + ": " + std::strerror(error)}};
-}
 
 kernel::mapping map_shared(const kernel::unique_fd &file, std::size_t bytes, int protection)
 {
@@ -44,33 +38,6 @@ session::session_request request_of(session::request_kind kind, std::uint32_t nu
     return request;
 }
 
-host_description description_of(const session::host_reply &host)
-{
-    host_description described;
-    described.instance = host.instance;
-    described.addresses.push_back(host.address);
-    if (std::ranges::any_of(host.address4.bytes, [](std::uint8_t byte) { return byte != 0; }))
-        described.addresses.push_back(host.address4);
-    described.payload_bytes = host.payload_bytes;
-    for (std::uint32_t plane = 0; plane < std::min<std::uint32_t>(host.planes, session::max_planes); ++plane) {
-        const session::port_reply &port = host.ports[plane];
-        described.ports.push_back({.up = port.up != 0,
-                                   .enabled = port.enabled != 0,
-                                   .mtu = port.mtu,
-                                   .bits_per_second = std::uint64_t{port.gbps} * 1'000'000'000});
-    }
-    described.guid = host.guid;
-    described.max_qps = host.max_qps;
-    described.max_regions = host.max_regions;
-    described.max_region_bytes = host.max_bytes;
-    described.max_cqs = host.max_cqs;
-    described.max_cq_entries = host.max_cq_entries;
-    described.max_work_requests = host.max_requests;
-    described.max_mpr = static_cast<std::uint8_t>(host.max_mpr);
-    described.max_wimm = static_cast<std::uint16_t>(host.max_wimm);
-    return described;
-}
-
 } // namespace
 
 result<std::shared_ptr<daemon_channel>> daemon_channel::open(const instance &where)
@@ -83,15 +50,10 @@ result<std::shared_ptr<daemon_channel>> daemon_channel::open(const instance &whe
 
 result<std::shared_ptr<daemon_session>> daemon_session::connect(const instance &where)
 {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (where.socket.size() >= sizeof(address.sun_path))
-        return failure("socket path '" + where.socket + "'", ENAMETOOLONG);
-    std::memcpy(address.sun_path, where.socket.c_str(), where.socket.size());
-    kernel::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
-    if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0)
-        return failure("cannot reach mrcd at '" + where.socket + "'");
-    std::shared_ptr<daemon_session> made{new daemon_session{std::move(socket)}};
+    auto socket = connect_to(where, answer_patience);
+    if (!socket)
+        return std::unexpected{socket.error()};
+    std::shared_ptr<daemon_session> made{new daemon_session{where, std::move(*socket)}};
     if (const auto reply = made->say_hello(); !reply)
         return std::unexpected{reply.error()};
     auto events = made->open_events();
@@ -99,6 +61,7 @@ result<std::shared_ptr<daemon_session>> daemon_session::connect(const instance &
         return std::unexpected{events.error()};
     made->events_ = std::move(*events);
     ::fcntl(made->event_fd(), F_SETFL, O_NONBLOCK);
+    set_patience(made->socket_, {}); // it answers, and a request is never given up half-way
     return made;
 }
 
@@ -133,6 +96,8 @@ result<session::session_reply> daemon_session::exchange(const session::session_r
         received = session::receive_packet(socket_.get(), &reply, sizeof(reply), fds_in);
     if (!received || received->bytes != sizeof(reply)) {
         gone_ = true;
+        if (sent && !received && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return failure("mrcd does not answer", ETIMEDOUT);
         return sent ? failure("mrcd closed the session", received ? ECONNRESET : errno)
                     : failure("cannot send to mrcd", why_unsent);
     }
@@ -147,18 +112,17 @@ result<std::vector<std::byte>> daemon_session::control(std::span<const std::byte
     const std::scoped_lock turn{turn_};
     if (gone_)
         return failure("mrcd has gone", ECONNRESET);
-    std::vector<std::byte> reply(session::most_control_bytes);
-    if (!session::send_packet(socket_.get(), request.data(), request.size(), {})) {
+    auto reply = exchange_control(socket_.get(), request);
+    if (!reply)
         gone_ = true;
-        return failure("cannot send to mrcd");
-    }
-    const auto received = session::receive_packet(socket_.get(), reply.data(), reply.size(), {});
-    if (!received || received->bytes == 0) {
-        gone_ = true;
-        return failure("mrcd closed the session", received ? ECONNRESET : errno);
-    }
-    reply.resize(received->bytes);
     return reply;
+}
+
+result<control_line> daemon_session::open_line(std::chrono::milliseconds patience) const
+{
+    if (gone())
+        return failure("mrcd has gone", ECONNRESET);
+    return control_line::open(where_, patience);
 }
 
 bool daemon_session::gone() const
@@ -222,7 +186,8 @@ result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *addr
         request.memory.offset = shared->offset;
     else if (!is_accessible(address, length, writable))
         return failure("not all of the range is mapped with that access", EFAULT);
-    else if (const int error = bring_in(address, length, writable); error != 0)
+    // All pages of a file, for the daemon refuses one with holes: their memory is this process's.
+    if (const int error = bring_in(address, length, writable || shared.has_value()); error != 0)
         return failure("not all of the range can be brought into memory", error);
     return map(exchange(request, shared ? shared->file : -1),
                [](const auto &reply) { return memory_keys{.lkey = reply.number, .rkey = reply.number}; });

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session with a real mrcd: requests over its socket, rings and bells in shared memory. What verbs devices need of it
-// is session.h; completion queues and queue pairs of MRC use the rest.
+// is daemon_channel.h; completion queues and queue pairs of MRC use the rest.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "client/control_line.h"
 #include "client/daemon_channel.h"
 #include "kernel/unique_fd.h"
 #include "session/session_protocol.h"
@@ -62,21 +64,21 @@ public:
     // A request of control_protocol.h with its array, and the reply with its own.
     [[nodiscard]] result<std::vector<std::byte>> control(std::span<const std::byte> request);
 
-    // Requests that belong together follow one another while it is held; others may come between them.
-    [[nodiscard]] std::unique_lock<std::mutex> batch_turn() { return std::unique_lock{batch_turn_}; }
+    // To the same daemon, for requests that are not answered at once.
+    [[nodiscard]] result<control_line> open_line(std::chrono::milliseconds patience) const;
 
     // Tells the worker that the rings behind this bell have something new. No system call while it runs.
     void ring(std::uint32_t bell);
 
 private:
-    explicit daemon_session(kernel::unique_fd socket) : socket_{std::move(socket)} {}
+    daemon_session(instance where, kernel::unique_fd socket) : where_{std::move(where)}, socket_{std::move(socket)} {}
     [[nodiscard]] result<session::session_reply> exchange(const session::session_request &request, int fd_out = -1,
                                                           std::span<kernel::unique_fd> fds_in = {});
     [[nodiscard]] result<session::session_reply> say_hello();
     [[nodiscard]] result<event_pipe> open_pipe(session::request_kind kind, session::request_kind undo);
 
-    std::mutex turn_;       // of requests
-    std::mutex batch_turn_; // of batches; taken before turn_
+    instance where_;
+    std::mutex turn_; // of requests
     kernel::unique_fd socket_;
     mutable std::atomic<bool> gone_ = false;
     kernel::unique_fd doorbell_;

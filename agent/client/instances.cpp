@@ -38,8 +38,8 @@ std::vector<instance> named(std::string_view list, const std::filesystem::path &
         const std::string name{list.substr(0, comma)};
         list.remove_prefix(std::min(comma + 1, list.size()));
         const bool known = std::ranges::any_of(found, [&](const instance &other) { return other.name == name; });
-        if (is_name(name) && !known && is_instance(root / name))
-            found.push_back({name, socket_of(root / name)});
+        if (is_name(name) && !known)
+            found.push_back({.name = name, .socket = socket_of(root / name), .is_named = true});
     }
     return found;
 }
@@ -51,7 +51,7 @@ std::vector<instance> all(const std::filesystem::path &root)
     auto entry = std::filesystem::directory_iterator{root, error};
     while (!error && entry != std::filesystem::directory_iterator{}) {
         if (is_instance(entry->path()))
-            found.push_back({entry->path().filename(), socket_of(entry->path())});
+            found.push_back({.name = entry->path().filename(), .socket = socket_of(entry->path())});
         entry.increment(error);
     }
     std::ranges::sort(found, {}, &instance::name);

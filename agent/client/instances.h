@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_instances() (client/session.h) below any folder.
+// find_instances() (client/daemon_channel.h) below any folder.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 // mrc_ctl.h: queues of EV events, and requests to other endpoints.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "client/boundary.h"
 #include "client/export.h"
@@ -108,7 +109,8 @@ struct ep_call {
 };
 
 // One packet's worth, answered at once but for the last one.
-result<control_answer> piece_sent(const ep_call &call, std::span<const mrc_ctl_ep_req> requests, bool last)
+result<control_answer> piece_sent(const ep_call &call, const control_line &line,
+                                  std::span<const mrc_ctl_ep_req> requests, bool last)
 {
     std::vector<mrc::session::ep_request> wire;
     wire.reserve(requests.size());
@@ -120,7 +122,7 @@ result<control_answer> piece_sent(const ep_call &call, std::span<const mrc_ctl_e
                   .traffic_class = call.traffic_class,
                   .timeout_ns = call.timeout_ns,
                   .more = last ? 0U : 1U};
-    return ask(*call.context->daemon, request, std::as_bytes(std::span{wire}), sizeof(mrc::session::ep_response));
+    return ask(line, request, std::as_bytes(std::span{wire}), sizeof(mrc::session::ep_response));
 }
 
 // The responses that came are there, whatever the outcome.
@@ -142,11 +144,15 @@ result<void> batch_sent(const ep_call &call)
 {
     if (call.requests.size() > mrc::session::most_batch_requests)
         return refused(EINVAL, "more requests than a batch may have");
-    const auto turn = call.context->daemon->batch_turn();
+    // Its requests' time begins when they are sent, which is when the last piece has come.
+    const auto longest = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds{call.timeout_ns});
+    const auto line = call.context->daemon->open_line(answer_patience + longest);
+    if (!line)
+        return std::unexpected{line.error()};
     for (auto left = call.requests;;) {
         const auto piece = left.first(std::min<std::size_t>(left.size(), mrc::session::most_ep_requests));
         left = left.subspan(piece.size());
-        const auto answer = piece_sent(call, piece, left.empty());
+        const auto answer = piece_sent(call, *line, piece, left.empty());
         if (!answer)
             return std::unexpected{answer.error()};
         if (left.empty())

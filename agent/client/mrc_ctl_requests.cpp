@@ -6,23 +6,20 @@
 namespace mrc::client
 {
 
-mrc::session::control_request control_request_of(mrc::session::control_kind kind, std::uint64_t id, std::uint32_t mask)
+namespace
 {
-    mrc::session::control_request request;
-    request.kind = kind;
-    request.id = id;
-    request.mask = mask;
-    return request;
-}
 
-result<control_answer> ask(daemon_session &daemon, mrc::session::control_request request,
-                           std::span<const std::byte> array, std::size_t reply_element)
+std::vector<std::byte> packet_of(const mrc::session::control_request &request, std::span<const std::byte> array)
 {
     std::vector<std::byte> packet(sizeof(request) + array.size());
     std::memcpy(packet.data(), &request, sizeof(request));
     if (!array.empty())
         std::memcpy(packet.data() + sizeof(request), array.data(), array.size());
-    const auto bytes = daemon.control(packet);
+    return packet;
+}
+
+result<control_answer> answer_of(const result<std::vector<std::byte>> &bytes, std::size_t reply_element)
+{
     if (!bytes)
         return std::unexpected{bytes.error()};
     control_answer answer;
@@ -34,6 +31,29 @@ result<control_answer> ask(daemon_session &daemon, mrc::session::control_request
     if (answer.array.size() != answer.reply.count * reply_element)
         return refused(EIO, "a reply of another length than it says");
     return answer;
+}
+
+} // namespace
+
+mrc::session::control_request control_request_of(mrc::session::control_kind kind, std::uint64_t id, std::uint32_t mask)
+{
+    mrc::session::control_request request;
+    request.kind = kind;
+    request.id = id;
+    request.mask = mask;
+    return request;
+}
+
+result<control_answer> ask(daemon_session &daemon, const mrc::session::control_request &request,
+                           std::span<const std::byte> array, std::size_t reply_element)
+{
+    return answer_of(daemon.control(packet_of(request, array)), reply_element);
+}
+
+result<control_answer> ask(const control_line &line, const mrc::session::control_request &request,
+                           std::span<const std::byte> array, std::size_t reply_element)
+{
+    return answer_of(line.control(packet_of(request, array)), reply_element);
 }
 
 result<void> outcome_of(const control_answer &answer)

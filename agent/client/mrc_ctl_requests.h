@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of mrc_ctl.h share: requests of service/control_protocol.h, one packet each.
+// What the functions of mrc_ctl.h share: requests of session/control_protocol.h, one packet each.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,10 @@ struct control_answer {
                                                                std::uint32_t mask);
 
 // An error only when there is no reply, or not one of elements of that size.
-[[nodiscard]] result<control_answer> ask(daemon_session &daemon, mrc::session::control_request request,
+[[nodiscard]] result<control_answer> ask(daemon_session &daemon, const mrc::session::control_request &request,
                                          std::span<const std::byte> array = {}, std::size_t reply_element = 0);
+[[nodiscard]] result<control_answer> ask(const control_line &line, const mrc::session::control_request &request,
+                                         std::span<const std::byte> array, std::size_t reply_element);
 
 // The reply's error as the call's.
 [[nodiscard]] result<void> outcome_of(const control_answer &answer);

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "client/daemon_channel.h"
+#include "client/daemon_socket.h"
 
 namespace mrc::client
 {
 
 struct session_source {
     std::vector<instance> (*find)() = &find_instances;
+    std::vector<result<host_description>> (*describe)(std::span<const instance> all) = &describe_instances;
     result<std::shared_ptr<daemon_channel>> (*open)(const instance &where) = &daemon_channel::open;
 };
 

@@ -30,6 +30,7 @@ int mrc_ctl_list_profiles(struct mrc_context *mrc_ctx, enum mrc_ctl_profile_list
  * Why the call of mrc.h or mrc_ctl.h that failed last in this thread did so, as a line for people: what was wrong, and
  * what is allowed. Empty when there is nothing to tell. Valid until the next call that fails. Not of posts and polls,
  * which must stay quick.
+ * After ibv_get_device_list(): why a device is missing that should be there, whether others are or not.
  */
 const char *mrc_failure_text(void);
 

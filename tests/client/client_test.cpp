@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of libmrc that no verbs call shows whole: which daemons are found, GID tables, values, many threads.
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,11 +18,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "client/control_line.h"
+#include "client/daemon_socket.h"
 #include "client/instances.h"
 #include "client/session_source.h"
 #include "client/verbs/device_lists.h"
 #include "client/verbs/objects.h"
 #include "fake_daemon.h"
+#include "mrc/control.h"
 
 namespace
 {
@@ -43,20 +49,30 @@ public:
 
     void add_folder(const std::string &name) const { std::filesystem::create_directory(path_ + "/" + name); }
 
-    void add_daemon(const std::string &name) const
+    void add_daemon(const std::string &name) const { (void)bound(name); } // that has ended
+
+    // A daemon that is stopped: connections are made, and nobody answers.
+    void add_listener(const std::string &name)
+    {
+        listener_ = bound(name);
+        EXPECT_EQ(::listen(listener_.get(), 8), 0);
+    }
+
+private:
+    [[nodiscard]] mrc::kernel::unique_fd bound(const std::string &name) const
     {
         add_folder(name);
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         const std::string socket = path_ + "/" + name + "/mrcd.sock";
-        ASSERT_LT(socket.size(), sizeof(address.sun_path));
-        std::memcpy(address.sun_path, socket.c_str(), socket.size());
-        const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-        ASSERT_GE(fd, 0);
-        EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr *>(&address), sizeof(address)), 0);
-        ::close(fd);
+        EXPECT_LT(socket.size(), sizeof(address.sun_path));
+        std::memcpy(address.sun_path, socket.c_str(), std::min(socket.size(), sizeof(address.sun_path) - 1));
+        mrc::kernel::unique_fd fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+        EXPECT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)), 0);
+        return fd;
     }
 
+public:
     [[nodiscard]] std::string find(const char *names) const
     {
         std::string found;
@@ -69,6 +85,7 @@ public:
 
 private:
     std::string path_;
+    mrc::kernel::unique_fd listener_;
 };
 
 TEST(instances, all_in_name_order)
@@ -91,9 +108,62 @@ TEST(instances, those_named_in_the_order_given)
     run.add_folder("empty");
     EXPECT_EQ(run.find("b,a"), "b a ");
     EXPECT_EQ(run.find("a"), "a ");
-    EXPECT_EQ(run.find("b,missing,empty,,b"), "b ");
+    EXPECT_EQ(run.find("b,missing,empty,,b"), "b missing empty "); // connecting tells what is wrong
     EXPECT_EQ(run.find(","), "");
     EXPECT_EQ(run.find("../a,.,..,a/"), ""); // names, no paths
+}
+
+TEST(listing, a_daemon_that_is_stopped_holds_nobody_up)
+{
+    run_folder run;
+    run.add_listener("stopped"); // has its socket, and accepts nobody
+    const auto hosts =
+        describe_instances(find_instances_under(run.path(), "stopped,missing"), std::chrono::milliseconds{20});
+    ASSERT_EQ(hosts.size(), 2);
+    ASSERT_FALSE(hosts[0] || hosts[1]);
+    EXPECT_EQ(hosts[0].error().code, ETIMEDOUT);
+    EXPECT_NE(hosts[0].error().text.find("does not answer"), std::string::npos);
+    EXPECT_EQ(hosts[1].error().code, ENOENT);
+}
+
+TEST(listing, opening_a_stopped_daemon_times_out)
+{
+    run_folder run;
+    run.add_listener("stopped");
+    const auto line =
+        control_line::open(find_instances_under(run.path(), nullptr).at(0), std::chrono::milliseconds{20});
+    ASSERT_TRUE(line); // the kernel connects
+    const auto reply = line->control(std::as_bytes(std::span{"any request"}));
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, ETIMEDOUT);
+}
+
+TEST(listing, devices_that_are_missing_say_why)
+{
+    for (const int code : {EUSERS, EPROTO, ETIMEDOUT}) {
+        fake_reset();
+        fake_refuse(code);
+        int count = -1;
+        errno = 0;
+        EXPECT_EQ(get_device_list(&count, {}), nullptr);
+        EXPECT_EQ(errno, code);
+        EXPECT_EQ(count, 0);
+        EXPECT_STREQ(mrc_failure_text(), "instance a: as the test asked");
+        fake_daemons(2);
+        fake_refuse(code); // one of them: the other is there, and the words are as well
+        ibv_device **list = get_device_list(&count, {});
+        ASSERT_NE(list, nullptr);
+        EXPECT_EQ(count, 1);
+        EXPECT_STREQ(mrc_failure_text(), "instance a: as the test asked");
+        free_device_list(list, {});
+    }
+    fake_reset();
+    int count = 0;
+    ibv_device **list = get_device_list(&count, {});
+    EXPECT_EQ(count, 1);
+    EXPECT_STREQ(mrc_failure_text(), "") << "nothing is missing";
+    EXPECT_EQ(fake_sessions(), 0);
+    free_device_list(list, {});
 }
 
 TEST(gid_table, addresses_in_pairs_from_index_2_on)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ static struct mrc_ctl_ep_req requests[most_requests + 1];
 static struct mrc_ctl_ev_op_entry listed[most_listed]; /* the EVs of profile 0 */
 static int listed_count;
 static int response_count;
+static int batch_is_over;
 
 static double seconds_now(void)
 {
@@ -309,6 +311,37 @@ static void times_out_where_the_path_is_cut(struct host *from, const union ibv_g
     CHECK_IS(response_count, 0);
 }
 
+static void *send_long_batch(void *from)
+{
+    static int outcome;
+
+    errno = 0;
+    outcome = send_batch((struct host *)from, MRC_CTL_EP_OP_EV_PROBE, 1, longest_ns) == 0 ? 0 : errno;
+    __atomic_store_n(&batch_is_over, 1, __ATOMIC_SEQ_CST);
+    return &outcome;
+}
+
+/* One thread waits for an answer that never comes; others of the same context are served meanwhile. */
+static void serves_others_while_a_batch_waits(struct host *from, const union ibv_gid *source,
+                                              const union ibv_gid *target)
+{
+    pthread_t waiting;
+    void *outcome = NULL;
+    struct ibv_port_attr port;
+
+    requests[0] = request_to(100, source, target, &listed[0].ev);
+    REQUIRE(pthread_create(&waiting, NULL, send_long_batch, from) == 0);
+    for (int i = 0; i < 100; ++i) {
+        struct ibv_pd *const pd = ibv_alloc_pd(from->verbs);
+
+        REQUIRE(pd != NULL && ibv_dealloc_pd(pd) == 0);
+        REQUIRE(ibv_query_port(from->verbs, 1, &port) == 0);
+    }
+    CHECK_IS(__atomic_load_n(&batch_is_over, __ATOMIC_SEQ_CST), 0);
+    REQUIRE(pthread_join(waiting, &outcome) == 0);
+    CHECK_IS(*(const int *)outcome, ETIMEDOUT);
+}
+
 int send_batch_for_ever(const char *gid)
 {
     struct host host;
@@ -397,6 +430,7 @@ void sends_batches(struct host *from, struct host *to)
     updates_port_status(from, &source, &target);
     turn_spine("down");
     times_out_where_the_path_is_cut(from, &source, &target);
+    serves_others_while_a_batch_waits(from, &source, &target);
     forgets_batches_of_the_dead(from, &source, &target);
     turn_spine("up");
     probes_every_ev(from, &source, &target);

@@ -10,8 +10,10 @@
 #include <new>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <sys/eventfd.h>
@@ -213,7 +215,7 @@ std::vector<instance> find()
     std::vector<instance> found;
     found.reserve(static_cast<std::size_t>(world().daemons));
     for (int i = 0; i < world().daemons; ++i)
-        found.push_back({std::string(1, static_cast<char>('a' + i)), "nowhere"});
+        found.push_back({.name = std::string(1, static_cast<char>('a' + i)), .socket = "nowhere"});
     return found;
 }
 
@@ -229,9 +231,19 @@ result<std::shared_ptr<daemon_channel>> open(const instance &where)
     return std::make_shared<fake_session>(where.name);
 }
 
+std::vector<result<host_description>> describe(std::span<const instance> all)
+{
+    std::vector<result<host_description>> hosts;
+    for (const instance &each : all) {
+        const auto opened = open(each);
+        hosts.push_back(opened ? (*opened)->describe() : std::unexpected{opened.error()});
+    }
+    return hosts;
+}
+
 // Before main(): programs see nothing but the fake.
 const bool installed = [] {
-    mrc::client::replace_session_source({.find = &find, .open = &open});
+    mrc::client::replace_session_source({.find = &find, .describe = &describe, .open = &open});
     return true;
 }();
 

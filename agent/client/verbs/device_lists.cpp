@@ -45,8 +45,8 @@ ibv_device **only_real(int *count, const real_lister &real)
     return registry().lists.emplace_back(std::vector<ibv_device *>{nullptr}).devices.data();
 }
 
-// Nobody else has devices either: the reason is that a daemon is not for this user.
-result<ibv_device **> real_or_denied(int *count, const real_lister &real)
+// Nobody else has devices either: the reason is why ours is missing.
+result<ibv_device **> real_or(const session_error &missing, int *count, const real_lister &real)
 {
     int found = 0;
     ibv_device **list = real.get != nullptr ? real.get(&found) : nullptr;
@@ -57,7 +57,7 @@ result<ibv_device **> real_or_denied(int *count, const real_lister &real)
     if (count != nullptr)
         *count = list != nullptr ? found : 0;
     if (list == nullptr)
-        return refused(EACCES, "mrcd's socket is not for this user");
+        return std::unexpected{missing};
     return list;
 }
 
@@ -85,8 +85,9 @@ ibv_device **get_device_list(int *count, const real_lister &real) noexcept
     return value_or_errno<ibv_device **>(nullptr, [&]() -> result<ibv_device **> {
         auto ours = verbs::reachable_devices();
         errno = before;
+        remember_failure(ours.missing ? ours.missing->text : std::string{});
         if (ours.devices.empty())
-            return ours.denied ? real_or_denied(count, real) : only_real(count, real);
+            return ours.missing ? real_or(*ours.missing, count, real) : only_real(count, real);
         ibv_device **list = joined(std::move(ours.devices), count, real);
         errno = before;
         return list;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/boundary.h"
 #include "client/limits.h"
@@ -81,13 +82,10 @@ std::size_t index_of(const ibv_device *one)
     return static_cast<std::size_t>(one - table().devices.data());
 }
 
-// Whoever lists the devices learns that the daemon answers, and the GUID.
-result<host_description> ask(const instance &where)
+// A daemon that was not asked for and is not there (its socket is left over) is no device that is missing.
+bool is_told(const instance &where, const session_error &error)
 {
-    const auto opened = current_session_source().open(where);
-    if (!opened)
-        return std::unexpected{opened.error()};
-    return (*opened)->describe();
+    return where.is_named || (error.code != ECONNREFUSED && error.code != ENOENT);
 }
 
 } // namespace
@@ -104,14 +102,17 @@ namespace verbs
 reachable_list reachable_devices()
 {
     reachable_list found;
-    for (const instance &each : current_session_source().find()) {
-        const auto host = ask(each);
+    const std::vector<instance> all = current_session_source().find();
+    const auto hosts = current_session_source().describe(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto &host = hosts[i];
         if (!host) {
-            found.denied |= host.error().code == EACCES;
+            if (!found.missing && is_told(all[i], host.error()))
+                found.missing = session_error{host.error().code, "instance " + all[i].name + ": " + host.error().text};
             continue;
         }
         const std::lock_guard lock{table().mutex};
-        if (const auto row = table().row_of(each)) {
+        if (const auto row = table().row_of(all[i])) {
             table().rows[*row].guid = host->guid;
             found.devices.push_back(&table().devices[*row]);
         }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs calls on virtual devices, one function for each symbol that verbs_exports_*.cpp offers. Callers have made
+// The verbs calls on virtual devices, one function for each symbol that exports_*.cpp offers. Callers have made
 // sure that the object is ours. Results and errno as the verbs function of the same name.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -36,7 +37,7 @@ namespace verbs
 // Devices whose daemon answers, in the order of find_instances(); nothing is thrown but bad_alloc.
 struct reachable_list {
     std::vector<ibv_device *> devices;
-    bool denied = false; // a daemon's socket is not for this user
+    std::optional<session_error> missing; // why the first one that should be there is not
 };
 [[nodiscard]] reachable_list reachable_devices();
 [[nodiscard]] const char *device_name(const ibv_device *one) noexcept;
