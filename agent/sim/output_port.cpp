@@ -52,7 +52,6 @@ admission output_port::admit(frame_pool &frames, frame_index index)
         each.trimmed = true;
         each.trimmed_last_hop = limits_.last_hop;
         each.dscp = limits_.last_hop ? MRC_DSCP_TRIMMED_LASTHOP : MRC_DSCP_TRIMMED;
-        each.ect = false;
         each.control = true;
         each.wire_bytes = trimmed_wire_bytes;
     }

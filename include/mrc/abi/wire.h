@@ -237,7 +237,10 @@ enum mrc_dscp {
     MRC_DSCP_CONTROL = 46,
 };
 
-/* Explicit congestion notification, low two bits of the traffic class (RFC 3168). */
+/*
+ * Explicit congestion notification, low two bits of the traffic class (RFC 3168). Control and endpoint packets are
+ * Not-ECT; a trimmed packet keeps the bits that it had.
+ */
 enum mrc_ecn {
     MRC_ECN_NOT_ECT = 0,
     MRC_ECN_ECT1 = 1,

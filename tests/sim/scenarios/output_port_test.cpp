@@ -61,7 +61,7 @@ TEST_F(port_queue, beyond_the_trim_limit_the_payload_is_cut)
     EXPECT_FALSE(frames[cut].trimmed_last_hop);
     EXPECT_EQ(frames[cut].dscp, MRC_DSCP_TRIMMED);
     EXPECT_EQ(frames[cut].wire_bytes, trimmed_wire_bytes);
-    EXPECT_FALSE(frames[cut].ect) << "trimmed packets are not marked";
+    EXPECT_TRUE(frames[cut].ect) << "a trimmed packet keeps its ECN bits";
     EXPECT_EQ(port.take(frames, random), cut) << "what is left goes ahead of data";
     EXPECT_EQ(port.counters.trimmed, 1u);
 }
