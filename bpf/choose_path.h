@@ -3,12 +3,12 @@
 #ifndef MRC_BPF_CHOOSE_PATH_H
 #define MRC_BPF_CHOOSE_PATH_H
 
+#include "maps.h"
 #include "outer.h"
-#include "rows.h"
 
-MRC_ROWS(host, struct mrc_host_row, 1);
-MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
-MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
+MRC_USES(host);
+MRC_USES(paths);
+MRC_USES(ports);
 
 /* Neighbouring candidates alternate planes, so 64 of them cover 8 uplinks of each of 8 planes. */
 #define MRC_TX_SCAN 64

@@ -6,9 +6,6 @@
 #ifndef MRC_BPF_CLASSIFY_H
 #define MRC_BPF_CLASSIFY_H
 
-#include <stdbool.h>
-
-#include "ecn.h"
 #include "parse.h"
 #include "verdict.h"
 
@@ -16,7 +13,6 @@ const volatile struct mrc_rx_config config = {
     .dscp_trimmed = MRC_DSCP_TRIMMED,
     .dscp_trimmed_lasthop = MRC_DSCP_TRIMMED_LASTHOP,
     .dscp_control = MRC_DSCP_CONTROL,
-    .udp_ports = {MRC_UDP_PORT_ROCE, MRC_UDP_PORT_SPEC},
 };
 
 /* What SACK and NACK say about an earlier packet of ours. */
@@ -28,7 +24,7 @@ struct rx_echo {
 };
 
 struct rx_packet {
-    struct mrc_ip source; /* inner */
+    struct ip_header inner __attribute__((aligned(8))); /* the only one when nothing encapsulates it */
     __u64 now;
     const struct mrc_peer_row *peer;
     struct rx_echo echo;
@@ -38,24 +34,15 @@ struct rx_packet {
     __u32 dqp;
     __u32 qp_row;
     __u32 path;
-    __u16 udp_source;
     __u8 outer_tclass;
-    __u8 inner_tclass;
     __u8 kind;  /* enum mrc_rx_kind */
     __u8 flags; /* enum mrc_rx_flags */
     bool encapsulated;
-    bool ipv4; /* inner */
-    bool mrc;
 };
 
 static __always_inline bool is_endpoint_operation(__u8 kind)
 {
     return kind == MRC_KIND_ENDPOINT_REQUEST || kind == MRC_KIND_ENDPOINT_RESPONSE;
-}
-
-static __always_inline bool in_usid_block(const struct ipv6hdr *ip6)
-{
-    return ip6->daddr.s6_addr32[0] == *(const volatile __u32 *)config.usid.bytes;
 }
 
 static __always_inline bool is_host_usid(const struct ipv6hdr *ip6)
@@ -79,15 +66,15 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
     if (!eth)
         return MRC_RX_PASS_MALFORMED;
     packet->length = packet->frame_bytes;
-    packet->ipv4 = eth->h_proto == bpf_htons(ETH_P_IP);
-    if (packet->ipv4)
+    packet->inner.ipv4 = eth->h_proto == bpf_htons(ETH_P_IP);
+    if (packet->inner.ipv4)
         return MRC_GO_ON;
     if (eth->h_proto != bpf_htons(ETH_P_IPV6))
         return MRC_RX_PASS_NOT_OURS;
     ip6 = take(cursor, sizeof(*ip6));
     if (!ip6 || ip6->version != 6)
         return MRC_RX_PASS_MALFORMED;
-    if (!in_usid_block(ip6)) {
+    if (!in_usid_block(ip6, config.usid.bytes)) {
         *cursor = at_network;
         return MRC_GO_ON;
     }
@@ -101,13 +88,20 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
         return MRC_RX_DROP_INNER;
     packet->encapsulated = true;
     packet->flags |= MRC_RX_ENCAPSULATED;
-    packet->ipv4 = ip6->nexthdr == IPPROTO_IPIP;
+    packet->inner.ipv4 = ip6->nexthdr == IPPROTO_IPIP;
     packet->outer_tclass = ipv6_tclass(ip6);
     packet->length -= sizeof(*ip6);
     return MRC_GO_ON;
 }
 
-static __always_inline bool is_our_address(const void *address)
+static __always_inline enum mrc_verdict parse_inner(struct cursor *cursor, struct rx_packet *packet)
+{
+    if (parse_ip(cursor, &packet->inner))
+        return MRC_GO_ON;
+    return packet->encapsulated ? MRC_RX_DROP_INNER : MRC_RX_PASS_MALFORMED;
+}
+
+static __always_inline bool is_our_address(const struct mrc_ip *address)
 {
     for (int i = 0; i < MRC_RX_ADDRESSES; i++) {
         if (i >= config.address_count)
@@ -118,75 +112,31 @@ static __always_inline bool is_our_address(const void *address)
     return false;
 }
 
-static __always_inline bool is_mrc_port(__be16 destination)
+/*
+ * MRC is: UDP to its port, an opcode of its service, and, as the caller has to check, an address of ours (decision D1).
+ * It carries no extension headers or IP options and is never fragmented. The cursor ends at the BTH.
+ */
+static __always_inline bool is_mrc(struct cursor *cursor, struct rx_packet *packet)
 {
-    for (int i = 0; i < MRC_RX_UDP_PORTS; i++) {
-        if (config.udp_ports[i] && destination == bpf_htons(config.udp_ports[i]))
-            return true;
-    }
-    return false;
-}
-
-/* MRC is: UDP to its port, an opcode of its service, an address of ours (decision D1). The cursor ends at the BTH. */
-static __always_inline bool is_mrc(struct cursor *cursor, struct rx_packet *packet, const void *destination)
-{
+    const struct ip_header *inner = &packet->inner;
     const struct udphdr *udp = take(cursor, sizeof(*udp));
     struct cursor ahead = *cursor;
     const __u8 *opcode = take(&ahead, sizeof(*opcode));
 
+    if (inner->protocol != IPPROTO_UDP || inner->options || inner->fragment != MRC_NO_FRAGMENT)
+        return false;
     if (!udp || !opcode || !is_mrc_port(udp->dest) || (*opcode & MRC_OP_SERVICE_MASK) != MRC_OP_SERVICE)
         return false;
-    packet->udp_source = bpf_ntohs(udp->source);
-    return is_our_address(destination);
-}
-
-static __always_inline enum mrc_verdict inner_malformed(const struct rx_packet *packet)
-{
-    return packet->encapsulated ? MRC_RX_DROP_INNER : MRC_RX_PASS_MALFORMED;
-}
-
-static __always_inline enum mrc_verdict parse_inner_ipv4(struct cursor *cursor, struct rx_packet *packet)
-{
-    const struct iphdr *ip4 = take(cursor, sizeof(*ip4));
-    struct mrc_ip destination __attribute__((aligned(8)));
-
-    if (!ip4 || ip4->version != 4)
-        return inner_malformed(packet);
-    packet->inner_tclass = ip4->tos;
-    /* MRC carries no IP options and is never fragmented. */
-    if (ip4->protocol != IPPROTO_UDP || ip4->ihl != 5 || (ip4->frag_off & bpf_htons(0x3FFF)))
-        return MRC_GO_ON;
-    map_ipv4(&packet->source, ip4->saddr);
-    map_ipv4(&destination, ip4->daddr);
-    packet->mrc = is_mrc(cursor, packet, &destination);
-    packet->ev = mrc_ev_from_packet(0, packet->udp_source);
-    return MRC_GO_ON;
-}
-
-static __always_inline enum mrc_verdict parse_inner(struct cursor *cursor, struct rx_packet *packet)
-{
-    const struct ipv6hdr *ip6;
-
-    if (packet->ipv4)
-        return parse_inner_ipv4(cursor, packet);
-    ip6 = take(cursor, sizeof(*ip6));
-    if (!ip6 || ip6->version != 6)
-        return inner_malformed(packet);
-    packet->inner_tclass = ipv6_tclass(ip6);
-    if (ip6->nexthdr != IPPROTO_UDP)
-        return MRC_GO_ON;
-    copy_ip(&packet->source, &ip6->saddr);
-    packet->mrc = is_mrc(cursor, packet, &ip6->daddr);
-    packet->ev = mrc_ev_from_packet(ipv6_flow_label(ip6), packet->udp_source);
-    return MRC_GO_ON;
+    packet->ev = mrc_ev_from_packet(inner->flow_label, bpf_ntohs(udp->source));
+    return true;
 }
 
 static __always_inline void classify_marks(struct rx_packet *packet)
 {
     const __u8 outer = packet->outer_tclass >> 2;
-    const __u8 inner = packet->inner_tclass >> 2;
+    const __u8 inner = packet->inner.tclass >> 2;
 
-    if ((packet->outer_tclass & MRC_ECN_MASK) == MRC_ECN_CE || (packet->inner_tclass & MRC_ECN_MASK) == MRC_ECN_CE)
+    if ((packet->outer_tclass & MRC_ECN_MASK) == MRC_ECN_CE || (packet->inner.tclass & MRC_ECN_MASK) == MRC_ECN_CE)
         packet->flags |= MRC_RX_CE;
     if (outer == config.dscp_trimmed_lasthop || inner == config.dscp_trimmed_lasthop)
         packet->flags |= MRC_RX_TRIMMED | MRC_RX_LAST_HOP;
@@ -284,32 +234,6 @@ static __always_inline enum mrc_verdict classify(struct cursor *cursor, struct r
     default:
         return MRC_RX_DROP_BAD_MRC;
     }
-}
-
-/* ECN of a popped packet that goes to the kernel, written into the inner header where it still stands. */
-static __always_inline enum mrc_verdict ecn_inward(struct xdp_md *ctx, const struct rx_packet *packet)
-{
-    const int ecn = ecn_decapsulate(packet->outer_tclass, packet->inner_tclass);
-    struct cursor cursor = packet_cursor(ctx);
-
-    if (ecn == MRC_ECN_DROP)
-        return MRC_RX_DROP_CE_NOT_ECT;
-    if (ecn == (packet->inner_tclass & MRC_ECN_MASK))
-        return MRC_GO_ON;
-    if (!take(&cursor, sizeof(struct ethhdr) + sizeof(struct ipv6hdr)))
-        return MRC_RX_DROP_INNER;
-    if (packet->ipv4) {
-        struct iphdr *ip4 = take(&cursor, sizeof(*ip4));
-
-        if (ip4)
-            ipv4_set_ecn(ip4, (__u8)ecn);
-    } else {
-        struct ipv6hdr *ip6 = take(&cursor, sizeof(*ip6));
-
-        if (ip6)
-            ipv6_set_ecn(ip6, (__u8)ecn);
-    }
-    return MRC_GO_ON;
 }
 
 #endif

@@ -3,13 +3,7 @@
 #ifndef MRC_BPF_ECN_H
 #define MRC_BPF_ECN_H
 
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
-
-#include "mrc/abi/wire.h"
+#include "parse.h"
 
 #define MRC_ECN_DROP -1
 
@@ -27,15 +21,9 @@ static __always_inline int ecn_decapsulate(__u8 outer, __u8 inner)
     return inner;
 }
 
-static __always_inline void ipv6_set_ecn(struct ipv6hdr *ip6, __u8 ecn)
-{
-    ip6->flow_lbl[0] = (__u8)((ip6->flow_lbl[0] & ~(MRC_ECN_MASK << 4)) | ecn << 4);
-}
-
 /* With the header checksum, incrementally: RFC 1624, equation 3. */
-static __always_inline void ipv4_set_ecn(struct iphdr *ip4, __u8 ecn)
+static __always_inline void ipv4_set_tclass(struct iphdr *ip4, __u8 tos)
 {
-    const __u8 tos = (__u8)((ip4->tos & ~MRC_ECN_MASK) | ecn);
     __u32 sum = (__u16)~bpf_ntohs(ip4->check);
 
     sum += (__u16)~ip4->tos; /* the other half of the word, version and IHL, cancels out */

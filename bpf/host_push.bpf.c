@@ -13,22 +13,16 @@
  * cost     230 ns for a 182-byte frame, 330 ns for 3,218 bytes, of it about 20 ns the measuring
  *          (tests/bpf/host_push_test.cpp prints it, with the whole call's cost per frame)
  */
+#include "maps.h"
 #include "outer.h"
 #include "parse.h"
-#include "rows.h"
 #include "verdict.h"
 
-MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
-MRC_ROWS(push_ring, struct mrc_push_ring, 1);
-MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
-MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
-
-struct {
-    __uint(type, BPF_MAP_TYPE_DEVMAP);
-    __uint(max_entries, MRC_MAX_PORTS);
-    __type(key, __u32);
-    __type(value, __u32);
-} tx_ports SEC(".maps");
+MRC_USES(push_slots);
+MRC_USES(push_ring);
+MRC_USES(paths);
+MRC_USES(ports);
+MRC_USES(tx_ports);
 
 /* Everything that one departure needs, each pointer checked once. */
 struct departure {
@@ -81,13 +75,12 @@ static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const st
         .hop_limit = slot->hop_limit,
         .next_header = slot->next_header,
     };
-    struct cursor cursor = packet_cursor(ctx);
-    struct ethhdr *eth = take(&cursor, sizeof(*eth));
-    struct ipv6hdr *ip6 = take(&cursor, sizeof(*ip6));
+    struct cursor cursor = MRC_CURSOR(ctx);
+    struct headers headers;
 
-    if (!eth || !ip6)
+    if (!take_headers(&cursor, &headers))
         return MRC_PUSH_STORE;
-    write_outer(eth, ip6, departure->port, departure->path, &fields);
+    write_outer(&headers, departure->port, departure->path, &fields);
     /* look_up() has checked this; the verifier lost it on the stack, and the compiler must not drop the repetition. */
     asm volatile("" : "+r"(length));
     if (length < sizeof(struct iphdr) || length > sizeof(slot->inner))
@@ -101,16 +94,10 @@ static __always_inline enum mrc_verdict send_slot(struct xdp_md *ctx, struct mrc
                                                   struct mrc_push_slot *slot)
 {
     struct departure departure = {.slot = slot};
-    enum mrc_verdict verdict = look_up(&departure);
 
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    verdict = fit_frame(ctx, departure.length);
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    verdict = write_frame(ctx, &departure);
-    if (verdict != MRC_GO_ON)
-        return verdict;
+    MRC_STEP(look_up(&departure));
+    MRC_STEP(fit_frame(ctx, departure.length));
+    MRC_STEP(write_frame(ctx, &departure));
     if (bpf_redirect_map(&tx_ports, departure.port_row, XDP_DROP) != XDP_REDIRECT)
         return MRC_PUSH_NO_PORT;
     ring->last_send_ns = bpf_ktime_get_ns();
@@ -148,7 +135,7 @@ int host_push(struct xdp_md *ctx)
     const enum mrc_verdict verdict = push(ctx);
 
     count_verdict(verdict);
-    return verdict == MRC_PUSH_SENT ? XDP_REDIRECT : XDP_DROP;
+    return xdp_action(verdict);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -7,31 +7,25 @@
  * inputs   Ethernet | [outer IPv6 to our uSID] | IPv6 or IPv4 | …; `config`
  * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket of the port's queue.
  *          EV probes: the answer, back out of the same port.
- *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040. Foreign packets: untouched.
+ *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040; only to the host's own
+ *          addresses, and no neighbour discovery. What is not encapsulated and not MRC: to the kernel, untouched.
  * maps     reads qps, peers, paths, xsks; writes signals, ports (counters), paths (sent answers), reflectors, verdicts
  * kernel   6.1
  * cost     280 ns for a steered packet, 740 ns for an answered probe, 100 ns for a foreign packet: single cold runs, of
  *          which about 80 ns are the measuring (tests/bpf/host_rx_test.cpp prints them)
  */
 #include "classify.h"
-#include "ecn.h"
-#include "parse.h"
+#include "decapsulate.h"
+#include "maps.h"
 #include "reflect.h"
-#include "rows.h"
 #include "signals.h"
 #include "verdict.h"
 
-MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);
-MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
-MRC_ROWS(signals, struct mrc_signal_row, MRC_MAX_PATHS);
-MRC_PEERS(peers);
-
-struct {
-    __uint(type, BPF_MAP_TYPE_XSKMAP);
-    __uint(max_entries, MRC_MAX_PORTS *MRC_MAX_QUEUES);
-    __type(key, __u32);
-    __type(value, __u32);
-} xsks SEC(".maps");
+MRC_USES(qps);
+MRC_USES(ports);
+MRC_USES(signals);
+MRC_USES(peers);
+MRC_USES(xsks);
 
 /* The QP that is addressed exists and belongs to the sender; endpoint operations need a known peer instead. */
 static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
@@ -39,14 +33,14 @@ static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
     const __u32 row = MRC_QPN_ROW(packet->dqp);
     const struct mrc_qp_row *qp;
 
-    packet->peer = bpf_map_lookup_elem(&peers, &packet->source);
+    packet->peer = bpf_map_lookup_elem(&peers, &packet->inner.source);
     packet->qp_row = MRC_NO_QP;
     if (is_endpoint_operation(packet->kind))
         return packet->peer ? MRC_GO_ON : MRC_RX_DROP_UNKNOWN_PEER;
     qp = bpf_map_lookup_elem(&qps, &row);
     if (!qp || !packet->dqp || qp->qpn != packet->dqp)
         return MRC_RX_DROP_UNKNOWN_QP;
-    if (!same_ip(&qp->peer, &packet->source))
+    if (!same_ip(&qp->peer, &packet->inner.source))
         return MRC_RX_DROP_WRONG_PEER;
     packet->qp_row = row;
     return MRC_GO_ON;
@@ -82,29 +76,6 @@ static __always_inline void count_port(const struct rx_packet *packet)
         return;
     add(&port->rx_packets, 1);
     add(&port->rx_bytes, packet->frame_bytes);
-}
-
-/* Moves the Ethernet header over the outer IPv6 header. Every pointer into the packet is stale afterwards. */
-static __always_inline enum mrc_verdict pop(struct xdp_md *ctx, const struct rx_packet *packet)
-{
-    struct cursor cursor = packet_cursor(ctx);
-    struct ethhdr *eth = take(&cursor, sizeof(*eth));
-    struct ethhdr moved;
-
-    if (!packet->encapsulated)
-        return MRC_GO_ON;
-    if (!eth)
-        return MRC_RX_DROP_RESIZE;
-    moved = *eth;
-    moved.h_proto = bpf_htons(packet->ipv4 ? ETH_P_IP : ETH_P_IPV6);
-    if (bpf_xdp_adjust_head(ctx, sizeof(struct ipv6hdr)))
-        return MRC_RX_DROP_RESIZE;
-    cursor = packet_cursor(ctx);
-    eth = take(&cursor, sizeof(*eth));
-    if (!eth)
-        return MRC_RX_DROP_RESIZE;
-    *eth = moved;
-    return MRC_GO_ON;
 }
 
 /*
@@ -149,70 +120,45 @@ static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct r
     return MRC_RX_STEERED;
 }
 
-/* A popped packet that is not MRC belongs to the kernel. */
-static __always_inline enum mrc_verdict hand_to_kernel(struct xdp_md *ctx, const struct rx_packet *packet)
+static __always_inline enum mrc_verdict hand_to_kernel(struct xdp_md *ctx, struct rx_packet *packet)
 {
-    enum mrc_verdict verdict;
-
-    if (!packet->encapsulated)
-        return MRC_RX_PASS_NOT_OURS;
-    verdict = ecn_inward(ctx, packet);
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    verdict = pop(ctx, packet);
-    return verdict == MRC_GO_ON ? MRC_RX_PASS_POPPED : verdict;
+    if (!packet->inner.ipv4)
+        MRC_STEP(refuse_neighbour_discovery(ctx, &packet->inner));
+    MRC_STEP(ecn_inward(ctx, packet));
+    MRC_STEP(pop(ctx, packet));
+    return MRC_RX_PASS_POPPED;
 }
 
-static __always_inline enum mrc_verdict receive(struct xdp_md *ctx, struct rx_packet *packet)
+static __always_inline enum mrc_verdict take_mrc(struct xdp_md *ctx, struct cursor *at_bth, struct rx_packet *packet)
 {
-    struct cursor cursor = packet_cursor(ctx);
-    enum mrc_verdict verdict;
-
-    packet->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
-    verdict = parse_outer(&cursor, packet);
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    verdict = parse_inner(&cursor, packet);
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    if (!packet->mrc)
-        return hand_to_kernel(ctx, packet);
     if (!config.fabric)
         return MRC_RX_DROP_NOT_FABRIC;
-    verdict = classify(&cursor, packet);
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    verdict = authorise(packet);
-    if (verdict != MRC_GO_ON)
-        return verdict;
+    MRC_STEP(classify(at_bth, packet));
+    MRC_STEP(authorise(packet));
     packet->path = packet->peer ? path_row(packet->peer, packet->ev) : 0;
     packet->now = bpf_ktime_get_ns();
     count_signals(packet);
-    if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && has_socket(ctx)) {
-        verdict = reflect(ctx, packet, own_port());
-        if (verdict != MRC_GO_ON)
-            return verdict;
-    }
-    verdict = pop(ctx, packet);
-    if (verdict != MRC_GO_ON)
-        return verdict;
+    if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && has_socket(ctx))
+        MRC_STEP(reflect(ctx, packet, own_port()));
+    MRC_STEP(pop(ctx, packet));
     return steer(ctx, packet);
 }
 
-static __always_inline int action_of(enum mrc_verdict verdict)
+/* Under our uSID only what is for this host itself is let in: it is no router, and nobody sends anything else there. */
+static __always_inline enum mrc_verdict receive(struct xdp_md *ctx, struct rx_packet *packet)
 {
-    switch (verdict) {
-    case MRC_RX_STEERED:
-        return XDP_REDIRECT;
-    case MRC_RX_REFLECTED:
-        return XDP_TX;
-    case MRC_RX_PASS_NOT_OURS:
-    case MRC_RX_PASS_POPPED:
-    case MRC_RX_PASS_MALFORMED:
-        return XDP_PASS;
-    default:
-        return XDP_DROP;
-    }
+    struct cursor cursor = MRC_CURSOR(ctx);
+    bool mrc;
+
+    packet->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
+    MRC_STEP(parse_outer(&cursor, packet));
+    MRC_STEP(parse_inner(&cursor, packet));
+    mrc = is_mrc(&cursor, packet);
+    if (!mrc && !packet->encapsulated)
+        return MRC_RX_PASS_NOT_OURS;
+    if (!is_our_address(&packet->inner.destination))
+        return packet->encapsulated ? MRC_RX_DROP_FOREIGN : MRC_RX_PASS_NOT_OURS;
+    return mrc ? take_mrc(ctx, &cursor, packet) : hand_to_kernel(ctx, packet);
 }
 
 SEC("xdp")
@@ -225,7 +171,7 @@ int host_rx(struct xdp_md *ctx)
     if (verdict != MRC_RX_PASS_NOT_OURS && verdict != MRC_RX_PASS_MALFORMED)
         count_port(&packet);
     count_verdict(verdict);
-    return action_of(verdict);
+    return xdp_action(verdict);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -5,88 +5,74 @@
  *
  * hook     TC clsact, egress of the overlay device (Ethernet, NOARP, MTU = smallest port MTU - 40)
  * inputs   Ethernet | IPv6 or IPv4 | …, also GSO; `config`
- * outputs  Ethernet | outer IPv6 | inner packet, by redirect to a port's egress. A flow keeps its path; UDP to the MRC
- *          port is sprayed packet by packet. Outer ECN is the inner's (RFC 6040 normal mode), DSCP is never trimmable.
+ * outputs  Ethernet | outer IPv6 | inner packet, by redirect to a port's egress. A flow keeps its path. Outer ECN is the
+ *          inner's (RFC 6040 normal mode), DSCP is never trimmable. UDP to MRC's ports is dropped: no user of this host
+ *          may speak MRC in the daemon's place. With config.mrc_from_sockets it is sprayed packet by packet.
  * maps     reads host, peers; reads paths and ports and writes their transmit counters; writes overlay, verdicts
  * kernel   6.1
  * cost     720 ns where the flow must be hashed, 520 ns where not (sprayed; sockets bring their hash along): single
  *          cold runs, of which about 80 ns are the measuring (tests/bpf/host_tx_test.cpp prints them)
  */
 #include <linux/pkt_cls.h>
-#include <stdbool.h>
 
 #include "choose_path.h"
+#include "maps.h"
 #include "outer.h"
 #include "parse.h"
-#include "rows.h"
 #include "verdict.h"
 
-MRC_PEERS(peers);
-MRC_ROWS(overlay, struct mrc_overlay_row, MRC_MAX_GROUPS);
+MRC_USES(peers);
+MRC_USES(overlay);
 
 const volatile struct mrc_tx_config config = {
-    .udp_ports = {MRC_UDP_PORT_ROCE, MRC_UDP_PORT_SPEC},
     .dscp = MRC_DSCP_NO_TRIM,
     .hop_limit = 64,
 };
 
+/* The longest chain of headers that is looked for outside of a packet's linear part. */
+#define MRC_TX_HEADERS 2048
+
 struct tx_packet {
-    struct mrc_ip destination __attribute__((aligned(8)));
-    __u32 transport; /* offset of the transport header */
-    __u8 next_header;
-    __u8 protocol; /* transport */
-    __u8 ecn;
+    struct ip_header ip __attribute__((aligned(8)));
+    bool mrc; /* UDP to one of MRC's ports */
 };
 
-static __always_inline enum mrc_verdict parse_ipv6(struct __sk_buff *skb, struct tx_packet *packet)
+/*
+ * A later fragment has no ports and passes: what can put it together has not got the first one. Where the transport
+ * header cannot be found, or a UDP header is not all there, it is not known what the packet is, and it is dropped: a
+ * receiver might find MRC in it.
+ */
+__noinline enum mrc_verdict parse_headers(struct __sk_buff *skb, struct tx_packet *packet)
 {
-    struct ipv6hdr ip6 __attribute__((aligned(8)));
+    struct cursor cursor = MRC_CURSOR(skb);
+    const struct ethhdr *eth = take(&cursor, sizeof(*eth));
+    const struct udphdr *udp;
 
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip6, sizeof(ip6)))
+    if (!packet || !eth)
+        return MRC_TX_DROP_HEADERS;
+    packet->ip.ipv4 = eth->h_proto == bpf_htons(ETH_P_IP);
+    if (!packet->ip.ipv4 && eth->h_proto != bpf_htons(ETH_P_IPV6))
         return MRC_TX_PASS_NOT_IP;
-    copy_ip(&packet->destination, &ip6.daddr);
-    packet->transport = ETH_HLEN + sizeof(ip6);
-    packet->next_header = IPPROTO_IPV6;
-    packet->protocol = ip6.nexthdr;
-    packet->ecn = ipv6_tclass(&ip6) & MRC_ECN_MASK;
+    if (!parse_ip(&cursor, &packet->ip) || !find_transport(&cursor, &packet->ip))
+        return MRC_TX_DROP_HEADERS;
+    if (packet->ip.protocol != IPPROTO_UDP || packet->ip.fragment == MRC_LATER_FRAGMENT)
+        return MRC_GO_ON;
+    udp = take(&cursor, sizeof(*udp));
+    if (!udp)
+        return MRC_TX_DROP_HEADERS;
+    packet->mrc = is_mrc_port(udp->dest);
     return MRC_GO_ON;
 }
 
-static __always_inline enum mrc_verdict parse_ipv4(struct __sk_buff *skb, struct tx_packet *packet)
-{
-    struct iphdr ip4;
-
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip4, sizeof(ip4)))
-        return MRC_TX_PASS_NOT_IP;
-    map_ipv4(&packet->destination, ip4.daddr);
-    packet->transport = ETH_HLEN + ip4.ihl * 4u;
-    packet->next_header = IPPROTO_IPIP;
-    /* Only a first fragment has ports; all fragments of a flow must take one path. */
-    packet->protocol = ip4.frag_off & bpf_htons(0x3FFF) ? IPPROTO_FRAGMENT : ip4.protocol;
-    packet->ecn = ip4.tos & MRC_ECN_MASK;
-    return MRC_GO_ON;
-}
-
+/* Sockets leave their headers in the linear part; what comes from another device or a raw socket need not. */
 static __always_inline enum mrc_verdict parse(struct __sk_buff *skb, struct tx_packet *packet)
 {
-    if (skb->protocol == bpf_htons(ETH_P_IPV6))
-        return parse_ipv6(skb, packet);
-    if (skb->protocol == bpf_htons(ETH_P_IP))
-        return parse_ipv4(skb, packet);
-    return MRC_TX_PASS_NOT_IP;
-}
+    const enum mrc_verdict verdict = parse_headers(skb, packet);
 
-static __always_inline bool is_sprayed(struct __sk_buff *skb, const struct tx_packet *packet)
-{
-    struct udphdr udp;
-
-    if (packet->protocol != IPPROTO_UDP || bpf_skb_load_bytes(skb, packet->transport, &udp, sizeof(udp)))
-        return false;
-    for (int i = 0; i < MRC_RX_UDP_PORTS; i++) {
-        if (config.udp_ports[i] && udp.dest == bpf_htons(config.udp_ports[i]))
-            return true;
-    }
-    return false;
+    if (verdict != MRC_TX_DROP_HEADERS || bpf_skb_pull_data(skb, skb->len < MRC_TX_HEADERS ? skb->len : MRC_TX_HEADERS))
+        return verdict;
+    *packet = (struct tx_packet){};
+    return parse_headers(skb, packet);
 }
 
 /*
@@ -125,22 +111,20 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
         .flow_label = hash,
         .payload_length = (__u16)(skb->len - ETH_HLEN), /* GSO writes each segment's own */
         .host_usid = peer->host_usid,
-        .tclass = MRC_TCLASS(config.dscp, packet->ecn),
+        .tclass = MRC_TCLASS(config.dscp, packet->ip.tclass & MRC_ECN_MASK),
         .hop_limit = config.hop_limit,
-        .next_header = packet->next_header,
+        .next_header = packet->ip.ipv4 ? IPPROTO_IPIP : IPPROTO_IPV6,
     };
     struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
     struct mrc_port_row *port = path ? port_of(path) : NULL;
     struct outer_header header = {};
-    enum mrc_verdict verdict;
+    const struct headers headers = {.eth = &header.eth, .ip6 = &header.ip6};
     __u64 now;
 
     if (!port)
         return MRC_TX_DROP_NO_PATH;
-    write_outer(&header.eth, &header.ip6, port, path, &fields);
-    verdict = push_outer(skb, &header);
-    if (verdict != MRC_GO_ON)
-        return verdict;
+    write_outer(&headers, port, path, &fields);
+    MRC_STEP(push_outer(skb, &header));
     now = bpf_ktime_get_ns();
     count_sent(port, path, segments, wire_bytes, now);
     note_use(path, peer, now);
@@ -151,16 +135,17 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
 static __always_inline enum mrc_verdict transmit(struct __sk_buff *skb, __u32 *ifindex)
 {
     struct tx_packet packet = {};
-    enum mrc_verdict verdict = parse(skb, &packet);
     const struct mrc_peer_row *peer;
     __u32 hash, row;
 
-    if (verdict != MRC_GO_ON)
-        return verdict;
-    peer = bpf_map_lookup_elem(&peers, &packet.destination);
+    MRC_STEP(parse(skb, &packet));
+    if (packet.mrc && !config.mrc_from_sockets)
+        return MRC_TX_DROP_MRC_PORT;
+    peer = bpf_map_lookup_elem(&peers, &packet.ip.destination);
     if (!peer)
         return MRC_TX_DROP_NO_PEER;
-    hash = is_sprayed(skb, &packet) ? bpf_get_prandom_u32() : bpf_get_hash_recalc(skb);
+    /* All fragments of a flow must take one path, and only the first has ports. */
+    hash = packet.mrc && packet.ip.fragment == MRC_NO_FRAGMENT ? bpf_get_prandom_u32() : bpf_get_hash_recalc(skb);
     row = choose_path(peer, hash);
     if (!row)
         return MRC_TX_DROP_NO_PATH;

@@ -3,11 +3,8 @@
 #ifndef MRC_BPF_OUTER_H
 #define MRC_BPF_OUTER_H
 
-#include <linux/if_ether.h>
-#include <linux/ipv6.h>
-
+#include "maps.h"
 #include "parse.h"
-#include "rows.h"
 
 /* The padding puts the IPv6 header at a multiple of 8, as the verifier wants it on the stack. */
 struct outer_header {
@@ -26,19 +23,11 @@ struct outer_fields {
     __u8 next_header; /* IPPROTO_IPV6 or IPPROTO_IPIP */
 };
 
-static __always_inline void copy_mac(__u8 *to, const __u8 *from)
-{
-    __u16 *out = (__u16 *)to;
-    const __u16 *in = (const __u16 *)from;
-
-    out[0] = in[0];
-    out[1] = in[1];
-    out[2] = in[2];
-}
-
-static __always_inline void write_outer(struct ethhdr *eth, struct ipv6hdr *ip6, const struct mrc_port_row *port,
+static __always_inline void write_outer(const struct headers *headers, const struct mrc_port_row *port,
                                         const struct mrc_path_row *path, const struct outer_fields *fields)
 {
+    struct ethhdr *eth = headers->eth;
+    struct ipv6hdr *ip6 = headers->ip6;
     const struct mrc_ip destination __attribute__((aligned(8))) = mrc_path_destination(path, fields->host_usid);
 
     copy_mac(eth->h_dest, port->gateway_mac);

@@ -9,10 +9,10 @@
 
 #include "classify.h"
 #include "icrc.h"
+#include "maps.h"
 #include "outer.h"
-#include "rows.h"
 
-MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
+MRC_USES(paths);
 
 /* One per CPU. The messages would not fit the 512 bytes of stack that kernels before 6.13 give a program. */
 struct reflector {
@@ -21,12 +21,8 @@ struct reflector {
     struct icrc_message masked;
 };
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct reflector);
-} reflectors SEC(".maps");
+MRC_PER_CPU(reflectors, struct reflector, 1);
+MRC_USES(reflectors);
 
 #define MRC_PROBE_MESSAGE (sizeof(struct icrc_message) - sizeof(struct mrc_eeth) + sizeof(struct mrc_erth))
 #define MRC_PROBE_FRAME (MRC_OUTER_BYTES + MRC_PROBE_MESSAGE + MRC_ICRC_LEN)
@@ -48,13 +44,13 @@ static __always_inline bool within_probe_rate(__u64 *due_ns, __u64 now)
 /* The request behind the outer header, copied out when it is a whole EV probe with a right ICRC. */
 static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packet *packet, struct reflector *reflector)
 {
-    struct cursor cursor = packet_cursor(ctx);
+    struct cursor cursor = MRC_CURSOR(ctx);
     struct icrc_message *request = &reflector->message;
     const struct mrc_erth *erth = (const void *)request->extension;
     const __u32 *icrc;
     const void *bytes;
 
-    if (packet->frame_bytes != MRC_PROBE_FRAME || !packet->encapsulated || packet->ipv4)
+    if (packet->frame_bytes != MRC_PROBE_FRAME || !packet->encapsulated || packet->inner.ipv4)
         return false;
     if (!take(&cursor, MRC_OUTER_BYTES))
         return false;
@@ -107,15 +103,18 @@ static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_messa
         .hop_limit = 64,
         .next_header = IPPROTO_IPV6,
     };
-    struct cursor cursor = packet_cursor(ctx);
-    struct ethhdr *eth = take(&cursor, sizeof(*eth));
-    struct ipv6hdr *ip6 = take(&cursor, sizeof(*ip6));
-    struct icrc_message *message = take(&cursor, sizeof(*message));
-    __u32 *icrc = take(&cursor, MRC_ICRC_LEN);
+    struct cursor cursor = MRC_CURSOR(ctx);
+    struct headers headers;
+    struct icrc_message *message;
+    __u32 *icrc;
 
-    if (!eth || !ip6 || !message || !icrc)
+    if (!take_headers(&cursor, &headers))
         return false;
-    write_outer(eth, ip6, port, path, &fields);
+    message = take(&cursor, sizeof(*message));
+    icrc = take(&cursor, MRC_ICRC_LEN);
+    if (!message || !icrc)
+        return false;
+    write_outer(&headers, port, path, &fields);
     __builtin_memcpy(message, response, sizeof(*message));
     *icrc = icrc_of(response, sizeof(*response));
     return true;

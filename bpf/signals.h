@@ -4,7 +4,7 @@
 #define MRC_BPF_SIGNALS_H
 
 #include "classify.h"
-#include "rows.h"
+#include "maps.h"
 
 static __always_inline void signal_arrival(struct mrc_signal_row *signal, const struct rx_packet *packet)
 {

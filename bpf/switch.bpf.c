@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SRv6 uSID switch for labs: shift-and-forward (RFC 9800 NEXT-C-SID) from a static table, with link impairments and a
- * virtual queue per egress port that marks, trims and drops.
+ * switch: an SRv6 uSID switch for labs. Shift-and-forward (RFC 9800 NEXT-C-SID) from a static table, with link
+ * impairments and a virtual queue per egress port that marks, trims and drops.
  *
- * hook:    XDP on every port of the switch, native or generic; multi-buffer aware (xdp.frags)
- * input:   Ethernet frames; acts on IPv6 whose destination is in the uSID block, passes everything else to the kernel
- * output:  redirect to the egress port, or XDP_DROP with a counted reason. With forward_in_kernel: XDP_PASS after the
- *          impairments of the ingress port, for the kernel's own seg6local to forward; no byte but a corrupted one
- *          changes
- * maps:    switch_tables.h; layouts of the pinned ones: include/mrc/abi/switch_maps.h
- * kernel:  6.1 and newer
- * cost:    about 200 ns per packet, 250 with a virtual queue, 80 for a foreign one, on a busy 2-core virtual machine
- *          (tests/bpf/switch_test.cpp prints it)
+ * hook     XDP on every port of the switch, native or generic; multi-buffer aware (xdp.frags)
+ * inputs   Ethernet | IPv6 to the uSID block | …; `config`. Everything else goes to the kernel.
+ * outputs  Ethernet | IPv6 with its carrier shifted | …, by redirect to the egress port. With forward_in_kernel: to the
+ *          kernel after the impairments of the ingress port, for the kernel's own seg6local to forward; no byte but a
+ *          corrupted one changes.
+ * maps     reads sw_devices, sw_routes, sw_impair, sw_tx, sw_twice; writes sw_ports (counters), sw_queues, verdicts;
+ *          sw_info is mrc-switch's
+ * kernel   6.1
+ * cost     200 ns per packet, 250 with a virtual queue, 80 for a foreign one, on a busy 2-core virtual machine
+ *          (tests/bpf/switch_test.cpp prints them)
  *
  * An XDP redirect into a veth is dropped, silently, unless its peer runs native XDP or GRO.
  */
-#include <linux/bpf.h>
-#include <linux/if_ether.h>
-#include <linux/ipv6.h>
-
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
-
-#include "mrc/abi/srv6.h"
-
+#include "maps.h"
+#include "parse.h"
 #include "switch_impair.h"
 #include "switch_queue.h"
-#include "switch_tables.h"
+#include "verdict.h"
+
+MRC_USES(sw_info);
+MRC_USES(sw_ports);
+MRC_USES(sw_devices);
+MRC_USES(sw_routes);
+MRC_USES(sw_impair);
+MRC_USES(sw_tx);
+MRC_USES(sw_twice);
 
 #define SW_DSCP_SHIFT 2
 
-const volatile __be32 own_block = 0;
-const volatile __u16 own_usid = 0;
-const volatile __u8 forward_in_kernel = 0; /* a byte: bpftool writes bool into C++ skeletons as _Bool */
+const volatile struct mrc_sw_config config = {};
 
 /* What the steps learn about a packet. Pointers are of the packet as it stands; trimming derives them again. */
 struct sw_hop {
-    struct ethhdr *eth;
-    struct ipv6hdr *ip;
+    struct headers at;
     __u32 frame_bytes;
     __u32 port; /* egress; with forward_in_kernel ingress */
     struct mrc_sw_route_row route;
@@ -47,55 +46,40 @@ struct sw_hop {
 
 static __always_inline bool sw_headers(struct xdp_md *ctx, struct sw_hop *hop)
 {
-    void *data = (void *)(long)ctx->data;
-    void *data_end = (void *)(long)ctx->data_end;
+    struct cursor cursor = MRC_CURSOR(ctx);
 
-    if (data + MRC_OUTER_BYTES > data_end)
-        return false;
-    hop->eth = data;
-    hop->ip = data + sizeof(struct ethhdr);
-    return true;
-}
-
-static __always_inline __u8 sw_traffic_class(const struct ipv6hdr *ip)
-{
-    return (__u8)(ip->priority << 4 | ip->flow_lbl[0] >> 4);
-}
-
-static __always_inline void sw_set_traffic_class(struct ipv6hdr *ip, __u8 tclass)
-{
-    ip->priority = tclass >> 4;
-    ip->flow_lbl[0] = (__u8)((ip->flow_lbl[0] & 0x0F) | tclass << 4);
+    return take_headers(&cursor, &hop->at);
 }
 
 /* Is it IPv6 for the uSID block, and whole? Everything else is the kernel's: neighbour discovery, ssh, the host itself.
  */
-static __always_inline int sw_parse(struct xdp_md *ctx, struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_parse(struct xdp_md *ctx, struct sw_hop *hop)
 {
     hop->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
-    if (!sw_headers(ctx, hop) || hop->eth->h_proto != bpf_htons(ETH_P_IPV6) || hop->ip->daddr.s6_addr32[0] != own_block)
+    if (!sw_headers(ctx, hop) || hop->at.eth->h_proto != bpf_htons(ETH_P_IPV6) ||
+        !in_usid_block(hop->at.ip6, config.block))
         return MRC_SW_PASS_NOT_USID;
-    if (hop->ip->version != 6 || MRC_OUTER_BYTES + bpf_ntohs(hop->ip->payload_len) > hop->frame_bytes)
+    if (hop->at.ip6->version != 6 || MRC_OUTER_BYTES + bpf_ntohs(hop->at.ip6->payload_len) > hop->frame_bytes)
         return MRC_SW_DROP_MALFORMED;
-    return SW_CONTINUE;
+    return MRC_GO_ON;
 }
 
 /* uN: the own uSID makes room for the next one. A carrier whose active uSID is another node's is plainly routed. */
-static __always_inline int sw_shift(struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_shift(struct sw_hop *hop)
 {
-    struct mrc_carrier *carrier = (struct mrc_carrier *)&hop->ip->daddr;
+    struct mrc_carrier *carrier = (struct mrc_carrier *)&hop->at.ip6->daddr;
 
-    if (mrc_usid_at(carrier, 0) != own_usid)
-        return SW_CONTINUE;
+    if (mrc_usid_at(carrier, 0) != config.usid)
+        return MRC_GO_ON;
     if (!mrc_usid_has_next(carrier))
         return MRC_SW_DROP_CARRIER_END;
     mrc_usid_shift(carrier);
-    return SW_CONTINUE;
+    return MRC_GO_ON;
 }
 
-static __always_inline int sw_route(struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_route(struct sw_hop *hop)
 {
-    const __u32 usid = mrc_usid_at((const struct mrc_carrier *)&hop->ip->daddr, 0);
+    const __u32 usid = mrc_usid_at((const struct mrc_carrier *)&hop->at.ip6->daddr, 0);
     const struct mrc_sw_route_row *route = bpf_map_lookup_elem(&sw_routes, &usid);
 
     if (!route)
@@ -104,22 +88,22 @@ static __always_inline int sw_route(struct sw_hop *hop)
     hop->port = route->port;
     hop->egress = bpf_map_lookup_elem(&sw_ports, &hop->port);
     hop->link = bpf_map_lookup_elem(&sw_impair, &hop->port);
-    return hop->egress && hop->link ? SW_CONTINUE : MRC_SW_DROP_NO_PORT;
+    return hop->egress && hop->link ? MRC_GO_ON : MRC_SW_DROP_NO_PORT;
 }
 
-static __always_inline int sw_hop_limit(struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_hop_limit(struct sw_hop *hop)
 {
-    if (hop->ip->hop_limit <= 1)
+    if (hop->at.ip6->hop_limit <= 1)
         return MRC_SW_DROP_HOP_LIMIT;
-    hop->ip->hop_limit--;
-    return SW_CONTINUE;
+    hop->at.ip6->hop_limit--;
+    return MRC_GO_ON;
 }
 
 /*
  * Cuts the payload: the frame shrinks to MRC_TRIM_FRAME, the outer header says so and carries the trimmed code point.
  * UDP length, ECN and hop limit stay (protocol.md §6): the receiver learns from them how much was cut.
  */
-static __always_inline int sw_trim(struct xdp_md *ctx, struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_trim(struct xdp_md *ctx, struct sw_hop *hop)
 {
     const bool last_hop = hop->egress->flags & MRC_SW_PORT_HOST_FACING;
     const __u8 dscp = last_hop ? MRC_DSCP_TRIMMED_LASTHOP : MRC_DSCP_TRIMMED;
@@ -127,20 +111,20 @@ static __always_inline int sw_trim(struct xdp_md *ctx, struct sw_hop *hop)
     if (bpf_xdp_adjust_tail(ctx, MRC_TRIM_FRAME - (int)hop->frame_bytes) || !sw_headers(ctx, hop))
         return MRC_SW_DROP_QUEUE;
     hop->frame_bytes = MRC_TRIM_FRAME;
-    hop->ip->payload_len = bpf_htons(MRC_TRIM_FRAME - MRC_OUTER_BYTES);
-    sw_set_traffic_class(hop->ip, MRC_TCLASS(dscp, sw_traffic_class(hop->ip) & MRC_ECN_MASK));
-    sw_count(MRC_SW_TRIMMED);
-    return SW_CONTINUE;
+    hop->at.ip6->payload_len = bpf_htons(MRC_TRIM_FRAME - MRC_OUTER_BYTES);
+    ipv6_set_tclass(hop->at.ip6, MRC_TCLASS(dscp, ipv6_tclass(hop->at.ip6) & MRC_ECN_MASK));
+    count_verdict(MRC_SW_TRIMMED);
+    return MRC_GO_ON;
 }
 
-static __always_inline int sw_queue(struct xdp_md *ctx, struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_queue(struct xdp_md *ctx, struct sw_hop *hop)
 {
-    const __u8 tclass = sw_traffic_class(hop->ip);
+    const __u8 tclass = ipv6_tclass(hop->at.ip6);
     const __u8 dscp = tclass >> SW_DSCP_SHIFT;
     const __u8 ecn = tclass & MRC_ECN_MASK;
     const bool marks = hop->link->flags & MRC_SW_ECN && !(hop->egress->flags & MRC_SW_PORT_HOST_FACING);
     /* By the length field, which sw_parse found no longer than the frame: link padding is not payload. */
-    const __u32 packet_bytes = MRC_OUTER_BYTES + bpf_ntohs(hop->ip->payload_len);
+    const __u32 packet_bytes = MRC_OUTER_BYTES + bpf_ntohs(hop->at.ip6->payload_len);
     const struct sw_arrival arrival = {
         .now_ns = bpf_ktime_get_ns(),
         .bytes = hop->frame_bytes,
@@ -153,9 +137,9 @@ static __always_inline int sw_queue(struct xdp_md *ctx, struct sw_hop *hop)
 
     switch (sw_queue_pass(hop->port, hop->link, &arrival)) {
     case SW_QUEUE_MARK:
-        sw_set_traffic_class(hop->ip, tclass | MRC_ECN_CE);
-        sw_count(MRC_SW_MARKED);
-        return SW_CONTINUE;
+        ipv6_set_tclass(hop->at.ip6, tclass | MRC_ECN_CE);
+        count_verdict(MRC_SW_MARKED);
+        return MRC_GO_ON;
     case SW_QUEUE_TRIM:
         return sw_trim(ctx, hop);
     case SW_QUEUE_DROP:
@@ -163,9 +147,15 @@ static __always_inline int sw_queue(struct xdp_md *ctx, struct sw_hop *hop)
     case SW_QUEUE_DROP_PRIORITY:
         return dscp == MRC_DSCP_CONTROL ? MRC_SW_DROP_QUEUE : MRC_SW_DROP_TRIM_QUEUE;
     case SW_QUEUE_ADMIT:
-        return SW_CONTINUE;
+        return MRC_GO_ON;
     }
-    return SW_CONTINUE;
+    return MRC_GO_ON;
+}
+
+static __always_inline void sw_count_sent(const struct sw_hop *hop)
+{
+    add(&hop->egress->tx_packets, 1);
+    add(&hop->egress->tx_bytes, hop->frame_bytes);
 }
 
 /* Frames leave once through sw_tx, or twice through the port's pair. */
@@ -178,23 +168,21 @@ static __always_inline bool sw_redirect(struct sw_hop *hop)
     pair = bpf_map_lookup_elem(&sw_twice, &hop->port);
     if (!pair || bpf_redirect_map(pair, 0, BPF_F_BROADCAST) != XDP_REDIRECT)
         return false;
-    sw_count(MRC_SW_IMPAIR_DUPLICATE);
-    __sync_fetch_and_add(&hop->egress->tx_packets, 1);
-    __sync_fetch_and_add(&hop->egress->tx_bytes, hop->frame_bytes);
+    count_verdict(MRC_SW_IMPAIR_DUPLICATE);
+    sw_count_sent(hop);
     return true;
 }
 
-static __always_inline int sw_send(struct xdp_md *ctx, struct sw_hop *hop)
+static __always_inline enum mrc_verdict sw_send(struct xdp_md *ctx, struct sw_hop *hop)
 {
     sw_impair_corrupt(ctx, hop->link, hop->frame_bytes);
     if (!sw_headers(ctx, hop))
         return MRC_SW_DROP_MALFORMED;
-    __builtin_memcpy(hop->eth->h_dest, hop->route.mac, ETH_ALEN);
-    __builtin_memcpy(hop->eth->h_source, hop->egress->mac, ETH_ALEN);
+    copy_mac(hop->at.eth->h_dest, hop->route.mac);
+    copy_mac(hop->at.eth->h_source, hop->egress->mac);
     if (!sw_redirect(hop))
         return MRC_SW_DROP_NO_PORT;
-    __sync_fetch_and_add(&hop->egress->tx_packets, 1);
-    __sync_fetch_and_add(&hop->egress->tx_bytes, hop->frame_bytes);
+    sw_count_sent(hop);
     return MRC_SW_FORWARDED;
 }
 
@@ -207,65 +195,57 @@ static __always_inline __u32 sw_receive(struct xdp_md *ctx)
 
     if (!row || !port)
         return MRC_SW_MAX_PORTS;
-    __sync_fetch_and_add(&port->rx_packets, 1);
-    __sync_fetch_and_add(&port->rx_bytes, bpf_xdp_get_buff_len(ctx));
+    add(&port->rx_packets, 1);
+    add(&port->rx_bytes, bpf_xdp_get_buff_len(ctx));
     return *row;
 }
 
 /* A cable that is cut carries nothing either way: what arrives on a blackholed port is lost as well. */
-static __always_inline int sw_arrive(__u32 ingress)
+static __always_inline enum mrc_verdict sw_arrive(__u32 ingress)
 {
     const struct mrc_sw_impair_row *link = bpf_map_lookup_elem(&sw_impair, &ingress);
 
-    return link && link->flags & MRC_SW_BLACKHOLE ? (int)MRC_SW_IMPAIR_BLACKHOLE : SW_CONTINUE;
+    return link && link->flags & MRC_SW_BLACKHOLE ? MRC_SW_IMPAIR_BLACKHOLE : MRC_GO_ON;
 }
 
-static __always_inline int sw_forward(struct xdp_md *ctx, struct sw_hop *hop, __u32 ingress)
+static __always_inline enum mrc_verdict sw_forward(struct xdp_md *ctx, struct sw_hop *hop, __u32 ingress)
 {
-    int verdict = sw_arrive(ingress);
-
-    if (verdict == SW_CONTINUE)
-        verdict = sw_shift(hop);
-    if (verdict == SW_CONTINUE)
-        verdict = sw_route(hop);
-    if (verdict == SW_CONTINUE)
-        verdict = sw_hop_limit(hop);
-    if (verdict == SW_CONTINUE)
-        verdict = sw_impair_lose(hop->link);
-    if (verdict == SW_CONTINUE)
-        verdict = sw_queue(ctx, hop);
-    if (verdict == SW_CONTINUE)
-        verdict = sw_send(ctx, hop);
-    return verdict;
+    MRC_STEP(sw_arrive(ingress));
+    MRC_STEP(sw_shift(hop));
+    MRC_STEP(sw_route(hop));
+    MRC_STEP(sw_hop_limit(hop));
+    MRC_STEP(sw_impair_lose(hop->link));
+    MRC_STEP(sw_queue(ctx, hop));
+    return sw_send(ctx, hop);
 }
 
-static __always_inline int sw_leave_to_kernel(struct xdp_md *ctx, struct sw_hop *hop, __u32 ingress)
+static __always_inline enum mrc_verdict sw_leave_to_kernel(struct xdp_md *ctx, struct sw_hop *hop, __u32 ingress)
 {
     const struct mrc_sw_impair_row *link = bpf_map_lookup_elem(&sw_impair, &ingress);
-    int verdict;
 
     if (!link)
         return MRC_SW_PASS_KERNEL;
-    verdict = sw_impair_lose(link);
-    if (verdict != SW_CONTINUE)
-        return verdict;
+    MRC_STEP(sw_impair_lose(link));
     sw_impair_corrupt(ctx, link, hop->frame_bytes);
     return MRC_SW_PASS_KERNEL;
+}
+
+static __always_inline enum mrc_verdict sw_switch(struct xdp_md *ctx, struct sw_hop *hop)
+{
+    const __u32 ingress = sw_receive(ctx);
+
+    MRC_STEP(sw_parse(ctx, hop));
+    return config.forward_in_kernel ? sw_leave_to_kernel(ctx, hop, ingress) : sw_forward(ctx, hop, ingress);
 }
 
 SEC("xdp.frags")
 int switch_port(struct xdp_md *ctx)
 {
-    const __u32 ingress = sw_receive(ctx);
     struct sw_hop hop = {};
-    int verdict = sw_parse(ctx, &hop);
+    const enum mrc_verdict verdict = sw_switch(ctx, &hop);
 
-    if (verdict == SW_CONTINUE)
-        verdict = forward_in_kernel ? sw_leave_to_kernel(ctx, &hop, ingress) : sw_forward(ctx, &hop, ingress);
-    sw_count((__u32)verdict);
-    if (verdict == MRC_SW_FORWARDED)
-        return XDP_REDIRECT;
-    return verdict == MRC_SW_PASS_NOT_USID || verdict == MRC_SW_PASS_KERNEL ? XDP_PASS : XDP_DROP;
+    count_verdict(verdict);
+    return xdp_action(verdict);
 }
 
-char switch_license[] SEC("license") = "Dual BSD/GPL";
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -3,9 +3,7 @@
 #ifndef MRC_BPF_SWITCH_IMPAIR_H
 #define MRC_BPF_SWITCH_IMPAIR_H
 
-#include <stdbool.h>
-
-#include "switch_tables.h"
+#include "verdict.h"
 
 static __always_inline bool sw_hit(__u32 probability)
 {
@@ -15,13 +13,13 @@ static __always_inline bool sw_hit(__u32 probability)
 }
 
 /* A packet lost here takes no room in the virtual queue. */
-static __always_inline int sw_impair_lose(const struct mrc_sw_impair_row *link)
+static __always_inline enum mrc_verdict sw_impair_lose(const struct mrc_sw_impair_row *link)
 {
     if (link->flags & MRC_SW_BLACKHOLE)
         return MRC_SW_IMPAIR_BLACKHOLE;
     if (sw_hit(link->loss))
         return MRC_SW_IMPAIR_LOSS;
-    return SW_CONTINUE;
+    return MRC_GO_ON;
 }
 
 /*
@@ -43,7 +41,7 @@ static __always_inline void sw_impair_corrupt(struct xdp_md *ctx, const struct m
     byte ^= 1u << (random & 7);
     if (bpf_xdp_store_bytes(ctx, offset, &byte, sizeof(byte)))
         return;
-    sw_count(MRC_SW_IMPAIR_CORRUPT);
+    count_verdict(MRC_SW_IMPAIR_CORRUPT);
 }
 
 #endif

@@ -11,7 +11,9 @@
 
 #include <stdbool.h>
 
-#include "switch_tables.h"
+#include "maps.h"
+
+MRC_USES(sw_queues);
 
 #define SW_NS_PER_SECOND 1000000000ull
 

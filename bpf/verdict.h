@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The verdict counters: every program ends in one place that counts why.
- *
- * The kernel accepts only an integer as the BTF key of an array (an enum makes libbpf drop the map's BTF), so the row
- * number is a plain __u32 with the values of enum mrc_verdict; `mrcctl counters` prints the names.
+ * How a program decides: each step returns MRC_GO_ON or the verdict that ends it, MRC_STEP() hands a verdict up, and the
+ * entry function counts the one that arrives there and turns it into the hook's action. `mrcctl counters` prints the
+ * names.
  */
 #ifndef MRC_BPF_VERDICT_H
 #define MRC_BPF_VERDICT_H
 
-#include <linux/bpf.h>
+#include "maps.h"
 
-#include <bpf/bpf_helpers.h>
-
-#include "mrc/abi/maps.h"
+MRC_USES(verdicts);
 
 /* A step that has nothing to refuse returns this instead of a verdict. */
 #define MRC_GO_ON MRC_VERDICT_COUNT
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, MRC_VERDICT_COUNT);
-    __type(key, __u32);
-    __type(value, __u64);
-} verdicts SEC(".maps");
+#define MRC_STEP(step)                                                                                                 \
+    do {                                                                                                               \
+        const enum mrc_verdict ended_ = (step);                                                                        \
+                                                                                                                       \
+        if (ended_ != MRC_GO_ON)                                                                                       \
+            return ended_;                                                                                             \
+    } while (0)
 
 /* Per CPU, so a plain increment is enough: XDP and TC programs run with softirqs off and are not re-entered. */
 static __always_inline void count_verdict(enum mrc_verdict verdict)
@@ -32,6 +30,26 @@ static __always_inline void count_verdict(enum mrc_verdict verdict)
 
     if (count)
         (*count)++;
+}
+
+static __always_inline int xdp_action(enum mrc_verdict verdict)
+{
+    switch (verdict) {
+    case MRC_RX_STEERED:
+    case MRC_PUSH_SENT:
+    case MRC_SW_FORWARDED:
+        return XDP_REDIRECT;
+    case MRC_RX_REFLECTED:
+        return XDP_TX;
+    case MRC_RX_PASS_NOT_OURS:
+    case MRC_RX_PASS_POPPED:
+    case MRC_RX_PASS_MALFORMED:
+    case MRC_SW_PASS_NOT_USID:
+    case MRC_SW_PASS_KERNEL:
+        return XDP_PASS;
+    default:
+        return XDP_DROP;
+    }
 }
 
 #endif

@@ -4,6 +4,7 @@
 // constant zeros make unreachable, half of host_rx.
 // One line per map, and per program and mode; what the verifier says about a refused program follows its line.
 #include "mrc/abi/maps.h"
+#include "mrc/abi/switch_maps.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/core.h>
@@ -188,9 +189,10 @@ void configure_host_rx_of_several_buffers(host_rx_bpf &program)
 
 void configure_switch(switch_bpf &program, bool forward_in_kernel)
 {
-    program.rodata->own_block = 0xfc;
-    program.rodata->own_usid = 0x2000;
-    program.rodata->forward_in_kernel = forward_in_kernel;
+    mrc_sw_config &config = program.rodata->config;
+    config.block[0] = 0xfc;
+    config.usid = 0x2000;
+    config.forward_in_kernel = forward_in_kernel;
 }
 
 // Prints what is wrong with the name; 0 then.

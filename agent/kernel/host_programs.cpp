@@ -141,6 +141,7 @@ void host_programs::load_transmit()
     if (push_ == nullptr || overlay_ == nullptr)
         fail_startup("cannot open BPF programs host_push and host_tx");
     overlay_->rodata->config.dscp = options_.overlay_dscp;
+    overlay_->rodata->config.mrc_from_sockets = options_.mrc_from_sockets ? 1 : 0;
     load(push_->obj, "host_push");
     load(overlay_->obj, "host_tx");
     scratch_ = std::make_unique<tap_device>(tap_options{.name = options_.scratch_device});

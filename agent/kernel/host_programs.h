@@ -38,6 +38,7 @@ struct host_programs_options {
     user_identity user;                           // that the process is at its end
     std::string scratch_device;                   // name of the TAP that host_push sits on
     std::uint8_t overlay_dscp = MRC_DSCP_NO_TRIM; // of the outer header of ordinary traffic
+    bool mrc_from_sockets = false;                // host_tx lets UDP to MRC's ports pass
     std::vector<port_attachment> ports;
 };
 

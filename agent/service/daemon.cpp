@@ -73,6 +73,7 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
             .user = user,
             .scratch_device = "mrcpush%d",
             .overlay_dscp = config.wire.dscp.no_trim,
+            .mrc_from_sockets = config.transmit.mrc_from_sockets,
             .ports = std::move(ports)};
 }
 

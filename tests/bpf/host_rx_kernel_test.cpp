@@ -60,6 +60,75 @@ TEST_F(host_rx, pops_foreign_traffic_for_the_kernel)
     EXPECT_EQ(program_->port().rx_packets, 1U);
 }
 
+packet_builder carried(std::uint8_t next_header)
+{
+    packet_builder builder;
+
+    return builder.ethernet().ipv6(
+        {.source = peer_plane_address, .destination = host_usid, .next_header = next_header});
+}
+
+TEST_F(host_rx, lets_in_under_its_usid_only_what_is_for_its_own_addresses)
+{
+    for (const char *foreign : {"fd6d:7263::0:3", "fd6d:7263:0:1::0:2", "2001:db8::1", "ff02::1", "fe80::1", "::1"}) {
+        SCOPED_TRACE(foreign);
+        expect(carried(IPPROTO_IPV6).ipv6({.destination = ip6(foreign), .next_header = 6}).fill(40).build(),
+               MRC_RX_DROP_FOREIGN, XDP_DROP);
+        expect(encapsulated({.destination = ip6(foreign)}), MRC_RX_DROP_FOREIGN, XDP_DROP);
+    }
+    for (const char *foreign : {"10.0.0.3", "127.0.0.1", "224.0.0.1", "255.255.255.255"}) {
+        SCOPED_TRACE(foreign);
+        expect(carried(IPPROTO_IPIP).ipv4({.destination = ip4(foreign), .protocol = 6}).fill(40).build(),
+               MRC_RX_DROP_FOREIGN, XDP_DROP);
+    }
+    for (const ip6_address &own : {host_address, host_plane_address})
+        expect(carried(IPPROTO_IPV6).ipv6({.destination = own, .next_header = 6}).fill(40).build(), MRC_RX_PASS_POPPED,
+               XDP_PASS);
+    expect(carried(IPPROTO_IPIP).ipv4({.destination = host_address4, .protocol = 6}).fill(40).build(),
+           MRC_RX_PASS_POPPED, XDP_PASS);
+}
+
+frame icmpv6(packet_builder builder, std::uint8_t type)
+{
+    return builder.byte(type).fill(63).build();
+}
+
+packet_builder carried_to_host(std::uint8_t next_header)
+{
+    return carried(IPPROTO_IPV6)
+        .ipv6({.source = peer_address, .destination = host_address, .next_header = next_header, .hop_limit = 255});
+}
+
+TEST_F(host_rx, neighbour_discovery_stays_on_its_link)
+{
+    const auto with_options = [](std::size_t headers) {
+        packet_builder builder = carried_to_host(IPPROTO_DSTOPTS);
+        for (std::size_t i = 1; i <= headers; i++)
+            builder.extension({.next_header = i < headers ? std::uint8_t{IPPROTO_DSTOPTS} : std::uint8_t{58}});
+        return builder;
+    };
+    const auto fragment = [](std::uint16_t offset_and_flag) {
+        return carried_to_host(IPPROTO_FRAGMENT)
+            .extension({.kind = IPPROTO_FRAGMENT, .next_header = 58, .fragment = offset_and_flag});
+    };
+
+    for (std::uint8_t type = 133; type <= 137; type++) {
+        SCOPED_TRACE(int{type});
+        expect(icmpv6(carried_to_host(58), type), MRC_RX_DROP_NEIGHBOUR, XDP_DROP);
+        expect(icmpv6(with_options(1), type), MRC_RX_DROP_NEIGHBOUR, XDP_DROP);
+        expect(icmpv6(with_options(6), type), MRC_RX_DROP_NEIGHBOUR, XDP_DROP);
+        expect(icmpv6(with_options(7), type), MRC_RX_DROP_INNER, XDP_DROP);
+        expect(icmpv6(fragment(1), type), MRC_RX_DROP_NEIGHBOUR, XDP_DROP);
+        expect(icmpv6(fragment(64), type), MRC_RX_PASS_POPPED, XDP_PASS);
+    }
+    for (const std::uint8_t type : std::to_array<std::uint8_t>({1, 128, 129, 132, 138}))
+        expect(icmpv6(carried_to_host(58), type), MRC_RX_PASS_POPPED, XDP_PASS);
+    expect(carried_to_host(58).build(), MRC_RX_DROP_INNER, XDP_DROP);
+    // On the link itself it is the kernel's as ever.
+    expect_untouched(icmpv6(packet_builder().ethernet().ipv6({.destination = host_address, .next_header = 58}), 135),
+                     MRC_RX_PASS_NOT_OURS);
+}
+
 // RFC 6040, figure 4: rows are the inner field, columns the outer one, both in the order Not-ECT, ECT(1), ECT(0), CE.
 constexpr int dropped = -1;
 constexpr int ecn_figure4[4][4] = {

@@ -77,6 +77,16 @@ struct ipv4_layer {
     std::uint8_t ttl = 64;
     std::uint8_t dscp = MRC_DSCP_NO_TRIM;
     std::uint8_t ecn = MRC_ECN_NOT_ECT;
+    std::uint16_t fragment = 0;   // flags and offset, in units of 8 bytes
+    std::size_t option_words = 0; // of 4 bytes, all "no operation"
+};
+
+// An IPv6 extension header of `words` times 8 bytes (4 for AH), filled with zeros behind its length.
+struct extension_layer {
+    std::uint8_t kind = IPPROTO_DSTOPTS;
+    std::uint8_t next_header = IPPROTO_UDP;
+    std::size_t words = 1;
+    std::uint16_t fragment = 0; // fragment header: offset in bytes, and the flag
 };
 
 struct udp_layer {
@@ -133,16 +143,31 @@ public:
         const std::size_t start = frame_.size();
 
         lengths_.push_back({.field = start + 2, .counted_from = start});
-        ipv4_headers_.push_back(start);
-        byte(0x45);
+        ipv4_headers_.push_back({.start = start, .bytes = 20 + 4 * layer.option_words});
+        byte(static_cast<std::uint8_t>(0x45 + layer.option_words));
         byte(MRC_TCLASS(layer.dscp, layer.ecn));
         be16(0);
-        be32(0);
+        be16(0);
+        be16(layer.fragment);
         byte(layer.ttl);
         byte(layer.protocol);
         be16(0);
         bytes(layer.source);
-        return bytes(layer.destination);
+        bytes(layer.destination);
+        frame_.insert(frame_.end(), 4 * layer.option_words, 1);
+        return *this;
+    }
+
+    packet_builder &extension(const extension_layer &layer)
+    {
+        const std::size_t start = frame_.size();
+        const bool fragment = layer.kind == IPPROTO_FRAGMENT;
+
+        byte(layer.next_header);
+        byte(fragment ? 0 : static_cast<std::uint8_t>(layer.words - (layer.kind == IPPROTO_AH ? 2 : 1)));
+        be16(layer.fragment);
+        frame_.resize(start + (layer.kind == IPPROTO_AH ? 4 : 8) * layer.words);
+        return *this;
     }
 
     packet_builder &udp(const udp_layer &layer)
@@ -185,7 +210,8 @@ public:
 
     packet_builder &bytes(std::span<const std::uint8_t> values)
     {
-        frame_.insert(frame_.end(), values.begin(), values.end());
+        for (const std::uint8_t value : values)
+            frame_.push_back(value);
         return *this;
     }
 
@@ -216,8 +242,8 @@ public:
 
         for (const auto &length : lengths_)
             put16(out, length.field, static_cast<std::uint16_t>(out.size() - length.counted_from));
-        for (const std::size_t at : ipv4_headers_)
-            put16(out, at + 10, internet_checksum(std::span(out).subspan(at, 20)));
+        for (const auto &header : ipv4_headers_)
+            put16(out, header.start + 10, internet_checksum(std::span(out).subspan(header.start, header.bytes)));
         return out;
     }
 
@@ -225,6 +251,10 @@ private:
     struct length_field {
         std::size_t field;
         std::size_t counted_from;
+    };
+    struct ipv4_header {
+        std::size_t start;
+        std::size_t bytes;
     };
 
     static void put16(frame &out, std::size_t at, std::uint16_t value)
@@ -235,7 +265,7 @@ private:
 
     frame frame_;
     std::vector<length_field> lengths_;
-    std::vector<std::size_t> ipv4_headers_;
+    std::vector<ipv4_header> ipv4_headers_;
 };
 
 } // namespace mrc::test

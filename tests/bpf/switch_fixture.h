@@ -101,10 +101,10 @@ protected:
         switch_bpf__destroy(program_);
         program_ = switch_bpf__open();
         ASSERT_NE(program_, nullptr);
-        const auto block = ip6("fcbb:bb00::");
-        std::memcpy(&program_->rodata->own_block, block.data(), sizeof(program_->rodata->own_block));
-        program_->rodata->own_usid = 0x2000;
-        program_->rodata->forward_in_kernel = forward_in_kernel ? 1 : 0;
+        mrc_sw_config &config = program_->rodata->config;
+        std::memcpy(config.block, ip6("fcbb:bb00::").data(), sizeof(config.block));
+        config.usid = 0x2000;
+        config.forward_in_kernel = forward_in_kernel ? 1 : 0;
         ASSERT_EQ(switch_bpf__load(program_), 0);
         add_port(host_port, host_port_mac, MRC_SW_PORT_PRESENT | MRC_SW_PORT_HOST_FACING);
         add_port(spine_port, spine_port_mac, MRC_SW_PORT_PRESENT);

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ordinary sockets over mrcnet0: ping and iperf3 cross the fabric, and keep off a plane that is down although no queue
-pair is there to notice it; over XDP switches and over the kernel's own, by IPv6 and by IPv4."""
+pair is there to notice it; over XDP switches and over the kernel's own, by IPv6 and by IPv4. Sockets cannot send MRC, and
+under a host's uSID nothing reaches its kernel that is not for its own addresses."""
 
+import ipaddress
 import json
 import shutil
 import subprocess
@@ -41,6 +43,40 @@ for number in range(int(sys.argv[2])):
         print(number, error, file=sys.stderr)
 print(answered)
 """
+# Datagrams to some ports, and back what a socket on each of them has received meanwhile.
+LISTENER = """
+import select, socket, sys
+address, *ports = sys.argv[1:]
+sockets = {}
+for port in ports:
+    listening = socket.socket(socket.AF_INET if "." in address else socket.AF_INET6, socket.SOCK_DGRAM)
+    listening.bind((address, int(port)))
+    sockets[listening] = port
+print("listening", flush=True)
+heard = []
+while "last" not in heard:
+    for listening in select.select(sockets, [], [])[0]:
+        heard += [sockets[listening], listening.recv(100).decode()]
+print(" ".join(heard))
+"""
+DATAGRAMS = """
+import socket, sys
+address, *ports = sys.argv[1:]
+with socket.socket(socket.AF_INET if "." in address else socket.AF_INET6, socket.SOCK_DGRAM) as sending:
+    for port in ports:
+        try:
+            sending.sendto(b"forged" if port != ports[-1] else b"last", (address, int(port)))
+        except OSError as error:
+            print(error, file=sys.stderr)
+"""
+RAW_FRAME = """
+import socket, sys
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as link:
+    link.bind((sys.argv[1], 0))
+    link.send(bytes.fromhex(sys.argv[2]))
+"""
+MRC_PORTS = ("4791", "4971")
+PLAIN_PORT = "5001"
 
 
 def started(fabric, node, ready, *argv):
@@ -119,11 +155,53 @@ def check_plane_loss(fabric, target):
     check_connections(fabric, target, "with all planes again")
 
 
+def check_sockets_cannot_send_mrc(fabric, target):
+    sender = host_maps(f"{fabric.prefix}-h0")
+    before = sender.verdicts()
+    listener = started(fabric, "h1", "listening", sys.executable, "-c", LISTENER, target.address, *MRC_PORTS, PLAIN_PORT)
+    try:
+        fabric.inside("h0", sys.executable, "-c", DATAGRAMS, target.address, *MRC_PORTS, PLAIN_PORT)
+        heard = listener.communicate(timeout=DEADLINE_S)[0].split()
+    finally:
+        listener.kill()
+        listener.wait()
+    dropped = sender.verdicts()["MRC_TX_DROP_MRC_PORT"] - before["MRC_TX_DROP_MRC_PORT"]
+    check(heard == [PLAIN_PORT, "last"] and dropped == len(MRC_PORTS),
+          f"of datagrams to MRC's ports and to another only that arrives, {dropped} are dropped by name")
+
+
+def ipv6_header(source, destination, next_header, length, hop_limit=255):
+    return (bytes([0x60, 0, 0, 0]) + length.to_bytes(2, "big") + bytes([next_header, hop_limit]) +
+            ipaddress.ip_address(source).packed + ipaddress.ip_address(destination).packed)
+
+
+def check_decapsulation(fabric):
+    """What a leaf sends to a host's uSID reaches the host's kernel only if it is for the host."""
+    host = fabric.host("h1")
+    receiver = host_maps(f"{fabric.prefix}-h1")
+    port = receiver.row("ports", 0)
+    carrier = ipaddress.ip_address(bytes(int(str(byte), 0) for byte in port["usid"]["bytes"]))
+    mac = bytes(int(str(byte), 0) for byte in port["mac"])
+    ping = bytes([128, 0, 0, 0, 0, 0, 0, 0])
+    advertisement = bytes([136, 0, 0, 0]) + bytes(20)
+    for destination, message, verdict in ((host["mrc_address"], ping, "MRC_RX_PASS_POPPED"),
+                                          ("2001:db8::1", ping, "MRC_RX_DROP_FOREIGN"),
+                                          ("ff02::1", advertisement, "MRC_RX_DROP_FOREIGN"),
+                                          (host["mrc_address"], advertisement, "MRC_RX_DROP_NEIGHBOUR")):
+        before = receiver.verdicts()[verdict]
+        inner = ipv6_header(fabric.host("h0")["mrc_address"], destination, 58, len(message)) + message
+        frame = mac + bytes([2, 0, 0, 0, 0, 1]) + b"\x86\xdd" + ipv6_header("2001:db8::2", carrier, 41, len(inner)) + inner
+        fabric.inside("p0t0-1", sys.executable, "-c", RAW_FRAME, "d0", frame.hex())
+        wait_for(lambda: receiver.verdicts()[verdict] > before, f"ICMPv6 {message[0]} to {destination} is {verdict}")
+
+
 def check_overlay(kind, ipv4=False):
     print(f"{kind} switches, {'IPv4' if ipv4 else 'IPv6'}:")
     with lab(f"overlay-{kind}", "--switch", kind, *(["--ipv4"] if ipv4 else [])) as fabric:
         target = target_host(fabric, ipv4)
         check_pings(fabric, target)
+        check_sockets_cannot_send_mrc(fabric, target)
+        check_decapsulation(fabric)
         echo = started(fabric, "h1", "listening", sys.executable, "-c", ECHO_SERVER, target.address)
         try:
             check_connections(fabric, target, "with all planes")

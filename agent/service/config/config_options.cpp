@@ -169,6 +169,8 @@ void add_transmit(std::vector<option> &all)
         make("transmit", "burst", whole{1, 256}, [](auto &c, std::size_t) -> auto & { return c.transmit.burst; }));
     all.push_back(make("transmit", "spin_us", automatic{whole{0, 1000}},
                        [](auto &c, std::size_t) -> auto & { return c.transmit.spin_us; }));
+    all.push_back(make("transmit", "mrc_from_sockets", flag{},
+                       [](auto &c, std::size_t) -> auto & { return c.transmit.mrc_from_sockets; }));
 }
 
 void add_transport(std::vector<option> &all)

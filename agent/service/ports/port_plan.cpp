@@ -117,8 +117,6 @@ std::vector<kernel::port_attachment> attachments(const daemon_config &config, co
         receive.dscp_trimmed = config.wire.dscp.trimmed;
         receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
         receive.dscp_control = config.wire.dscp.control;
-        receive.udp_ports[0] = MRC_UDP_PORT_ROCE;
-        receive.udp_ports[1] = MRC_UDP_PORT_SPEC;
         receive.usid = rules.own_usid_address(port.plane);
         receive.addresses[receive.address_count++] = rules.address_of(rules.self());
         if (const auto address4 = rules.address4_of(rules.self()))

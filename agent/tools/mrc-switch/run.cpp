@@ -89,9 +89,10 @@ void running_switch::load()
     program_.reset(switch_bpf__open());
     if (!program_)
         throw switch_error{fmt::format("opening the switch program: {}", std::strerror(errno))};
-    std::memcpy(&program_->rodata->own_block, config_.block.data(), config_.block.size());
-    program_->rodata->own_usid = config_.usid;
-    program_->rodata->forward_in_kernel = config_.forward == forwarding::kernel ? 1 : 0;
+    mrc_sw_config &own = program_->rodata->config;
+    std::memcpy(own.block, config_.block.data(), config_.block.size());
+    own.usid = config_.usid;
+    own.forward_in_kernel = config_.forward == forwarding::kernel ? 1 : 0;
     if (const int error = switch_bpf__load(program_.get()); error != 0)
         throw switch_error{fmt::format("loading the switch program: {}{}", std::strerror(-error),
                                        error == -EPERM ? " (needs root, or CAP_BPF and CAP_NET_ADMIN)" : "")};

@@ -48,6 +48,8 @@ enum mrc_verdict {
     MRC_RX_DROP_RESIZE,       /* bpf_xdp_adjust_head or _meta refused */
     MRC_RX_DROP_NOT_FABRIC,   /* MRC or the uSID block on a port that is not a fabric port */
     MRC_RX_DROP_PROBE_RATE,   /* EV probe beyond the rate at which they are answered */
+    MRC_RX_DROP_FOREIGN,      /* under our uSID, but for an address that is not this host's */
+    MRC_RX_DROP_NEIGHBOUR,    /* neighbour discovery under our uSID: it belongs to one link */
     /* host_push, XDP transmit engine */
     MRC_PUSH_SENT,     /* handed to the port by redirect */
     MRC_PUSH_EMPTY,    /* a live frame without a slot to send */
@@ -56,10 +58,12 @@ enum mrc_verdict {
     MRC_PUSH_STORE,    /* the slot does not fit the frame */
     /* host_tx, TC egress on the overlay */
     MRC_TX_PUSHED,
-    MRC_TX_PASS_NOT_IP,  /* neither IPv4 nor IPv6 */
-    MRC_TX_DROP_NO_PEER, /* destination is no known peer */
-    MRC_TX_DROP_NO_PATH, /* no healthy path to the peer */
-    MRC_TX_DROP_RESIZE,  /* bpf_skb_adjust_room or a store refused */
+    MRC_TX_PASS_NOT_IP,   /* neither IPv4 nor IPv6 */
+    MRC_TX_DROP_NO_PEER,  /* destination is no known peer */
+    MRC_TX_DROP_NO_PATH,  /* no healthy path to the peer */
+    MRC_TX_DROP_RESIZE,   /* bpf_skb_adjust_room or a store refused */
+    MRC_TX_DROP_MRC_PORT, /* UDP to one of MRC's ports: only the daemon speaks MRC for this host */
+    MRC_TX_DROP_HEADERS,  /* headers cut short, or too many of them, to tell whether it is that */
     /* switch, XDP uSID switch of labs */
     MRC_SW_FORWARDED,
     MRC_SW_PASS_NOT_USID,    /* to the kernel: not the uSID block */
@@ -309,8 +313,7 @@ struct mrc_rx_meta {
 #define MRC_NO_QP 0xFFFFFFFFu
 
 /* host_rx's configuration, written into its read-only data before load; one object instance per port. */
-#define MRC_RX_ADDRESSES 10 /* the common address, its IPv4 counterpart and one per plane */
-#define MRC_RX_UDP_PORTS 2
+#define MRC_RX_ADDRESSES 10            /* the common address, its IPv4 counterpart and one per plane */
 #define MRC_RX_PROBES_PER_SECOND 50000 /* a peer probes each bad EV every 5 ms */
 #define MRC_RX_PROBE_BURST_NS 10000000 /* how far arrivals may run ahead of that rate */
 
@@ -322,9 +325,8 @@ struct mrc_rx_config {
     __u8 dscp_trimmed_lasthop;
     __u8 dscp_control;
     __u8 agent_answers; /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
-    __u8 reserved[2];
-    __u16 udp_ports[MRC_RX_UDP_PORTS]; /* host byte order; 0: none */
-    __u32 probes_per_second;           /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
+    __u8 reserved[6];
+    __u32 probes_per_second; /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
     __u32 reserved2[3];
     struct mrc_ip usid;                        /* block:hostusid::, as in struct mrc_port_row */
     struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
@@ -332,10 +334,10 @@ struct mrc_rx_config {
 
 /* host_tx's configuration, in its read-only data; the initial values are the defaults. */
 struct mrc_tx_config {
-    __u16 udp_ports[MRC_RX_UDP_PORTS]; /* MRC by destination port: sprayed packet by packet; host byte order, 0: none */
-    __u8 dscp;                         /* of the outer header: a class that is never trimmed */
+    __u8 dscp; /* of the outer header: a class that is never trimmed */
     __u8 hop_limit;
-    __u8 reserved[2];
+    __u8 mrc_from_sockets; /* 1: UDP to MRC's ports passes, sprayed packet by packet */
+    __u8 reserved[5];
 };
 
 /*

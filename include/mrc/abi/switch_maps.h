@@ -8,6 +8,7 @@
 #ifndef MRC_SWITCH_MAPS_H
 #define MRC_SWITCH_MAPS_H
 
+#include "mrc/abi/srv6.h"
 #include "mrc/abi/wire.h"
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -106,6 +107,15 @@ struct mrc_sw_queue_row {
     __u64 reserved2[2];
 };
 
+/* The switch's configuration, written into its read-only data before load. */
+struct mrc_sw_config {
+    __u8 block[MRC_USID_BLOCK_BYTES];
+    __u16 usid;             /* own */
+    __u8 forward_in_kernel; /* 1: the kernel's own seg6local forwards */
+    __u8 reserved;
+};
+
+MRC_ASSERT_SIZE(struct mrc_sw_config, 8);
 MRC_ASSERT_SIZE(struct mrc_sw_info, 64);
 MRC_ASSERT_SIZE(struct mrc_sw_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_sw_route_row, 16);
