@@ -23,6 +23,27 @@ static __always_inline __u32 round_trip_ns(__u64 now, __u16 reflected)
     return (__u32)((__u16)((now >> MRC_TS_TICK_SHIFT) - reflected)) << MRC_TS_TICK_SHIFT;
 }
 
+static __always_inline void lower(__u32 *least_ns, __u32 rtt_ns)
+{
+    if (!*least_ns || rtt_ns < *least_ns)
+        *least_ns = rtt_ns;
+}
+
+/*
+ * The least of this period and the one before. A delay above 8.39 ms looks like a short one, and nothing in the packet
+ * tells them apart: the minimum is learnt again, so that such a sample is forgotten after two periods.
+ */
+static __always_inline void signal_least(struct mrc_signal_row *signal, __u32 rtt_ns, __u64 now)
+{
+    if (now - signal->rtt_period_ns >= MRC_RTT_PERIOD_NS) {
+        signal->rtt_period_ns = now;
+        signal->rtt_min_ns = signal->rtt_period_min_ns;
+        signal->rtt_period_min_ns = 0;
+    }
+    lower(&signal->rtt_period_min_ns, rtt_ns);
+    lower(&signal->rtt_min_ns, rtt_ns);
+}
+
 /* Two queues may write one row at once; a lost sample of a moving average is worth less than a lock. */
 static __always_inline void signal_echo(struct mrc_signal_row *signal, const struct rx_packet *packet)
 {
@@ -38,8 +59,7 @@ static __always_inline void signal_echo(struct mrc_signal_row *signal, const str
     const __u32 smoothed = signal->rtt_smoothed_ns;
 
     signal->rtt_ns = rtt;
-    if (!signal->rtt_min_ns || rtt < signal->rtt_min_ns)
-        signal->rtt_min_ns = rtt;
+    signal_least(signal, rtt, packet->now);
     signal->rtt_smoothed_ns = smoothed ? smoothed - (smoothed >> 3) + (rtt >> 3) : rtt;
 }
 

@@ -288,6 +288,32 @@ TEST_F(host_rx, acknowledgements_feed_the_row_of_the_reflected_ev)
     EXPECT_GE(signal.last_ack_ns, first.last_ack_ns);
 }
 
+// 16 bits of 128 ns: a delay of 8.39 ms looks like none. Periods are ended by moving their beginning back.
+TEST_F(host_rx, the_least_round_trip_recovers_from_a_delay_that_wraps)
+{
+    constexpr std::uint64_t wrap_ns = 65536 * 128;
+    constexpr std::uint64_t usual_ns = 3'000'000; // far above what this machine takes for a run
+    const std::uint32_t row = row_of(0, 1);
+    const auto acknowledge = [&](std::uint64_t sent_ago_ns) {
+        expect(sack(mrc_ev_make(0, 1, 77), 0, ticks_ago(sent_ago_ns)), MRC_RX_STEERED, XDP_REDIRECT);
+    };
+    const auto end_period = [&] {
+        mrc_signal_row signal = program_->signal(row);
+        signal.rtt_period_ns -= MRC_RTT_PERIOD_NS;
+        update(program_->maps().signals, row, signal);
+    };
+
+    acknowledge(usual_ns);
+    acknowledge(wrap_ns + 1000);
+    EXPECT_LT(program_->signal(row).rtt_min_ns, usual_ns - 128);
+    end_period();
+    acknowledge(usual_ns);
+    end_period();
+    acknowledge(usual_ns + 1'000'000);
+    EXPECT_GE(program_->signal(row).rtt_min_ns, usual_ns - 128);
+    EXPECT_LT(program_->signal(row).rtt_min_ns, usual_ns + 1'000'000 - 128) << "of the period before";
+}
+
 TEST_F(host_rx, jumbo_frames_pass_through_whole)
 {
     const mrc_packet packet{.payload = 3072};

@@ -174,6 +174,8 @@ struct mrc_path_row {
     __u64 losses;      /* agent: packets sent here and inferred lost */
 };
 
+#define MRC_RTT_PERIOD_NS 10000000000ull
+
 /* `signals`: array of MRC_MAX_PATHS rows, same index as `paths`; written by host_rx with atomic adds and plain stores.
  */
 struct mrc_signal_row {
@@ -186,11 +188,12 @@ struct mrc_signal_row {
     __u64 ce_echoes;   /* SACK with m = SKIP_ONCE */
     __u64 trim_echoes; /* NACK TRIMMED or TRIMMED_LASTHOP */
     __u64 last_ack_ns;
-    __u32 rtt_ns;          /* latest: reflected timestamp to arrival */
-    __u32 rtt_min_ns;      /* 0: none yet */
-    __u32 rtt_smoothed_ns; /* 7/8 old + 1/8 new, RFC 6298's gain */
-    __u32 reserved;
-    __u64 reserved2[5];
+    __u32 rtt_ns;            /* latest: reflected timestamp to arrival */
+    __u32 rtt_min_ns;        /* of this period and the one before; 0: none yet */
+    __u32 rtt_smoothed_ns;   /* 7/8 old + 1/8 new, RFC 6298's gain */
+    __u32 rtt_period_min_ns; /* of this period */
+    __u64 rtt_period_ns;     /* when it began */
+    __u64 reserved[4];
 };
 
 /* `peers`: hash, struct mrc_ip (inner source or destination address) -> struct mrc_peer_row. */
