@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ordinary sockets over mrcnet0: ping and iperf3 cross the fabric, and keep off a plane that is down although no queue
-pair is there to notice it; over XDP switches and over the kernel's own, by IPv6 and by IPv4. Sockets cannot send MRC, and
-under a host's uSID nothing reaches its kernel that is not for its own addresses."""
+pair is there to notice it; over XDP switches and over the kernel's own, by IPv6 and by IPv4. Sockets cannot send MRC,
+and under a host's uSID nothing reaches its kernel that is not for its own addresses."""
 
 import ipaddress
 import json
@@ -45,7 +45,9 @@ print(answered)
 """
 # Datagrams to some ports, and back what a socket on each of them has received meanwhile.
 LISTENER = """
-import select, socket, sys
+import select
+import socket
+import sys
 address, *ports = sys.argv[1:]
 sockets = {}
 for port in ports:
@@ -158,9 +160,10 @@ def check_plane_loss(fabric, target):
 def check_sockets_cannot_send_mrc(fabric, target):
     sender = host_maps(f"{fabric.prefix}-h0")
     before = sender.verdicts()
-    listener = started(fabric, "h1", "listening", sys.executable, "-c", LISTENER, target.address, *MRC_PORTS, PLAIN_PORT)
+    ports = (*MRC_PORTS, PLAIN_PORT)
+    listener = started(fabric, "h1", "listening", sys.executable, "-c", LISTENER, target.address, *ports)
     try:
-        fabric.inside("h0", sys.executable, "-c", DATAGRAMS, target.address, *MRC_PORTS, PLAIN_PORT)
+        fabric.inside("h0", sys.executable, "-c", DATAGRAMS, target.address, *ports)
         heard = listener.communicate(timeout=DEADLINE_S)[0].split()
     finally:
         listener.kill()
@@ -190,7 +193,8 @@ def check_decapsulation(fabric):
                                           (host["mrc_address"], advertisement, "MRC_RX_DROP_NEIGHBOUR")):
         before = receiver.verdicts()[verdict]
         inner = ipv6_header(fabric.host("h0")["mrc_address"], destination, 58, len(message)) + message
-        frame = mac + bytes([2, 0, 0, 0, 0, 1]) + b"\x86\xdd" + ipv6_header("2001:db8::2", carrier, 41, len(inner)) + inner
+        outer = ipv6_header("2001:db8::2", carrier, 41, len(inner))
+        frame = mac + bytes([2, 0, 0, 0, 0, 1]) + b"\x86\xdd" + outer + inner
         fabric.inside("p0t0-1", sys.executable, "-c", RAW_FRAME, "d0", frame.hex())
         wait_for(lambda: receiver.verdicts()[verdict] > before, f"ICMPv6 {message[0]} to {destination} is {verdict}")
 
