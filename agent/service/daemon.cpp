@@ -166,11 +166,12 @@ daemon::daemon(daemon_config config)
                .on_path_state = [this](protocol::path_index path,
                                        protocol::path_state state) { control_.note(path, state); },
                .on_batch_done = [this] { control_.note_batch(); }}},
-      control_{control_surroundings()}, link_watch_{links_.fd(),
-                                                    [this] {
-                                                        if (links_.on_readable())
-                                                            apply_links();
-                                                    }},
+      control_{control_surroundings()},
+      link_watch_{links_.fd(),
+                  [this] {
+                      if (links_.on_readable())
+                          boost::asio::post(context_, [this, changes = follow_links()] { tell_changes(changes); });
+                  }},
       signals_{context_, SIGTERM, SIGINT, SIGHUP},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       listener_{context_, [this](kernel::unique_fd client) { open_session(std::move(client)); }},
@@ -179,7 +180,7 @@ daemon::daemon(daemon_config config)
     ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
     create_overlay();
     peers_.add_all_if_small();
-    apply_links();
+    tell_changes(follow_links());
     attach_ports();
     listener_.open(config_, user_.who);
     warn_of_unusable_ports();
@@ -372,8 +373,8 @@ void daemon::tell_of_port(protocol::plane plane, bool usable)
             {usable ? session::event_kind::port_up : session::event_kind::port_down, plane.value + 1U});
 }
 
-// On the thread of the links, but for the first time.
-void daemon::apply_links()
+// At the start, then on the thread of the links.
+std::vector<daemon::port_change> daemon::follow_links()
 {
     const protocol::plane_mask before = ports_.view().up;
     const protocol::plane_mask now = ports_.update(links_);
@@ -382,15 +383,21 @@ void daemon::apply_links()
         local_.up = now;
         usable = local_.usable();
     });
-    for (const port_options &port : config_.ports) {
-        const protocol::plane plane = port.plane;
-        if (before.has(plane) == now.has(plane))
-            continue;
-        boost::asio::post(context_, [this, plane, up = now.has(plane), now_usable = usable.has(plane),
-                                     reason = port_reason(programs_.ports()[plane.value])] {
-            log_change_of_port(plane, up, reason); // its rates are the service thread's
-            tell_of_port(plane, now_usable);
-        });
+    std::vector<port_change> changes;
+    for (const port_options &port : config_.ports)
+        if (before.has(port.plane) != now.has(port.plane))
+            changes.push_back({.plane = port.plane,
+                               .up = now.has(port.plane),
+                               .usable = usable.has(port.plane),
+                               .reason = port_reason(programs_.ports()[port.plane.value])});
+    return changes;
+}
+
+void daemon::tell_changes(const std::vector<port_change> &changes)
+{
+    for (const port_change &change : changes) {
+        log_change_of_port(change.plane, change.up, change.reason);
+        tell_of_port(change.plane, change.usable);
     }
 }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -59,7 +61,14 @@ private:
     [[nodiscard]] static bool serves(connection &client);
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
     void watch_paths();
-    void apply_links();
+    struct port_change {
+        protocol::plane plane;
+        bool up = false;     // as the kernel has it
+        bool usable = false; // up, and the controller has it enabled
+        std::string_view reason;
+    };
+    [[nodiscard]] std::vector<port_change> follow_links();
+    void tell_changes(const std::vector<port_change> &changes);
     void warn_of_unusable_ports();
     void log_change_of_port(protocol::plane plane, bool usable, std::string_view reason);
     void tell_held_back_lines();
