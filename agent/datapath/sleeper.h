@@ -39,7 +39,7 @@ public:
     // Until `deadline` at the latest, but not longer than some 100 ms; not at all if `anything_waiting()` once the
     // clients can see that this end sleeps. `packets`: descriptors that become readable with packets.
     template <typename Waiting, typename Descriptors>
-    sleep_end sleep_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting)
+    sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting)
     {
         auto &sleeping = static_cast<session::worker_status *>(status_.get())->sleeping;
         std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);

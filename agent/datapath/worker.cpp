@@ -309,7 +309,7 @@ instant worker::next_deadline() const
 
 void worker::sleep()
 {
-    const sleep_end end = sleeper_.sleep_until(next_deadline(), *io_.sockets, [this] {
+    const sleep_end end = sleeper_.park_until(next_deadline(), *io_.sockets, [this] {
         return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests);
     });
     counters_.sleeps += end == sleep_end::not_slept ? 0 : 1;

@@ -42,8 +42,8 @@ def stalls(result):
 
 
 def path_states(sample):
-    return (f"{sample['paths_good']} good, {sample['paths_skip']} skipped, "
-            f"{sample['paths_kept']} kept though bad, {sample['paths_assumed_bad']} assumed bad, {sample['paths_denied']} denied")
+    return (f"{sample['paths_good']} good, {sample['paths_skip']} skipped, {sample['paths_kept']} kept though bad, "
+            f"{sample['paths_assumed_bad']} assumed bad, {sample['paths_denied']} denied")
 
 
 def paths(result):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """One path of a plane loses a fifth of its packets while bytes flow: it is retired for its losses, a backup of the same
-plane takes its place, the plane keeps its share, and every byte arrives. And the link to a host loses 2 %: of its plane's
-two paths, which lose alike, none is called good, though one must stay in use."""
+plane takes its place, the plane keeps its share, and every byte arrives. And the link to a host loses 2 %: of its
+plane's two paths, which lose alike, none is called good, though one must stay in use."""
 
 import pathlib
 import signal

@@ -127,6 +127,7 @@ fake_daemon::fake_daemon(unsigned leaf)
                 .ports = ports_,
                 .peers = peers_,
                 .local = local_,
+                .log = log_,
                 .payload_bytes = payload_bytes,
                 .tell_session = [](std::uint64_t, std::uint64_t) {},
                 .tell_ports = [](protocol::plane, bool) {},

@@ -17,6 +17,7 @@
 #include "service/fabric.h"
 #include "service/peer_directory.h"
 #include "service/sessions/client_session.h"
+#include "service/transition_log.h"
 #include "session/session_protocol.h"
 
 namespace mrc::fuzz
@@ -87,6 +88,7 @@ private:
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_; // none
     service::peer_directory peers_;
     datapath::worker worker_;
+    service::transition_log log_{1, [](auto, const auto &) {}};
     service::control_service control_;
     std::vector<std::byte> frame_;
 };

@@ -28,7 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from lab_support import binary, lab, need_binaries, need_root  # noqa: E402
 from transfer_support import DEADLINE_S, lines_of, start_perf  # noqa: E402
 
-TURN_BYTES = 64 * 1024  # client_quantum of agent/datapath/worker_transmit.cpp
+TURN_BYTES = 64 * 1024  # client_quantum of agent/datapath/turn_scheduler.h
 PORTS = {"small": "18600", "large": "18601"}
 FAR_END = "fd6d:7263::1:1"
 

@@ -24,9 +24,9 @@ class sleep_test : public testing::Test
 {
 protected:
     void ring(const kernel::unique_fd &bell) { ASSERT_EQ(::eventfd_write(bell.get(), 1), 0); }
-    [[nodiscard]] sleep_end sleep(protocol::instant until = protocol::never)
+    [[nodiscard]] sleep_end park(protocol::instant until = protocol::never)
     {
-        return sleeper_.sleep_until(until, packets_, [] { return false; });
+        return sleeper_.park_until(until, packets_, [] { return false; });
     }
 
     sleeper sleeper_;
@@ -40,7 +40,7 @@ TEST_F(sleep_test, clients_see_that_it_sleeps_before_it_looks_for_requests_a_las
     const kernel::mapping status{page, sizeof(session::worker_status)};
     const auto *seen = static_cast<const session::worker_status *>(status.get());
     std::uint32_t sleeping = 9;
-    const sleep_end end = sleeper_.sleep_until(protocol::never, packets_, [&] {
+    const sleep_end end = sleeper_.park_until(protocol::never, packets_, [&] {
         sleeping = seen->sleeping;
         return true;
     });
@@ -52,29 +52,29 @@ TEST_F(sleep_test, clients_see_that_it_sleeps_before_it_looks_for_requests_a_las
 TEST_F(sleep_test, whatever_was_rung_beforehand_ends_it_once)
 {
     sleeper_.wake();
-    EXPECT_EQ(sleep(), sleep_end::woken);
+    EXPECT_EQ(park(), sleep_end::woken);
     const kernel::unique_fd doorbell{::eventfd(0, EFD_CLOEXEC)};
     ASSERT_TRUE(sleeper_.hear(doorbell));
     ring(doorbell);
-    EXPECT_EQ(sleep(), sleep_end::woken);
-    EXPECT_EQ(sleep(), sleep_end::timed_out);
+    EXPECT_EQ(park(), sleep_end::woken);
+    EXPECT_EQ(park(), sleep_end::timed_out);
     sleeper_.stop_hearing(doorbell);
     ring(doorbell);
-    EXPECT_EQ(sleep(), sleep_end::timed_out);
+    EXPECT_EQ(park(), sleep_end::timed_out);
 }
 
 TEST_F(sleep_test, packets_end_it_as_long_as_they_wait)
 {
     packets_.push_back(std::make_unique<source>());
-    EXPECT_EQ(sleep(), sleep_end::timed_out);
+    EXPECT_EQ(park(), sleep_end::timed_out);
     ring(packets_[0]->end);
-    EXPECT_EQ(sleep(), sleep_end::woken);
-    EXPECT_EQ(sleep(), sleep_end::woken);
+    EXPECT_EQ(park(), sleep_end::woken);
+    EXPECT_EQ(park(), sleep_end::woken);
 }
 
 TEST_F(sleep_test, a_passed_deadline_is_no_sleep_at_all)
 {
-    EXPECT_EQ(sleep(protocol::instant{}), sleep_end::timed_out);
+    EXPECT_EQ(park(protocol::instant{}), sleep_end::timed_out);
 }
 
 } // namespace
