@@ -54,16 +54,18 @@ def check_plane(fabric):
 
 
 def check_peer(fabric):
-    before = len(transitions(fabric, "h0"))
     address = fabric.host("h1")["mrc_address"]
-    fabric.inside("h1", "ip", "link", "set", "p1", "down")
     name = f"peer {address}: its port on plane 1 is "
-    check(wait_until(lambda: transitions(fabric, "h0")[before:] == [name + "out of use, it says"], DEADLINE_S),
-          f"the peer's port: {transitions(fabric, 'h0')[before:]}")
+
+    def said():
+        return [line for line in transitions(fabric, "h0")[before:] if line.startswith("peer ")]
+
+    before = len(transitions(fabric, "h0"))
+    fabric.inside("h1", "ip", "link", "set", "p1", "down")
+    check(wait_until(lambda: said() == [name + "out of use, it says"], DEADLINE_S), f"the peer's port: {said()}")
     check("port p1 (plane 1): out of use, down" in transitions(fabric, "h1"), "which the peer logs as its own")
     fabric.inside("h1", "ip", "link", "set", "p1", "up")
-    check(wait_until(lambda: transitions(fabric, "h0")[before:][1:] == [name + "usable, it says"], DEADLINE_S),
-          "and back")
+    check(wait_until(lambda: said()[1:] == [name + "usable, it says"], DEADLINE_S), f"and back: {said()}")
 
 
 def check_debug(fabric):
