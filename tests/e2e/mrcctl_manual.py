@@ -18,7 +18,7 @@ REFUSED = {
     ("qp", "show"): ("QPN", "mrcctl qp show --help"),
     ("qp", "show", "x"): ("QPN", "mrcctl qp show --help"),
     ("path", "list", "--plane", "8"): ("--plane", "8", "0", "7"),
-    ("path", "list", "--state", "x"): ("--state", "good", "skip", "assumed_bad", "denied"),
+    ("path", "list", "--state", "x"): ("--state", "good", "kept", "assumed_bad", "denied"),
     ("counters", "--diff", "0"): ("--diff", "0.01", "86400"),
     ("top", "--once", "--iterations", "2"): ("--once", "--iterations"),
     ("top", "--nonsense"): ("'--nonsense'", "mrcctl top --help"),

@@ -153,8 +153,8 @@ std::string status_text(const json::object &status)
     fmt::format_to(out, "instance  {}\n", to_text(status.at("instance"), unit::none));
     fmt::format_to(out, "mrcd      {}\n", daemon_text(status.at("daemon").as_object()));
     fmt::format_to(out, "payload   {} bytes a packet\n", to_text(status.at("payload_bytes"), unit::none));
-    fmt::format_to(out, "paths     {} good, {} skipped, {} assumed bad, {} denied; groups: {}\n",
-                   to_text(paths.at("good"), unit::none), to_text(paths.at("skip"), unit::none),
+    fmt::format_to(out, "paths     {} good, {} kept though bad, {} assumed bad, {} denied; groups: {}\n",
+                   to_text(paths.at("good"), unit::none), to_text(paths.at("kept"), unit::none),
                    to_text(paths.at("assumed_bad"), unit::none), to_text(paths.at("denied"), unit::none),
                    to_text(paths.at("groups"), unit::none));
     fmt::format_to(out, "QPs       {}{}\n", to_text(qps.at("count"), unit::none),
