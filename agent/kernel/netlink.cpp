@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/netlink.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstring>
 #include <optional>
+#include <stdexcept>
 
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 namespace mrc::kernel
 {
@@ -20,163 +19,143 @@ constexpr std::size_t buffer_bytes = 1 << 16; // a link with many virtual functi
 constexpr int socket_buffer_bytes = 1 << 20;  // some thousand notifications between two reads
 constexpr timeval answer_timeout{.tv_sec = 2, .tv_usec = 0};
 
-constexpr std::size_t aligned(std::size_t length)
-{
-    return (length + NLMSG_ALIGNTO - 1) & ~(std::size_t{NLMSG_ALIGNTO} - 1);
-}
-
 std::error_code last_error()
 {
     return {errno, std::generic_category()};
 }
 
-// Cuts the first message off `datagram`; false at its end.
-bool next_message(std::span<const std::byte> &datagram, nlmsghdr &header, netlink_message &message)
+// mnl_cb_run() takes what is left of a dump that was given up for an error of the next request.
+template <class Handler>
+void for_each_message(std::span<const std::byte> datagram, const Handler &handler)
 {
-    if (datagram.size() < sizeof header)
-        return false;
-    std::memcpy(&header, datagram.data(), sizeof header);
-    if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size())
-        return false;
-    message = {.type = header.nlmsg_type, .payload = datagram.subspan(sizeof header, header.nlmsg_len - sizeof header)};
-    datagram = datagram.subspan(std::min<std::size_t>(datagram.size(), aligned(header.nlmsg_len)));
-    return true;
+    auto left = static_cast<int>(datagram.size());
+    const auto *message = reinterpret_cast<const nlmsghdr *>(datagram.data());
+    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left))
+        handler(*message);
 }
 
 // NLMSG_DONE and NLMSG_ERROR both start with a negative errno, or 0.
-std::error_code result_of(const netlink_message &message)
+std::error_code result_of(const nlmsghdr &message)
 {
-    int error = 0;
-    return read_header(message, error) ? std::error_code{-error, std::generic_category()}
-                                       : std::make_error_code(std::errc::bad_message);
+    const auto *error = header_of<int>(message);
+    return error != nullptr ? std::error_code{-*error, std::generic_category()}
+                            : std::make_error_code(std::errc::bad_message);
 }
 
 } // namespace
 
-void for_each_attribute(const netlink_message &message, std::size_t header_bytes,
-                        const std::function<void(const netlink_attribute &)> &handler)
+void for_each_attribute(const nlmsghdr &message, std::size_t header_bytes,
+                        const std::function<void(std::uint16_t type, std::span<const std::byte> value)> &handler)
 {
-    auto rest = message.payload.subspan(std::min(message.payload.size(), aligned(header_bytes)));
-    rtattr header{};
-    while (rest.size() >= sizeof header) {
-        std::memcpy(&header, rest.data(), sizeof header);
-        if (header.rta_len < sizeof header || header.rta_len > rest.size())
-            return;
-        handler({.type = static_cast<std::uint16_t>(header.rta_type & NLA_TYPE_MASK),
-                 .value = rest.subspan(sizeof header, header.rta_len - sizeof header)});
-        rest = rest.subspan(std::min(rest.size(), aligned(header.rta_len)));
-    }
+    const auto *end = static_cast<const char *>(mnl_nlmsg_get_payload_tail(&message));
+    const auto *attribute =
+        static_cast<const nlattr *>(mnl_nlmsg_get_payload_offset(&message, static_cast<unsigned>(header_bytes)));
+    for (; mnl_attr_ok(attribute, static_cast<int>(end - reinterpret_cast<const char *>(attribute)));
+         attribute = mnl_attr_next(attribute))
+        handler(mnl_attr_get_type(attribute),
+                {static_cast<const std::byte *>(mnl_attr_get_payload(attribute)), mnl_attr_get_payload_len(attribute)});
 }
 
-netlink_request::netlink_request(std::uint16_t type, std::uint16_t flags, std::span<const std::byte> header)
-    : type_{type}, flags_{flags}, bytes_(sizeof(nlmsghdr))
+netlink_request::netlink_request(std::uint16_t type, unsigned flags, std::span<const std::byte> header)
+    : message_{mnl_nlmsg_put_header(room_.data())}
 {
-    append(header);
+    message_->nlmsg_type = type;
+    message_->nlmsg_flags = static_cast<std::uint16_t>(flags | NLM_F_REQUEST);
+    add_header(header);
 }
 
-void netlink_request::append(std::span<const std::byte> value)
+void netlink_request::add_header(std::span<const std::byte> header)
 {
-    bytes_.insert(bytes_.end(), value.begin(), value.end());
-    bytes_.resize(aligned(bytes_.size()));
+    if (message_->nlmsg_len + MNL_ALIGN(header.size()) > room_bytes)
+        throw std::length_error{"netlink request"};
+    std::memcpy(mnl_nlmsg_put_extra_header(message_, header.size()), header.data(), header.size());
 }
 
 void netlink_request::add(std::uint16_t type, std::span<const std::byte> value)
 {
-    const rtattr header{.rta_len = static_cast<unsigned short>(sizeof(rtattr) + value.size()), .rta_type = type};
-    append(std::as_bytes(std::span{&header, 1}));
-    append(value);
+    if (!mnl_attr_put_check(message_, room_bytes, type, value.size(), value.data()))
+        throw std::length_error{"netlink request"};
 }
 
-std::span<const std::byte> netlink_request::bytes(std::uint32_t sequence)
+nlattr *netlink_request::begin_nest(std::uint16_t type, std::span<const std::byte> header)
 {
-    const nlmsghdr header{.nlmsg_len = static_cast<std::uint32_t>(bytes_.size()),
-                          .nlmsg_type = type_,
-                          .nlmsg_flags = static_cast<std::uint16_t>(flags_ | NLM_F_REQUEST),
-                          .nlmsg_seq = sequence,
-                          .nlmsg_pid = 0};
-    std::memcpy(bytes_.data(), &header, sizeof header);
-    return bytes_;
+    auto *nest = mnl_attr_nest_start_check(message_, room_bytes, type);
+    if (nest == nullptr)
+        throw std::length_error{"netlink request"};
+    if (!header.empty())
+        add_header(header);
+    return nest;
+}
+
+const nlmsghdr &netlink_request::message(std::uint32_t sequence)
+{
+    message_->nlmsg_seq = sequence;
+    return *message_;
 }
 
 netlink_socket::netlink_socket(std::initializer_list<rtnetlink_groups> groups)
-    : fd_{socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)}, buffer_(buffer_bytes)
+    : socket_{mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC)}, buffer_(buffer_bytes)
 {
-    if (fd_ < 0)
+    if (!socket_)
         throw std::system_error{last_error(), "netlink socket"};
     // Best effort: a smaller buffer only makes lost notifications, and so full dumps, more frequent.
-    (void)setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &socket_buffer_bytes, sizeof socket_buffer_bytes);
-    bool ok = setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &answer_timeout, sizeof answer_timeout) == 0;
+    (void)setsockopt(fd(), SOL_SOCKET, SO_RCVBUF, &socket_buffer_bytes, sizeof socket_buffer_bytes);
+    bool ok = setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &answer_timeout, sizeof answer_timeout) == 0;
     // Without a bound port the kernel takes the socket for the sender of its own notifications, and leaves it out.
-    sockaddr_nl self{};
-    self.nl_family = AF_NETLINK;
-    ok = ok && bind(fd_, reinterpret_cast<const sockaddr *>(&self), sizeof self) == 0;
-    for (const int group : groups)
-        ok = ok && setsockopt(fd_, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) == 0;
-    if (!ok) {
-        const auto error = last_error();
-        close(fd_);
-        throw std::system_error{error, "netlink socket"};
-    }
+    ok = ok && mnl_socket_bind(socket_.get(), 0, MNL_SOCKET_AUTOPID) == 0;
+    for (int group : groups)
+        ok = ok && mnl_socket_setsockopt(socket_.get(), NETLINK_ADD_MEMBERSHIP, &group, sizeof group) == 0;
+    if (!ok)
+        throw std::system_error{last_error(), "netlink socket"};
 }
 
-netlink_socket::~netlink_socket()
-{
-    close(fd_);
-}
-
-// One datagram of the kernel into buffer_; datagrams of other senders count as empty.
-std::error_code netlink_socket::receive(int flags, std::size_t &length)
+// One datagram of the kernel into buffer_; datagrams of other senders, which mnl_socket_recvfrom() takes for the
+// kernel's, count as empty.
+std::error_code netlink_socket::receive(int flags, std::span<const std::byte> &datagram)
 {
     sockaddr_nl from{};
     socklen_t from_bytes = sizeof from;
     ssize_t received = 0;
     do
         received =
-            recvfrom(fd_, buffer_.data(), buffer_.size(), flags, reinterpret_cast<sockaddr *>(&from), &from_bytes);
+            recvfrom(fd(), buffer_.data(), buffer_.size(), flags, reinterpret_cast<sockaddr *>(&from), &from_bytes);
     while (received < 0 && errno == EINTR);
     if (received < 0)
         return last_error();
-    length = from.nl_pid == 0 ? static_cast<std::size_t>(received) : 0;
+    datagram = std::span{buffer_}.first(from.nl_pid == 0 ? static_cast<std::size_t>(received) : 0);
     return {};
 }
 
 std::error_code netlink_socket::receive_pending(const netlink_handler &handler)
 {
-    for (;;) {
-        std::size_t length = 0;
-        if (const auto error = receive(MSG_DONTWAIT, length))
+    for (std::span<const std::byte> datagram;;) {
+        if (const auto error = receive(MSG_DONTWAIT, datagram))
             return error == std::errc::operation_would_block ? std::error_code{} : error;
-        auto datagram = std::span<const std::byte>{buffer_}.first(length);
-        nlmsghdr header{};
-        for (netlink_message message; next_message(datagram, header, message);)
-            handler(message);
+        for_each_message(datagram, handler);
     }
 }
 
 std::error_code netlink_socket::call(netlink_request &request, const netlink_handler &handler)
 {
-    const auto sequence = ++sequence_;
-    const auto bytes = request.bytes(sequence);
-    if (send(fd_, bytes.data(), bytes.size(), 0) < 0)
+    const nlmsghdr &sent = request.message(++sequence_);
+    if (mnl_socket_sendto(socket_.get(), &sent, sent.nlmsg_len) < 0)
         return last_error();
     bool is_interrupted = false;
-    for (;;) {
-        std::size_t length = 0;
-        if (const auto error = receive(0, length))
+    std::optional<std::error_code> result;
+    for (std::span<const std::byte> datagram; !result;) {
+        if (const auto error = receive(0, datagram))
             return error;
-        auto datagram = std::span<const std::byte>{buffer_}.first(length);
-        nlmsghdr header{};
-        for (netlink_message message; next_message(datagram, header, message);) {
-            if (header.nlmsg_seq != sequence)
-                continue;
-            is_interrupted = is_interrupted || (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
-            if (message.type == NLMSG_DONE || message.type == NLMSG_ERROR) {
-                const auto result = result_of(message);
-                return !result && is_interrupted ? std::make_error_code(std::errc::interrupted) : result;
-            }
-            handler(message);
-        }
+        for_each_message(datagram, [&](const nlmsghdr &message) {
+            if (result || message.nlmsg_seq != sequence_)
+                return;
+            is_interrupted = is_interrupted || (message.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+            if (message.nlmsg_type == NLMSG_DONE || message.nlmsg_type == NLMSG_ERROR)
+                result = result_of(message);
+            else
+                handler(message);
+        });
     }
+    return !*result && is_interrupted ? std::make_error_code(std::errc::interrupted) : *result;
 }
 
 } // namespace mrc::kernel

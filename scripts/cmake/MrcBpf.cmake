@@ -4,8 +4,7 @@ include_guard(GLOBAL)
 
 find_program(MRC_BPF_CLANG NAMES clang-19 REQUIRED)
 find_program(MRC_BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(libbpf REQUIRED IMPORTED_TARGET libbpf)
+mrc_find_library(libbpf)
 
 # mrc_add_bpf(NAME): compiles NAME.bpf.c to NAME.bpf.o and writes NAME.skel.h; link mrc_bpf_NAME to include it.
 function(mrc_add_bpf name)

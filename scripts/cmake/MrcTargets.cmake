@@ -11,6 +11,15 @@ if(MRC_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# mrc_find_library(MODULE): PkgConfig::MODULE, which the project cannot do without.
+find_package(PkgConfig REQUIRED)
+function(mrc_find_library module)
+  pkg_check_modules(${module} QUIET IMPORTED_TARGET ${module})
+  if(NOT ${module}_FOUND)
+    message(FATAL_ERROR "${module} is missing: scripts/setup installs what scripts/packages/build names")
+  endif()
+endfunction()
+
 add_library(mrc_flags INTERFACE)
 target_compile_options(mrc_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror
                                            $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)

@@ -83,7 +83,7 @@ def check_contents(made):
         check(all("root/root" in line for line in listed.splitlines()), f"{name}: all are root's")
     mrcd = next(path for path in made if path.name.startswith("mrcd_"))
     depends = run("dpkg-deb", "--field", mrcd, "Depends")
-    check(all(name in depends for name in ("libbpf1", "libxdp1", "libmrc1")),
+    check(all(name in depends for name in ("libbpf1", "libmnl0", "libxdp1", "libmrc1")),
           f"mrcd depends on what it links: {depends.strip()}")
 
 

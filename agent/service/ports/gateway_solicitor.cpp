@@ -33,9 +33,9 @@ bool use_neighbour(kernel::netlink_socket &socket, std::uint32_t ifindex, const 
     header.ndm_family = is_ipv4(address) ? AF_INET : AF_INET6;
     header.ndm_ifindex = static_cast<int>(ifindex);
     header.ndm_flags = NTF_USE;
-    kernel::netlink_request request{RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_ACK, std::as_bytes(std::span{&header, 1})};
+    kernel::netlink_request request{RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_ACK, header};
     request.add(NDA_DST, std::as_bytes(std::span{address.bytes}.subspan(is_ipv4(address) ? ipv4_at : 0)));
-    return !socket.call(request, [](const kernel::netlink_message &) {});
+    return !socket.call(request, [](const nlmsghdr &) {});
 }
 
 router_call::router_call() : fd_{::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6)}

@@ -64,10 +64,11 @@ private:
     };
 
     void watch(int fd);
-    [[nodiscard]] std::error_code dump(std::uint16_t type, std::span<const std::byte> header);
+    template <class Header>
+    [[nodiscard]] std::error_code dump(std::uint16_t type, const Header &header);
     [[nodiscard]] std::error_code dump_links();
     [[nodiscard]] std::error_code dump_neighbours();
-    void on_message(const kernel::netlink_message &message);
+    void on_message(const nlmsghdr &message);
     void on_link(const service::link_record &changed);
     void on_link_gone(std::uint32_t ifindex);
     void on_router(std::uint32_t ifindex, const mrc_ip &router);
@@ -109,12 +110,13 @@ void link_monitor::implementation::watch(int fd)
         throw std::system_error{errno, std::generic_category(), "epoll_ctl"};
 }
 
-std::error_code link_monitor::implementation::dump(std::uint16_t type, std::span<const std::byte> header)
+template <class Header>
+std::error_code link_monitor::implementation::dump(std::uint16_t type, const Header &header)
 {
     std::error_code error;
     for (int attempt = 0; attempt < dump_attempts; attempt++) {
         kernel::netlink_request request{type, NLM_F_DUMP, header};
-        error = requests_.call(request, [this](const kernel::netlink_message &message) { on_message(message); });
+        error = requests_.call(request, [this](const nlmsghdr &message) { on_message(message); });
         if (error != std::errc::interrupted)
             break;
     }
@@ -125,16 +127,14 @@ std::error_code link_monitor::implementation::dump_links()
 {
     for (auto &port : ports_)
         port.device.reset();
-    const ifinfomsg all{};
-    return dump(RTM_GETLINK, std::as_bytes(std::span{&all, 1}));
+    return dump(RTM_GETLINK, ifinfomsg{});
 }
 
 std::error_code link_monitor::implementation::dump_neighbours()
 {
     neighbours_.clear();
     has_new_device_ = false;
-    const ndmsg all{};
-    return dump(RTM_GETNEIGH, std::as_bytes(std::span{&all, 1}));
+    return dump(RTM_GETNEIGH, ndmsg{});
 }
 
 // Notifications that arrive meanwhile are read afterwards: they tell the same or newer.
@@ -154,7 +154,7 @@ bool link_monitor::implementation::on_readable()
 {
     const bool is_time = take_expiry();
     routers_.receive([this](std::uint32_t ifindex, const mrc_ip &router) { on_router(ifindex, router); });
-    const auto lost = events_.receive_pending([this](const kernel::netlink_message &message) { on_message(message); });
+    const auto lost = events_.receive_pending([this](const nlmsghdr &message) { on_message(message); });
     if (lost || (is_incomplete_ && is_time))
         is_incomplete_ = static_cast<bool>(dump_links()) || static_cast<bool>(dump_neighbours());
     else if (has_new_device_)
@@ -168,19 +168,19 @@ bool link_monitor::implementation::take_expiry()
     return read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations;
 }
 
-void link_monitor::implementation::on_message(const kernel::netlink_message &message)
+void link_monitor::implementation::on_message(const nlmsghdr &message)
 {
-    if (message.type == RTM_NEWLINK || message.type == RTM_DELLINK) {
+    if (message.nlmsg_type == RTM_NEWLINK || message.nlmsg_type == RTM_DELLINK) {
         const auto parsed = service::parse_link(message);
-        if (parsed && message.type == RTM_NEWLINK)
+        if (parsed && message.nlmsg_type == RTM_NEWLINK)
             on_link(*parsed);
         else if (parsed)
             on_link_gone(parsed->ifindex);
-    } else if (message.type == RTM_NEWNEIGH || message.type == RTM_DELNEIGH) {
+    } else if (message.nlmsg_type == RTM_NEWNEIGH || message.nlmsg_type == RTM_DELNEIGH) {
         const auto parsed = service::parse_neighbour(message);
         if (!parsed || !is_port(parsed->ifindex))
             return;
-        if (message.type == RTM_NEWNEIGH)
+        if (message.nlmsg_type == RTM_NEWNEIGH)
             neighbours_.update(*parsed);
         else
             neighbours_.remove(parsed->ifindex, parsed->address);

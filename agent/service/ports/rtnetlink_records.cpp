@@ -26,49 +26,49 @@ T value_or_zero(std::span<const std::byte> bytes)
 
 } // namespace
 
-std::optional<link_record> parse_link(const kernel::netlink_message &message)
+std::optional<link_record> parse_link(const nlmsghdr &message)
 {
-    ifinfomsg header{};
-    if (!kernel::read_header(message, header) || header.ifi_family != AF_UNSPEC)
+    const auto *header = kernel::header_of<ifinfomsg>(message);
+    if (header == nullptr || header->ifi_family != AF_UNSPEC)
         return std::nullopt;
-    link_record parsed{.ifindex = static_cast<std::uint32_t>(header.ifi_index),
-                       .flags = header.ifi_flags,
+    link_record parsed{.ifindex = static_cast<std::uint32_t>(header->ifi_index),
+                       .flags = header->ifi_flags,
                        .mtu = 0,
                        .mac = {},
                        .name = {}};
-    for_each_attribute(message, sizeof header, [&](const kernel::netlink_attribute &attribute) {
-        if (attribute.type == IFLA_IFNAME && !attribute.value.empty())
-            parsed.name.assign(reinterpret_cast<const char *>(attribute.value.data()), attribute.value.size() - 1);
-        else if (attribute.type == IFLA_MTU)
-            parsed.mtu = value_or_zero<std::uint32_t>(attribute.value);
-        else if (attribute.type == IFLA_ADDRESS)
-            parsed.mac = value_or_zero<mac_address>(attribute.value);
+    kernel::for_each_attribute(message, sizeof *header, [&](std::uint16_t type, std::span<const std::byte> value) {
+        if (type == IFLA_IFNAME && !value.empty())
+            parsed.name.assign(reinterpret_cast<const char *>(value.data()), value.size() - 1);
+        else if (type == IFLA_MTU)
+            parsed.mtu = value_or_zero<std::uint32_t>(value);
+        else if (type == IFLA_ADDRESS)
+            parsed.mac = value_or_zero<mac_address>(value);
     });
     return parsed.name.empty() || parsed.mtu == 0 ? std::nullopt : std::optional{parsed};
 }
 
-std::optional<neighbour> parse_neighbour(const kernel::netlink_message &message)
+std::optional<neighbour> parse_neighbour(const nlmsghdr &message)
 {
-    ndmsg header{};
-    if (!kernel::read_header(message, header) || (header.ndm_family != AF_INET6 && header.ndm_family != AF_INET))
+    const auto *header = kernel::header_of<ndmsg>(message);
+    if (header == nullptr || (header->ndm_family != AF_INET6 && header->ndm_family != AF_INET))
         return std::nullopt;
-    neighbour parsed{.ifindex = static_cast<std::uint32_t>(header.ndm_ifindex),
+    neighbour parsed{.ifindex = static_cast<std::uint32_t>(header->ndm_ifindex),
                      .address = {},
                      .mac = {},
-                     .state = header.ndm_state,
-                     .is_router = (header.ndm_flags & NTF_ROUTER) != 0};
+                     .state = header->ndm_state,
+                     .is_router = (header->ndm_flags & NTF_ROUTER) != 0};
     bool has_address = false;
-    for_each_attribute(message, sizeof header, [&](const kernel::netlink_attribute &attribute) {
-        if (attribute.type == NDA_LLADDR && attribute.value.size() == sizeof(mac_address))
-            parsed.mac = value_or_zero<mac_address>(attribute.value);
-        if (attribute.type != NDA_DST)
+    kernel::for_each_attribute(message, sizeof *header, [&](std::uint16_t type, std::span<const std::byte> value) {
+        if (type == NDA_LLADDR && value.size() == sizeof(mac_address))
+            parsed.mac = value_or_zero<mac_address>(value);
+        if (type != NDA_DST)
             return;
         has_address = true;
-        if (attribute.value.size() == sizeof parsed.address) {
-            parsed.address = value_or_zero<mrc_ip>(attribute.value);
-        } else if (attribute.value.size() == ipv4_bytes) {
+        if (value.size() == sizeof parsed.address) {
+            parsed.address = value_or_zero<mrc_ip>(value);
+        } else if (value.size() == ipv4_bytes) {
             parsed.address.bytes[10] = parsed.address.bytes[11] = 0xff;
-            std::memcpy(parsed.address.bytes + sizeof parsed.address - ipv4_bytes, attribute.value.data(), ipv4_bytes);
+            std::memcpy(parsed.address.bytes + sizeof parsed.address - ipv4_bytes, value.data(), ipv4_bytes);
         }
     });
     return has_address ? std::optional{parsed} : std::nullopt;

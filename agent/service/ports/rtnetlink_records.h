@@ -23,8 +23,8 @@ struct link_record {
 };
 
 // nullopt for what is no device's own message: bridge ports report theirs under AF_BRIDGE, wireless events have no MTU.
-[[nodiscard]] std::optional<link_record> parse_link(const kernel::netlink_message &message);
+[[nodiscard]] std::optional<link_record> parse_link(const nlmsghdr &message);
 // nullopt for what is no IPv4 or IPv6 neighbour.
-[[nodiscard]] std::optional<neighbour> parse_neighbour(const kernel::netlink_message &message);
+[[nodiscard]] std::optional<neighbour> parse_neighbour(const nlmsghdr &message);
 
 } // namespace mrc::service

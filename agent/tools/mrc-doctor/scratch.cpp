@@ -2,10 +2,8 @@
 #include "tools/mrc-doctor/scratch.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <fcntl.h>
 #include <linux/if_link.h>
@@ -23,25 +21,10 @@ namespace mrc::doctor
 namespace
 {
 
-using bytes = std::vector<std::byte>;
-
 template <class Value>
 std::span<const std::byte> raw(const Value &value)
 {
     return std::as_bytes(std::span{&value, 1});
-}
-
-void put(bytes &to, std::span<const std::byte> value)
-{
-    to.insert(to.end(), value.begin(), value.end());
-    to.resize(RTA_ALIGN(to.size()));
-}
-
-void put_attribute(bytes &to, std::uint16_t type, std::span<const std::byte> value)
-{
-    const rtattr header{.rta_len = static_cast<unsigned short>(sizeof(rtattr) + value.size()), .rta_type = type};
-    put(to, raw(header));
-    put(to, value);
 }
 
 std::span<const std::byte> text(std::string_view words)
@@ -49,20 +32,11 @@ std::span<const std::byte> text(std::string_view words)
     return std::as_bytes(std::span{words.data(), words.size()});
 }
 
-void call(std::uint16_t flags, const ifinfomsg &header, const std::vector<std::pair<std::uint16_t, bytes>> &attributes,
-          const std::string &what)
+void call(kernel::netlink_request &request, const std::string &what)
 {
-    kernel::netlink_request request{RTM_NEWLINK, static_cast<std::uint16_t>(flags | NLM_F_ACK), raw(header)};
-    for (const auto &[type, value] : attributes)
-        request.add(type, value);
     kernel::netlink_socket socket;
-    if (const auto error = socket.call(request, [](const kernel::netlink_message &) {}))
+    if (const auto error = socket.call(request, [](const nlmsghdr &) {}))
         throw kernel::startup_error{what + ": " + error.message()};
-}
-
-bytes copy_of(std::span<const std::byte> value)
-{
-    return {value.begin(), value.end()};
 }
 
 void bring_up(const std::string &device)
@@ -71,7 +45,8 @@ void bring_up(const std::string &device)
     header.ifi_index = static_cast<int>(::if_nametoindex(device.c_str()));
     header.ifi_flags = IFF_UP;
     header.ifi_change = IFF_UP;
-    call(0, header, {}, "cannot bring '" + device + "' up");
+    kernel::netlink_request request{RTM_NEWLINK, NLM_F_ACK, header};
+    call(request, "cannot bring '" + device + "' up");
 }
 
 } // namespace
@@ -90,18 +65,20 @@ scratch_network::~scratch_network()
 
 void scratch_network::add_pair(const std::string &near, const std::string &far, std::uint32_t mtu)
 {
-    bytes peer;
-    put(peer, raw(ifinfomsg{}));
-    put_attribute(peer, IFLA_IFNAME, text(far));
-    put_attribute(peer, IFLA_MTU, raw(mtu));
-    bytes data;
-    put_attribute(data, VETH_INFO_PEER, peer);
-    bytes kind;
-    put_attribute(kind, IFLA_INFO_KIND, text("veth"));
-    put_attribute(kind, IFLA_INFO_DATA, data);
-    call(NLM_F_CREATE | NLM_F_EXCL, {},
-         {{IFLA_IFNAME, copy_of(text(near))}, {IFLA_MTU, copy_of(raw(mtu))}, {IFLA_LINKINFO, kind}},
-         "cannot make a veth pair");
+    const ifinfomsg new_device{};
+    kernel::netlink_request request{RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK, new_device};
+    request.add(IFLA_IFNAME, text(near));
+    request.add(IFLA_MTU, raw(mtu));
+    auto *link = request.begin_nest(IFLA_LINKINFO);
+    request.add(IFLA_INFO_KIND, text("veth"));
+    auto *data = request.begin_nest(IFLA_INFO_DATA);
+    auto *peer = request.begin_nest(VETH_INFO_PEER, raw(new_device));
+    request.add(IFLA_IFNAME, text(far));
+    request.add(IFLA_MTU, raw(mtu));
+    request.end_nest(peer);
+    request.end_nest(data);
+    request.end_nest(link);
+    call(request, "cannot make a veth pair");
     bring_up(near);
     bring_up(far);
 }
