@@ -114,16 +114,22 @@ class daemon:
 
 
 @contextlib.contextmanager
-def started(running, config, environment=(), descriptors=None):
+def launched(running, config, environment=(), descriptors=None):
     one = daemon(running, config, environment, descriptors)
     try:
-        yield one.wait_ready()
+        yield one
     finally:
         if one.process.poll() is None:
             one.process.kill()
             one.process.wait()
         one.process.stdout.close()
         one.log.close()
+
+
+@contextlib.contextmanager
+def started(running, config, environment=(), descriptors=None):
+    with launched(running, config, environment, descriptors) as one:
+        yield one.wait_ready()
 
 
 def connected(path):
@@ -283,6 +289,24 @@ def check_descriptors(running, config):
         check(is_answered(clients[110], 0) and clients[110].recv(1) == b"", "sessions are closed")
 
 
+def check_restart(running, config):
+    """What a killed daemon leaves belongs to its user, and does not keep the next one, which starts as root, from
+    starting; a running daemon does."""
+    group = grp.getgrgid(configured_user(config).pw_gid).gr_name  # root is not in it
+    text = config.read_text(encoding="ascii")
+    config = config.with_name("restart.toml")
+    config.write_text(text.replace("[daemon]", f'[daemon]\ngroup = "{group}"', 1), encoding="ascii")
+    with started(running, config) as one:
+        with launched(running, config) as second:
+            check(second.ends() == 1 and "is running already" in second.logged(), "one instance runs once")
+        one.signal(signal.SIGKILL)
+        one.process.wait()
+        check(os.stat(one.socket).st_uid == one.user.pw_uid != 0, "killed, it leaves a socket of its user's")
+    with started(running, config) as one:
+        one.signal(signal.SIGTERM)
+        check(one.ends() == 0, "the next one starts, and ends")
+
+
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch")
@@ -295,6 +319,7 @@ def main():
                           encoding="ascii")
         check_notifications(running, config, directory)
         check_group(running, config)
+        check_restart(running, config)
         check_descriptors(running, config)
 
 

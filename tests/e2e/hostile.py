@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
-import resource
+import re
 import select
 import signal
 import subprocess
@@ -91,15 +91,24 @@ def bystander(environment, how):
         process.wait()
 
 
+def limit_descriptors(of, soft):
+    """As the daemon's user: root without CAP_SYS_RESOURCE has no say in other users' limits."""
+    status = pathlib.Path(f"/proc/{of.pid}/status").read_text(encoding="ascii")
+    user, group = (re.search(rf"^{name}:\t(\d+)", status, re.M).group(1) for name in ("Uid", "Gid"))
+    subprocess.run(["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups",
+                    "prlimit", f"--pid={of.pid}", f"--nofile={soft}:"], check=True)
+
+
 @contextlib.contextmanager
 def few_descriptors(of):
     """Leaves the daemon a few more descriptors than it has now."""
-    before = resource.prlimit(of.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(of.pid, resource.RLIMIT_NOFILE, (of.descriptors() + SPARE_DESCRIPTORS, before[1]))
+    limits = pathlib.Path(f"/proc/{of.pid}/limits").read_text(encoding="ascii")
+    before = re.search(r"^Max open files +(\d+)", limits, re.M).group(1)
+    limit_descriptors(of, of.descriptors() + SPARE_DESCRIPTORS)
     try:
         yield
     finally:
-        resource.prlimit(of.pid, resource.RLIMIT_NOFILE, before)
+        limit_descriptors(of, before)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <spdlog/spdlog.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -79,6 +80,21 @@ std::expected<chosen_group, std::string> group_for(const daemon_config &config)
             .text()};
 }
 
+// The error of connect(), 0 for none. Whom a killed daemon had given its socket to owns it still, and root without
+// CAP_DAC_OVERRIDE, as in the sandbox of the unit, may not connect to the socket of another user: it does as that user.
+int connect_as_owner(int socket, const std::string &path)
+{
+    const sockaddr_un address = socket_address(path);
+    struct stat about{};
+    if (::lstat(path.c_str(), &about) != 0)
+        return errno;
+    const auto own = static_cast<uid_t>(::setfsuid(about.st_uid)); // of this thread alone
+    const int result = ::connect(socket, reinterpret_cast<const sockaddr *>(&address), sizeof(address));
+    const int error = errno;
+    ::setfsuid(own);
+    return result == 0 ? 0 : error;
+}
+
 // Its mode is there with the socket's file: nobody else changes it between its making and a chmod().
 int bind_with_mode(int socket, const sockaddr_un &address)
 {
@@ -108,14 +124,12 @@ session_listener::~session_listener()
 
 void session_listener::refuse_if_running(const daemon_config &config)
 {
-    const sockaddr_un address = socket_address(config.daemon.socket);
     const kernel::unique_fd probe = session_socket();
-    if (::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0) {
-        if (await_end_of_listener(probe.get()))
-            return;
-    } else if (errno == ECONNREFUSED || errno == ENOENT) {
+    const int error = connect_as_owner(probe.get(), config.daemon.socket);
+    if (error == ECONNREFUSED || error == ENOENT || (error == 0 && await_end_of_listener(probe.get())))
         return;
-    }
+    if (error != 0 && error != EAGAIN) // EAGAIN: its backlog is full
+        kernel::fail_startup("cannot tell whether a daemon listens on '" + config.daemon.socket + "'", error);
     throw kernel::startup_error{"instance '" + config.daemon.instance + "' is running already on '" +
                                 config.daemon.socket + "'"};
 }

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
+#include "datapath/region_table.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/worker_client.h"
 #include "protocol/congestion/fixed_window.h"
@@ -57,6 +58,13 @@ struct remote_host {
     protocol::fixed_window window{1 << 30};
 };
 
+// Where no memory is registered.
+[[nodiscard]] inline datapath::region_table &no_regions()
+{
+    static datapath::region_table table;
+    return table;
+}
+
 // Takes every packet.
 struct counting_engine final : datapath::transmit_engine {
     [[nodiscard]] std::string_view name() const override { return "counting"; }
@@ -75,14 +83,6 @@ struct counting_engine final : datapath::transmit_engine {
     std::size_t flushes = 0;
     std::vector<datapath::departure> sent;
     std::array<std::byte, 8192> bytes{};
-};
-
-struct any_memory final : protocol::memory_sink {
-    std::expected<void, protocol::write_refusal> write(std::uint32_t, std::uint64_t,
-                                                       std::span<const std::byte>) override
-    {
-        return {};
-    }
 };
 
 [[nodiscard]] inline std::unique_ptr<datapath::worker_client> client_in_memory(std::uint32_t number)
@@ -128,8 +128,9 @@ public:
         config.peer = qp->number;
         config.send_queue_depth = layout_.send_capacity;
         config.receive_queue_depth = layout_.receive_capacity;
-        qp->protocol = std::make_unique<protocol::queue_pair>(
-            config, protocol::qp_surroundings{to.group, memory_sink_, to.window});
+        qp->memory = std::make_unique<datapath::region_view>(no_regions(), datapath::protection_domain{});
+        qp->protocol =
+            std::make_unique<protocol::queue_pair>(config, protocol::qp_surroundings{to.group, *qp->memory, to.window});
         qp->sends = layout_.sends(memory_.get());
         qp->receives = layout_.receives(memory_.get());
         qp->posted = std::make_unique<datapath::posted_sends>(layout_, memory_.get());
@@ -176,7 +177,6 @@ private:
     std::unique_ptr<datapath::completion_ring> completions_;
     std::shared_ptr<const datapath::client_pipe> events_ =
         std::make_shared<const datapath::client_pipe>(kernel::unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)});
-    any_memory memory_sink_;
 };
 
 } // namespace mrc::test
