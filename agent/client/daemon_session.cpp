@@ -20,10 +20,6 @@ namespace mrc::client
 namespace
 {
 
-// session::region_access; the daemon's headers of the data path are not the client's.
-constexpr std::uint32_t access_remote_write = 1;
-constexpr std::uint32_t access_local_write = 2;
-
 kernel::mapping map_shared(const kernel::unique_fd &file, std::size_t bytes, int protection)
 {
     void *at = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
@@ -178,8 +174,8 @@ result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *addr
                       .iova = iova,
                       .offset = 0,
                       .pd = pd,
-                      .access = ((access & IBV_ACCESS_REMOTE_WRITE) != 0 ? access_remote_write : 0) |
-                                ((access & IBV_ACCESS_LOCAL_WRITE) != 0 ? access_local_write : 0)};
+                      .access = ((access & IBV_ACCESS_REMOTE_WRITE) != 0 ? session::access_remote_write : 0) |
+                                ((access & IBV_ACCESS_LOCAL_WRITE) != 0 ? session::access_local_write : 0)};
     const std::optional<shared_range> shared = shared_range_at(address, length);
     const bool writable = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
     if (shared)

@@ -17,7 +17,6 @@ namespace
 using mrc::session::qp_attributes;
 using protocol::qp_state;
 
-constexpr std::uint32_t access_remote_write = 1; // mrc::session::region_access
 constexpr std::uint8_t default_hop_limit = 64;
 
 constexpr int settable = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -101,7 +100,7 @@ result<void> take_verbs(const mrc_qp &qp, const ibv_qp_attr &vattr, int vmask, m
     if ((vmask & IBV_QP_PKEY_INDEX) != 0 && vattr.pkey_index != 0)
         return refused(EINVAL, "the only partition key is at index 0");
     if ((vmask & IBV_QP_ACCESS_FLAGS) != 0) {
-        wanted.access = (vattr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE) != 0 ? access_remote_write : 0;
+        wanted.access = (vattr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE) != 0 ? mrc::session::access_remote_write : 0;
         wanted.mask |= mrc::session::qp_sets_access;
     }
     if ((vmask & IBV_QP_PATH_MTU) != 0) {

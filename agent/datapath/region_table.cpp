@@ -71,7 +71,7 @@ std::expected<void, protocol::write_refusal> region_table::write(const protectio
     memory_region *region = find(domain, rkey);
     if (region == nullptr)
         return std::unexpected{unknown_key};
-    if ((region->access & access_remote_write) == 0)
+    if ((region->access & session::access_remote_write) == 0)
         return std::unexpected{no_permission};
     const auto offset = offset_in(*region, va, payload.size());
     if (!offset)

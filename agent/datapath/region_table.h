@@ -11,16 +11,10 @@
 
 #include "datapath/client_memory.h"
 #include "protocol/memory_sink.h"
+#include "session/session_protocol.h"
 
 namespace mrc::datapath
 {
-
-// Any region may be read by its owner (to send it). MRC has no remote reads.
-enum region_access : std::uint32_t {
-    access_local_read = 0,
-    access_remote_write = 1,
-    access_local_write = 2,
-};
 
 // Whose a region or a queue pair is. A key works only for queue pairs of the very same domain.
 struct protection_domain {
@@ -32,7 +26,7 @@ struct protection_domain {
 // One registered range: what peers and work requests call [va, va + memory.size()), and where its bytes are.
 struct memory_region {
     std::uint32_t key = 0; // given by region_table::add
-    std::uint32_t access = access_local_read;
+    std::uint32_t access = session::access_local_read;
     protection_domain domain;
     std::uint64_t va = 0;
     client_memory memory;

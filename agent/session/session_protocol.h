@@ -40,13 +40,18 @@ enum class request_kind : std::uint32_t {
     query_status,      // → status_report
 };
 
+// What a region allows. Any may be read by its owner (to send it); MRC has no remote reads.
+inline constexpr std::uint32_t access_local_read = 0;
+inline constexpr std::uint32_t access_remote_write = 1;
+inline constexpr std::uint32_t access_local_write = 2;
+
 struct memory_request {
     std::uint64_t address; // in the client
     std::uint64_t length;  // bytes
     std::uint64_t iova;    // what peers and work requests call `address`
     std::uint64_t offset;  // in the memfd
     std::uint32_t pd;
-    std::uint32_t access; // session::region_access
+    std::uint32_t access; // access_… bits
 };
 
 struct cq_request {
@@ -108,7 +113,7 @@ struct qp_attributes {
     std::uint8_t draining;
     std::uint16_t max_wimm;
     std::uint16_t max_wimm_dest;
-    std::uint32_t access; // session::region_access
+    std::uint32_t access; // access_… bits
     std::uint32_t peer_qpn;
     std::uint32_t receive_psn;   // first PSN that the peer sends
     std::uint32_t send_psn;      // first PSN that this end sends

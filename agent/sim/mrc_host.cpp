@@ -15,10 +15,7 @@ using namespace protocol;
 namespace
 {
 
-// Frames waiting per port, on average and at most, while queue pairs are asked for more: enough to keep the wire busy
-// until the next is asked for, too few to delay it.
-constexpr std::uint64_t nic_depth = 2;
-constexpr std::uint64_t nic_limit = 8;
+constexpr std::uint64_t nic_limit = 8; // frames waiting at one port, while queue pairs are asked for more
 // A timer that is due at once must not stop the clock.
 constexpr picoseconds least_wait = 500 * nanosecond;
 constexpr std::uint32_t endpoint_queue = 0xFFFFFFFF;

@@ -9,8 +9,6 @@ namespace mrc::sim
 namespace
 {
 
-constexpr std::uint64_t nic_depth = 2; // frames waiting per port while queue pairs are asked for more
-
 roce_config config_of(const fabric &topology, const transport_config &transport)
 {
     roce_config config;

@@ -288,7 +288,7 @@ std::uint32_t fake_endpoint::register_memory(const void *at, std::size_t bytes)
                      .iova = address,
                      .offset = 0,
                      .pd = pd,
-                     .access = datapath::access_remote_write | datapath::access_local_write};
+                     .access = session::access_remote_write | session::access_local_write};
     const auto answer = client.ask(wanted);
     demand(answer.done(), "memory is refused");
     return answer.body.number;
@@ -303,7 +303,7 @@ std::uint32_t fake_endpoint::register_memfd(int fd, std::size_t bytes)
                      .iova = 0,
                      .offset = 0,
                      .pd = pd,
-                     .access = datapath::access_remote_write | datapath::access_local_write};
+                     .access = session::access_remote_write | session::access_local_write};
     const auto answer = client.ask(wanted, fd);
     demand(answer.done(), "a memfd is refused");
     return answer.body.number;
@@ -318,7 +318,7 @@ bool fake_endpoint::modify(protocol::qp_state to, const fake_endpoint *peer)
     wanted.qp.mask =
         session::qp_sets_state | (to == protocol::qp_state::init ? std::uint32_t{session::qp_sets_access} : 0U);
     wanted.qp.state = static_cast<std::uint8_t>(to);
-    wanted.qp.access = datapath::access_remote_write;
+    wanted.qp.access = session::access_remote_write;
     if (peer != nullptr) {
         wanted.qp.mask |= session::qp_sets_peer | session::qp_sets_receive_psn | session::qp_sets_send_psn;
         wanted.qp.peer_qpn = peer->qp.qpn;

@@ -13,8 +13,6 @@ namespace mrc::protocol
 namespace
 {
 
-constexpr packet_number bitmap_bits = MRC_SACK_BITMAP_BITS;
-
 // All that the bitmap confirms, this time or before: it is evidence against the gaps of this SACK.
 void testify_all(requester_state &sender, sack_scan &scan)
 {
@@ -52,9 +50,9 @@ void infer_losses(requester_state &sender, sack_scan &scan, instant now)
 {
     const packet_number edge = sender.edge();
     const packet_number first = std::max(scan.base, edge);
-    packet_number end = scan.base + bitmap_bits - std::countl_zero(scan.bitmap);
+    packet_number end = scan.base + MRC_SACK_BITMAP_BITS - std::countl_zero(scan.bitmap);
     if (scan.proves_retransmission) // something sent late arrived: it may convict packets beyond all that are confirmed
-        end = scan.base + bitmap_bits;
+        end = scan.base + MRC_SACK_BITMAP_BITS;
     end = std::min(end, sender.next);
     const bool edge_missing = scan.cack + 1 == edge && edge < sender.next;
     if (!edge_missing && first >= end)

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "service/control/invalid.h"
 #include "service/control/transitions.h"
 
 namespace mrc::service::control
@@ -47,12 +48,6 @@ constexpr real_range real_ranges[] = {
     {"fi_scale", &session::nscc_values::fi_scale, most_bytes}, {"gamma", &session::nscc_values::gamma, 1},
     {"max_md_jump", &session::nscc_values::max_md_jump, 1},
 };
-
-template <class... Args>
-std::unexpected<session::refusal> invalid(fmt::format_string<Args...> text, Args &&...args)
-{
-    return std::unexpected{session::refusal{EINVAL, fmt::format(text, std::forward<Args>(args)...)}};
-}
 
 session::outcome<> apply(cc_profile &profile, const cc_profile_change &change)
 {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "service/control/controller_answer.h"
+#include "service/control/invalid.h"
 
 namespace mrc::service::control
 {
@@ -273,27 +274,23 @@ void controller::end_session(std::uint64_t session)
 session::outcome<> controller::check(const session::control_ep &batch,
                                      std::span<const session::ep_request> requests) const
 {
-    const auto invalid = [](std::string text) { return std::unexpected{session::refusal{EINVAL, std::move(text)}}; };
     if (batch.operation > static_cast<std::uint32_t>(session::ep_operation::port_status_update))
-        return invalid(fmt::format("operation {}, allowed is 0 or 1", batch.operation));
+        return invalid("operation {}, allowed is 0 or 1", batch.operation);
     if (batch.traffic_class > 63)
-        return invalid(fmt::format("traffic class {}, allowed is 0 to 63", batch.traffic_class));
+        return invalid("traffic class {}, allowed is 0 to 63", batch.traffic_class);
     if (requests.empty() || requests.size() > session::most_batch_requests)
-        return invalid(
-            fmt::format("a batch of {} requests, allowed are 1 to {}", requests.size(), session::most_batch_requests));
+        return invalid("a batch of {} requests, allowed are 1 to {}", requests.size(), session::most_batch_requests);
     std::vector<std::uint16_t> ids;
     for (const session::ep_request &request : requests) {
         ids.push_back(request.id);
         if (!std::has_single_bit(request.format_mode) || (request.format_mode & session::ev_format_modes) == 0)
-            return invalid(
-                fmt::format("request {}: EV format mode {}, allowed is 1, 2 or 4", request.id, request.format_mode));
+            return invalid("request {}: EV format mode {}, allowed is 1, 2 or 4", request.id, request.format_mode);
         if (request.ev.port == 0 || request.ev.port > fabric_.planes)
-            return invalid(
-                fmt::format("request {}: port {}, allowed is 1 to {}", request.id, request.ev.port, fabric_.planes));
+            return invalid("request {}: port {}, allowed is 1 to {}", request.id, request.ev.port, fabric_.planes);
     }
     std::ranges::sort(ids);
     if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end())
-        return invalid(fmt::format("request id {} stands twice in the batch", *twice));
+        return invalid("request id {} stands twice in the batch", *twice);
     return {};
 }
 

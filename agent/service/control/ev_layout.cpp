@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "service/control/invalid.h"
+
 namespace mrc::service::control
 {
 
@@ -17,11 +19,6 @@ namespace
 constexpr std::uint64_t largest_of(unsigned bits)
 {
     return (std::uint64_t{1} << bits) - 1;
-}
-
-std::unexpected<session::refusal> invalid(std::string text)
-{
-    return std::unexpected{session::refusal{EINVAL, std::move(text)}};
 }
 
 std::vector<mrc_ev_field> full_fields(const ev_format &format)
@@ -37,17 +34,16 @@ std::vector<mrc_ev_field> full_fields(const ev_format &format)
 session::outcome<> check_field(const mrc_ev_field &field, std::size_t index, unsigned format_width)
 {
     if (field.width == 0 || field.width > format_width)
-        return invalid(fmt::format("field {} is {} bits wide, allowed are 1 to {}, the format's", index, field.width,
-                                   format_width));
+        return invalid("field {} is {} bits wide, allowed are 1 to {}, the format's", index, field.width, format_width);
     if (field.init > largest_of(field.width))
-        return invalid(fmt::format("field {}: init {:#x} does not fit {} bits", index, field.init, field.width));
+        return invalid("field {}: init {:#x} does not fit {} bits", index, field.init, field.width);
     if (field.mask > largest_of(field.width))
-        return invalid(fmt::format("field {}: mask {:#x} does not fit {} bits", index, field.mask, field.width));
+        return invalid("field {}: mask {:#x} does not fit {} bits", index, field.mask, field.width);
     if (field.max > largest_of(static_cast<unsigned>(std::popcount(field.mask))))
-        return invalid(fmt::format("field {}: max {} does not fit the {} bits of mask {:#x}", index, field.max,
-                                   std::popcount(field.mask), field.mask));
+        return invalid("field {}: max {} does not fit the {} bits of mask {:#x}", index, field.max,
+                       std::popcount(field.mask), field.mask);
     if (field.min > field.max)
-        return invalid(fmt::format("field {}: min {} is above max {}", index, field.min, field.max));
+        return invalid("field {}: min {} is above max {}", index, field.min, field.max);
     return {};
 }
 
@@ -87,8 +83,8 @@ session::outcome<ev_layout> ev_layout::make(const ev_format &format,
         return std::unexpected{session::refusal{
             E2BIG, fmt::format("found {} fields, allowed are {}", layout.fields_.size(), MRC_EV_FIELDS_MAX)}};
     if (layout.fields_.empty() || layout.fields_.size() > format.widths.size())
-        return invalid(fmt::format("found {} fields, allowed are 1 to {}, as many as the format has",
-                                   layout.fields_.size(), format.widths.size()));
+        return invalid("found {} fields, allowed are 1 to {}, as many as the format has", layout.fields_.size(),
+                       format.widths.size());
     for (std::size_t i = 0; i < layout.fields_.size(); ++i) {
         if (auto right = check_field(layout.fields_[i], i, format.widths[i]); !right)
             return std::unexpected{right.error()};
@@ -104,9 +100,9 @@ session::outcome<> ev_layout::check(const session::ev_value &ev, unsigned planes
 {
     for (unsigned bit = bits_; bit < MRC_EV_BYTES * 8; ++bit)
         if (mrc_bit_get(ev.bits.data(), bit) != 0)
-            return invalid(fmt::format("bit {} of the EV is set; the fields take {} bits", bit, bits_));
+            return invalid("bit {} of the EV is set; the fields take {} bits", bit, bits_);
     if (ev.port == 0 || ev.port > planes)
-        return invalid(fmt::format("the EV is on port {}, allowed is 1 to {}", ev.port, planes));
+        return invalid("the EV is on port {}, allowed is 1 to {}", ev.port, planes);
     return {};
 }
 
@@ -141,7 +137,7 @@ session::outcome<std::vector<session::ev_value>> ev_layout::generate(std::size_t
             ++values[i - 1];
     }
     if (evs.size() < count)
-        return invalid(fmt::format("the fields generate {} EVs, the count is {}", evs.size(), count));
+        return invalid("the fields generate {} EVs, the count is {}", evs.size(), count);
     return evs;
 }
 
@@ -161,12 +157,12 @@ session::outcome<protocol::listed_ev> ev_layout::path_ev(const session::ev_value
     if (mode_ != session::ev_format_mode::srv6)
         return protocol::listed_ev{protocol::ev{number_at(wire)}, ev.port};
     if (!std::equal(fabric.usid_block.begin(), fabric.usid_block.end(), wire.begin()))
-        return invalid(fmt::format("EV {} expands to {:02x}{:02x}:{:02x}{:02x}::, which is not the fabric's uSID block",
-                                   index, wire[0], wire[1], wire[2], wire[3]));
+        return invalid("EV {} expands to {:02x}{:02x}:{:02x}{:02x}::, which is not the fabric's uSID block", index,
+                       wire[0], wire[1], wire[2], wire[3]);
     const mrc_carrier carrier = carrier_at(wire);
     const std::uint32_t plane = plane_in(carrier);
     if (plane >= fabric.planes)
-        return invalid(fmt::format("EV {} names plane {}, allowed is 0 to {}", index, plane, fabric.planes - 1));
+        return invalid("EV {} names plane {}, allowed is 0 to {}", index, plane, fabric.planes - 1);
     const std::uint32_t uplink = mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
     return protocol::listed_ev{protocol::ev{mrc_ev_make(plane, uplink, 1)}, ev.port};
 }
@@ -183,7 +179,7 @@ session::outcome<std::vector<protocol::profile_entry>> ev_layout::paths_of(std::
     }
     const auto found = protocol::expand_profile(profile, fabric.planes, fabric.uplinks, fabric.ev_bits, 0);
     if (!found)
-        return invalid(std::string{protocol::describe(found.error()).view()});
+        return invalid("{}", protocol::describe(found.error()).view());
     // In the order of the EVs, not of their slots.
     std::vector<protocol::profile_entry> paths(profile.list.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "service/control/ev_layout.h"
 #include "service/control/ev_profile_job.h"
+#include "service/control/invalid.h"
 #include "service/control/transitions.h"
 
 namespace mrc::service::control
@@ -14,11 +16,6 @@ namespace mrc::service::control
 
 namespace
 {
-
-std::unexpected<session::refusal> invalid(std::string text)
-{
-    return std::unexpected{session::refusal{EINVAL, std::move(text)}};
-}
 
 bool is_one_of(std::uint32_t value, std::uint32_t mask)
 {
@@ -87,7 +84,7 @@ session::outcome<> ev_profile_store::apply_scalars(job &call) const
         return invalid("OFFLINE needs the mode");
     if (change.mode) {
         if (!is_one_of(*change.mode, session::ev_modes))
-            return invalid(fmt::format("found mode {}, allowed is 1, 2 or 4", *change.mode));
+            return invalid("found mode {}, allowed is 1, 2 or 4", *change.mode);
         const auto mode = static_cast<session::ev_mode>(*change.mode);
         if (mode != profile.mode)
             profile.evs.clear();
@@ -99,7 +96,7 @@ session::outcome<> ev_profile_store::apply_scalars(job &call) const
         profile.format = *change.format;
     if (change.event_mask) {
         if ((*change.event_mask & ~session::reportable_ev_states) != 0)
-            return invalid(fmt::format("found event mask {:#x}, allowed are bits 0x3", *change.event_mask));
+            return invalid("found event mask {:#x}, allowed are bits 0x3", *change.event_mask);
         profile.event_mask = change.event_mask;
     }
     if (change.fields)
@@ -111,8 +108,7 @@ session::outcome<> ev_profile_store::apply_scalars(job &call) const
             return shaped;
     const std::uint32_t min_active = profile.min_active.value_or(0);
     if ((profile.state != session::profile_state::init || configures) && min_active > profile.evs.size())
-        return invalid(
-            fmt::format("found min_active {}, allowed is 0 to {}, the count", min_active, profile.evs.size()));
+        return invalid("found min_active {}, allowed is 0 to {}, the count", min_active, profile.evs.size());
     return {};
 }
 
@@ -128,10 +124,10 @@ session::outcome<std::size_t> ev_profile_store::count_for(const job &call) const
     if (asked > most)
         return std::unexpected{session::refusal{E2BIG, fmt::format("found count {}, allowed are {} EVs", asked, most)}};
     if (mode == session::ev_mode::listed && asked % fabric_.planes != 0)
-        return invalid(fmt::format("found count {}, allowed are multiples of {}", asked, fabric_.planes));
+        return invalid("found count {}, allowed are multiples of {}", asked, fabric_.planes);
     const std::size_t aligned = asked - asked % fabric_.planes;
     if (aligned == 0)
-        return invalid(fmt::format("found count {}, allowed are {} or more", asked, fabric_.planes));
+        return invalid("found count {}, allowed are {} or more", asked, fabric_.planes);
     const ev_profile &known = find(call.id);
     const std::size_t others = evs_in_use() - (known.mode == session::ev_mode::automatic ? 0 : known.evs.size());
     if (mode != session::ev_mode::automatic && others + aligned > limits_.evs)
@@ -147,7 +143,7 @@ session::outcome<std::vector<session::ev_value>> ev_profile_store::automatic_evs
         {.mode = protocol::profile_mode::automatic, .list = {}, .fields = {}, .count = static_cast<unsigned>(count)},
         fabric_.planes, fabric_.uplinks, 32, id);
     if (!entries)
-        return invalid(std::string{protocol::describe(entries.error()).view()});
+        return invalid("{}", protocol::describe(entries.error()).view());
     std::vector<session::ev_value> evs;
     for (const protocol::profile_entry &entry : *entries) {
         session::ev_value ev;
@@ -212,10 +208,10 @@ session::outcome<> ev_profile_store::edit_one(job &call, session::ev_operation o
                                               const session::ev_entry &entry) const
 {
     if ((entry.flags & ~session::replace_all_copies) != 0)
-        return invalid(fmt::format("found flags {:#x}, allowed is 1", entry.flags));
+        return invalid("found flags {:#x}, allowed is 1", entry.flags);
     if (entry.state != static_cast<std::uint32_t>(session::ev_state::good) &&
         entry.state != static_cast<std::uint32_t>(session::ev_state::denied))
-        return invalid(fmt::format("found state {:#x}, allowed are 1 (GOOD) and 4 (DENIED)", entry.state));
+        return invalid("found state {:#x}, allowed are 1 (GOOD) and 4 (DENIED)", entry.state);
     return operation == session::ev_operation::replace ? replace(call, entry) : set_state(call, entry);
 }
 
@@ -298,7 +294,7 @@ session::outcome<> ev_profile_store::check_online(job &call) const
         return invalid("ONLINE needs min_active and the event mask");
     if (profile.mode != session::ev_mode::automatic &&
         formats_.find(profile.format).state != session::profile_state::online)
-        return invalid(fmt::format("ONLINE needs EV format {} to be ONLINE", profile.format));
+        return invalid("ONLINE needs EV format {} to be ONLINE", profile.format);
     if (std::ranges::any_of(profile.evs, [](const profile_ev &entry) { return entry.ev.unpopulated(); }))
         return invalid("ONLINE needs every EV to be populated");
     // The format may have changed since the array was made.

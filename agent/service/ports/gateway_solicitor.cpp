@@ -20,7 +20,7 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::size_t ipv4_at = 12; // in an IPv4-mapped address
+constexpr std::size_t mapped_ipv4_at = 12; // in an IPv4-mapped address
 
 constexpr std::array<std::uint8_t, 16> all_routers = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
 constexpr std::uint16_t call_id = 0x6d72; // tells our answers from those of ping
@@ -34,7 +34,7 @@ bool use_neighbour(kernel::netlink_socket &socket, std::uint32_t ifindex, const 
     header.ndm_ifindex = static_cast<int>(ifindex);
     header.ndm_flags = NTF_USE;
     kernel::netlink_request request{RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_ACK, header};
-    request.add(NDA_DST, std::as_bytes(std::span{address.bytes}.subspan(is_ipv4(address) ? ipv4_at : 0)));
+    request.add(NDA_DST, std::as_bytes(std::span{address.bytes}.subspan(is_ipv4(address) ? mapped_ipv4_at : 0)));
     return !socket.call(request, [](const nlmsghdr &) {});
 }
 

@@ -13,10 +13,10 @@ namespace
 
 constexpr std::uint16_t usable_states = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
 
-gateway_state resolved(const neighbour &entry)
+gateway_state resolved(const neighbour &router)
 {
-    return {.mac = entry.mac,
-            .stale = (entry.state & NUD_STALE) != 0 ? std::optional{entry.address} : std::nullopt,
+    return {.mac = router.mac,
+            .stale = (router.state & NUD_STALE) != 0 ? std::optional{router.address} : std::nullopt,
             .reason = MRC_PORT_IN_USE};
 }
 

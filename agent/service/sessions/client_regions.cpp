@@ -57,7 +57,7 @@ answer register_memory(session_state &state, const session::memory_request &requ
         return refuse(EINVAL, "no such protection domain in this session");
     if (request.iova + request.length < request.iova)
         return refuse(EINVAL, "address range wraps");
-    if ((request.access & ~std::uint32_t{datapath::access_remote_write | datapath::access_local_write}) != 0)
+    if ((request.access & ~std::uint32_t{session::access_remote_write | session::access_local_write}) != 0)
         return refuse(EINVAL, "unknown access flags");
     auto held = take(state, resource::memory_regions, 1, limits.memory_regions);
     if (!held)

@@ -19,6 +19,8 @@
 namespace mrc::ctl
 {
 
+inline constexpr double longest_s = 86400; // of all times that options take
+
 // A command that needs nothing more: it takes -j and --instance behind its name.
 CLI::App *add_command(CLI::App &to, const char *name, const char *does, invocation &chosen);
 CLI::App &add_object(CLI::App &to, const char *name, const char *is);

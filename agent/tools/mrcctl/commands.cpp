@@ -29,7 +29,6 @@ namespace
 
 constexpr int usage_status = 2;
 constexpr double shortest_s = 0.01; // as often as the daemon writes its rows
-constexpr double longest_s = 86400;
 
 // What the maps say: look(maps) gives the view, say(view) makes it readable.
 template <typename Look, typename Say>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of mrcctl: objects, their commands, and what each does with the maps or with the daemon. A new
-// command is one function in mrcctl_commands.cpp, or mrcctl_control_commands.cpp.
+// command is one function in commands.cpp, or control_commands.cpp.
 #pragma once
 
 #include <functional>

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/mrcctl/command_line.h"
 #include "tools/mrcctl/control_commands.h"
 #include "tools/mrcctl/ev_events.h"
 #include "tools/mrcctl/ev_profiles.h"
@@ -18,7 +19,6 @@ namespace
 
 namespace json = boost::json;
 
-constexpr double longest_s = 86400;
 constexpr int most_room = 65536;
 
 // The texts of options, which the validators have understood, and what they mean.

@@ -153,7 +153,7 @@ raw_region raw_client::register_process(void *at, std::size_t bytes) const
                       .iova = address,
                       .offset = 0,
                       .pd = pd_,
-                      .access = datapath::access_remote_write | datapath::access_local_write};
+                      .access = session::access_remote_write | session::access_local_write};
     const raw_reply reply = session.ask(request);
     REQUIRE(reply.done());
     return {.key = reply.body.number, .address = address};
@@ -167,7 +167,7 @@ raw_reply raw_client::register_file(int fd, std::size_t bytes) const
                       .iova = 0,
                       .offset = 0,
                       .pd = pd_,
-                      .access = datapath::access_remote_write | datapath::access_local_write};
+                      .access = session::access_remote_write | session::access_local_write};
     return session.ask(request, fd);
 }
 
@@ -180,7 +180,7 @@ bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
     request.qp.state = static_cast<std::uint8_t>(to);
     if (to == protocol::qp_state::init) {
         request.qp.mask |= session::qp_sets_access;
-        request.qp.access = datapath::access_remote_write;
+        request.qp.access = session::access_remote_write;
     }
     if (peer != nullptr) {
         request.qp.mask |= session::qp_sets_peer | session::qp_sets_receive_psn | session::qp_sets_send_psn;

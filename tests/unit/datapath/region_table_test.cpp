@@ -57,7 +57,7 @@ protected:
 
 TEST_F(region_table_test, writes_land_where_they_are_addressed)
 {
-    const std::uint32_t key = add(access_remote_write);
+    const std::uint32_t key = add(session::access_remote_write);
     const std::array payload{std::byte{1}, std::byte{2}, std::byte{3}};
 
     ASSERT_TRUE(region_view(table, ours).write(key, va + 997, payload));
@@ -68,7 +68,7 @@ TEST_F(region_table_test, writes_land_where_they_are_addressed)
 
 TEST_F(region_table_test, a_byte_outside_writes_nothing)
 {
-    const std::uint32_t key = add(access_remote_write);
+    const std::uint32_t key = add(session::access_remote_write);
 
     EXPECT_EQ(refusal(key, va - 1, 2), write_refusal::out_of_bounds);
     EXPECT_EQ(refusal(key, va + bytes - 1, 2), write_refusal::out_of_bounds);
@@ -80,7 +80,7 @@ TEST_F(region_table_test, a_byte_outside_writes_nothing)
 
 TEST_F(region_table_test, keys_are_compared_whole)
 {
-    const std::uint32_t key = add(access_remote_write);
+    const std::uint32_t key = add(session::access_remote_write);
 
     EXPECT_EQ(refusal(key ^ 0x80000000, va, 1), write_refusal::unknown_key); // same row, other random bits
     EXPECT_EQ(refusal(key + 1, va, 1), write_refusal::unknown_key);
@@ -90,7 +90,7 @@ TEST_F(region_table_test, keys_are_compared_whole)
 
 TEST_F(region_table_test, only_regions_with_remote_write_can_be_written)
 {
-    const std::uint32_t key = add(access_local_write);
+    const std::uint32_t key = add(session::access_local_write);
 
     EXPECT_EQ(refusal(key, va, 1), write_refusal::no_permission);
     EXPECT_TRUE(untouched(key));
@@ -98,7 +98,7 @@ TEST_F(region_table_test, only_regions_with_remote_write_can_be_written)
 
 TEST_F(region_table_test, keys_work_in_their_own_domain_only)
 {
-    const std::uint32_t key = add(access_remote_write);
+    const std::uint32_t key = add(session::access_remote_write);
     constexpr protection_domain other_client{.owner = 8, .number = 2};
     constexpr protection_domain other_domain{.owner = 7, .number = 3};
 
@@ -117,7 +117,7 @@ TEST_F(region_table_test, empty_payload_is_not_checked)
 
 TEST_F(region_table_test, reads_stay_inside)
 {
-    const std::uint32_t key = add(access_local_read);
+    const std::uint32_t key = add(session::access_local_read);
     std::vector<std::byte> more(bytes + 1, std::byte{0xEE});
 
     EXPECT_TRUE(table.read(ours, key, va, std::span{more}.first(bytes)));
@@ -132,7 +132,7 @@ TEST_F(region_table_test, reads_stay_inside)
 
 TEST_F(region_table_test, a_region_at_the_end_of_the_address_space_does_not_wrap)
 {
-    const std::uint32_t key = add(access_remote_write, ours, UINT64_MAX - bytes);
+    const std::uint32_t key = add(session::access_remote_write, ours, UINT64_MAX - bytes);
 
     EXPECT_EQ(refusal(key, UINT64_MAX - 1, 3), write_refusal::out_of_bounds);
     EXPECT_EQ(refusal(key, 0, 1), write_refusal::out_of_bounds);
@@ -142,8 +142,8 @@ TEST_F(region_table_test, a_region_at_the_end_of_the_address_space_does_not_wrap
 
 TEST_F(region_table_test, memory_that_failed_is_as_good_as_deregistered)
 {
-    const std::uint32_t other = add(access_remote_write);
-    const std::uint32_t key = add(access_remote_write);
+    const std::uint32_t other = add(session::access_remote_write);
+    const std::uint32_t key = add(session::access_remote_write);
     ASSERT_EQ(::ftruncate(file.get(), 0), 0);
     std::array<std::byte, 1> byte{};
 
@@ -155,7 +155,7 @@ TEST_F(region_table_test, memory_that_failed_is_as_good_as_deregistered)
 
 TEST_F(region_table_test, removed_keys_are_refused_and_never_come_back_at_once)
 {
-    const std::uint32_t key = add(access_remote_write);
+    const std::uint32_t key = add(session::access_remote_write);
 
     EXPECT_EQ(table.remove(key ^ 0x10000000).key, 0U); // not this one
     EXPECT_EQ(table.remove(0).key, 0U);
