@@ -100,7 +100,7 @@ endfunction()
 # mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [TIMEOUT s]) declares a GoogleTest executable, or with
 # mrc_add_test(NAME KIND COMMAND … [TIMEOUT s] [SANITIZED]) any command, as one test of a kind:
 # unit (no root, seconds), sim (simulated time), bpf (root, BPF_PROG_TEST_RUN), e2e (root, lab), vm, fuzz, perf.
-# Kinds that share the machine's namespaces, CPUs or pins run alone.
+# Kinds that share the machine's namespaces or pins run alone.
 function(mrc_add_test name kind)
   cmake_parse_arguments(arg "SANITIZED" "TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
   set(kinds unit sim bpf e2e vm fuzz perf)
@@ -134,7 +134,7 @@ function(mrc_add_test name kind)
   endif()
   set_tests_properties(${kind}.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
                        ENVIRONMENT "MRC_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  if(NOT kind MATCHES "^(unit|sim|fuzz)$")
+  if(NOT kind MATCHES "^(unit|sim|fuzz|vm)$")
     set_tests_properties(${kind}.${name} PROPERTIES RUN_SERIAL ON)
   endif()
 endfunction()

@@ -2,6 +2,7 @@
 """Runs the suites of scripts/test; see its --help."""
 
 import argparse
+import concurrent.futures
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ import time
 import changed
 import checks
 from result import FAILED, SKIPPED, result, suite_report, summary
-from tree import ASAN, RELEASE, ROOT
+from tree import ASAN, FUZZ, RELEASE, ROOT
 
 SUITES = {  # in the order in which they run
     "checks": [],
@@ -64,34 +65,76 @@ def headline(text):
     print(f"\n== {text}", flush=True)
 
 
-def build_trees(arguments, broken):
-    """Builds what the suites need; adds the trees that failed to `broken`."""
-    begin = time.monotonic()
-    results = []
-    for tree in (RELEASE, ASAN):
-        if any(tree in trees_of(suite, arguments) for suite in arguments.suites):
-            headline(f"build {tree.preset}")
-            tree_begin = time.monotonic()
-            failure = tree.build()
-            print(f"build {tree.preset}: {time.monotonic() - tree_begin:.0f} s", flush=True)
+class run:
+    """One run of the suites that were asked for, and what came of each."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.reports = {name: suite_report(name, 0, []) for name in ("build", *arguments.suites)}
+        self.broken = []  # trees
+
+    def _add(self, name, work):
+        begin = time.monotonic()
+        found = work()
+        report = self.reports[name]
+        report.results += found
+        report.seconds += time.monotonic() - begin
+
+    def _build(self, tree, aside=False):
+        def work():
+            failure = tree.build(aside)
             if failure:
-                results.append(failure)
-                broken.append(tree)
-    return suite_report("build", time.monotonic() - begin, results)
+                self.broken.append(tree)
+            return [failure] if failure else []
+        begin = time.monotonic()
+        self._add("build", work)
+        print(f"build {tree.preset}: {time.monotonic() - begin:.0f} s", flush=True)
 
-
-def run_suite(suite, arguments, broken):
-    headline(suite)
-    begin = time.monotonic()
-    results = checks.run_all() if suite == "checks" else []
-    for tree in trees_of(suite, arguments):
-        if tree in broken:
-            results.append(result(f"{tree.prefix}{suite}", SKIPPED, 0, f"build {tree.preset} failed"))
+    def _test(self, suite, tree):
+        headline(f"{tree.prefix}{suite}")
+        if tree in self.broken:
+            self._add(suite, lambda: [result(f"{tree.prefix}{suite}", SKIPPED, 0, f"build {tree.preset} failed")])
         else:
-            results += tree.test(suite, verbose=suite in LIVE)
-    report = suite_report(suite, time.monotonic() - begin, results)
-    print(f"{suite}: {report.seconds:.0f} s", flush=True)
-    return report
+            self._add(suite, lambda: tree.test(suite, verbose=suite in LIVE))
+        print(f"{tree.prefix}{suite}: {self.reports[suite].seconds:.0f} s", flush=True)
+
+    def _wanted(self, tree):
+        return any(tree in trees_of(suite, self.arguments) for suite in self.arguments.suites)
+
+    def _compile_aside(self):
+        """What only needs the compiler, with the CPU time that labs, which often wait, leave."""
+        if self._wanted(ASAN):
+            self._build(ASAN, aside=True)
+        if "fuzz" in self.arguments.suites:
+            self._build(FUZZ, aside=True)
+        if "checks" in self.arguments.suites:
+            self._add("checks", checks.run_long)
+
+    def all(self):
+        """Whether nothing failed."""
+        begin = time.monotonic()
+        if self._wanted(RELEASE):
+            headline(f"build {RELEASE.preset}")
+            self._build(RELEASE)
+        if "checks" in self.arguments.suites:
+            headline("checks")
+            self._add("checks", checks.run_quick)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            aside = pool.submit(self._compile_aside)
+            for suite in self.arguments.suites:
+                if RELEASE in SUITES[suite] and suite != "fuzz":
+                    self._test(suite, RELEASE)
+            headline("what was compiled beside")
+            aside.result()
+        for suite in self.arguments.suites:
+            if ASAN in trees_of(suite, self.arguments):
+                self._test(suite, ASAN)
+        if "fuzz" in self.arguments.suites:
+            self._test("fuzz", RELEASE)
+        sys.stderr.flush()
+        print(f"\nall: {time.monotonic() - begin:.0f} s, in which some ran beside others")
+        print("\n".join(summary(self.reports.values())), flush=True)
+        return not any(report.count(FAILED) for report in self.reports.values())
 
 
 def timed(name, work):
@@ -128,12 +171,7 @@ def main():
         return list_tests(arguments)
     if arguments.changed:
         return run_changed(arguments.changed)
-    broken = []
-    reports = [build_trees(arguments, broken)]
-    reports += [run_suite(suite, arguments, broken) for suite in arguments.suites]
-    sys.stderr.flush()
-    print("\n".join(summary(reports)), flush=True)
-    return int(any(report.count(FAILED) for report in reports))
+    return int(not run(arguments).all())
 
 
 if __name__ == "__main__":

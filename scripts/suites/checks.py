@@ -9,6 +9,7 @@ from result import FAILED, PASSED, SKIPPED, result, skip_reason
 from tree import RELEASE, ROOT
 
 SKIP_STATUS = 77
+LONG = ("tidy",)
 
 
 def names():
@@ -16,17 +17,18 @@ def names():
                   if path.is_file() and os.access(path, os.X_OK))
 
 
-def run_all():
-    results = []
-    for name in names():
-        results.append(_run(f"check.{name}", [f"scripts/checks/{name}"]))
-        results.append(_run(f"check.{name}.self_test", [f"scripts/checks/{name}", "--self-test"]))
-    return results
+def run_quick():
+    return [one for name in names() if name not in LONG for one in _run_both(name)]
+
+
+def run_long():
+    """Those that take minutes, beside other suites."""
+    return [one for name in LONG for one in _run_both(name, aside=True)]
 
 
 def run_changed(paths):
     """The quick checks over everything; clang-tidy over those changed sources that are compiled."""
-    results = [_run(f"check.{name}", [f"scripts/checks/{name}"]) for name in names() if name != "tidy"]
+    results = [_run(f"check.{name}", [f"scripts/checks/{name}"]) for name in names() if name not in LONG]
     compiled = {entry["file"] for entry in
                 json.loads((ROOT / RELEASE.directory / "compile_commands.json").read_text(encoding="utf-8"))}
     sources = sorted(path for path in paths if path.endswith(".cpp") and str(ROOT / path) in compiled)
@@ -35,8 +37,15 @@ def run_changed(paths):
     return results
 
 
-def _run(name, arguments):
-    status, output, seconds = command.run(arguments, ROOT)
+def _run_both(name, aside=False):
+    return [_run(f"check.{name}", [f"scripts/checks/{name}"], aside),
+            _run(f"check.{name}.self_test", [f"scripts/checks/{name}", "--self-test"], aside)]
+
+
+def _run(name, arguments, aside=False):
+    status, output, seconds = command.run(arguments, ROOT, aside)
+    if aside:
+        print(output, flush=True)
     if status == 0:
         return result(name, PASSED, seconds)
     if status == SKIP_STATUS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one command with its output on our standard output as it comes."""
+"""Runs one command with its output on our standard output as it comes, or kept for later."""
 
 import subprocess
 import sys
@@ -10,9 +10,16 @@ import time
 DRAIN_SECONDS = 2
 
 
-def run(command, cwd):
-    """Runs the command to its end; (exit status, output, seconds)."""
+# Scheduling policy SCHED_IDLE, inherited by all that the command starts: it has the CPU time that nobody else wants.
+IDLE = ["chrt", "--idle", "0"]
+
+
+def run(command, cwd, aside=False):
+    """Runs the command to its end; (exit status, output, seconds). One that runs aside has the CPU time that the rest
+    leaves, and prints nothing."""
     begin = time.monotonic()
+    if aside:
+        command = IDLE + command
     try:
         process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT)
@@ -28,8 +35,9 @@ def run(command, cwd):
                     return
                 text = line.decode("utf-8", "replace")
                 chunks.append(text)
-                sys.stdout.write(text)
-                sys.stdout.flush()
+                if not aside:
+                    sys.stdout.write(text)
+                    sys.stdout.flush()
 
     reader = threading.Thread(target=copy, daemon=True)
     reader.start()

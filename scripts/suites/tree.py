@@ -24,15 +24,17 @@ class tree:
     without: str = ""  # label of tests that this tree leaves out
     options: list = dataclasses.field(default_factory=list)
 
-    def build(self):
-        """A failed result, or None when the tree is built."""
+    def build(self, aside=False):
+        """A failed result, or None when the tree is built; aside: see command.run."""
         configure = ["cmake", "--preset", self.preset, "-DMRC_TESTS=ON", *self.options]
         build = ["cmake", "--build", self.directory, "--parallel", str(os.cpu_count() or 1)]
         if self.targets:
             build += ["--target", *self.targets]
         for step in (configure, build):
-            status, output, seconds = command.run(step, ROOT)
+            status, output, seconds = command.run(step, ROOT, aside)
             if status:
+                if aside:
+                    print(output, flush=True)
                 reason = f"`{' '.join(step)}` ended with {status}"
                 return result(f"build.{self.preset}", FAILED, seconds, reason, output)
         return None
@@ -69,3 +71,4 @@ RELEASE = tree("release", "build", [])
 ASAN = tree("asan", "build/asan",
             ["tests/unit/all", "tests/sim/all", "tests/client/all", "mrcd", "mrc-switch", "mrcctl"],
             prefix="asan.", without="command")
+FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])
