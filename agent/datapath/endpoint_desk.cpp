@@ -15,7 +15,7 @@ using protocol::instant;
 namespace
 {
 
-// A peer is told of this host's ports, and its suspected planes are probed, so long after it was last used.
+// A peer is told of this host's ports, and its paths and suspected planes are probed, so long after it was last used.
 constexpr auto peer_memory = 3s;
 
 bool before(const worker_peer &a, const worker_peer &b)
@@ -64,6 +64,7 @@ void endpoint_desk::watch(std::span<const connections::peer_in_use> used, instan
     talking_.forget_quiet();
     for (const connections::peer_in_use &host : used) {
         targets_.on_use(host.peer, now);
+        host.peer.paths->watch_idle(now + peer_memory);
         host.peer.ports->watch(now + peer_memory);
         host.peer.planes->watch(now + peer_memory);
         talk_to(host.peer);

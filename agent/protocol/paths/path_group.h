@@ -194,6 +194,8 @@ public:
 
     // Traffic that reports nothing (ordinary sockets) uses these paths, until then at least: GOOD paths are asked too.
     void watch(instant until) { heartbeat_.watch(until); }
+    // Queue pairs do, which may be idle: their paths are asked now and then, for their states to be known.
+    void watch_idle(instant until) { heartbeat_.watch_idle(until); }
     // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
     // host behind this group.
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);

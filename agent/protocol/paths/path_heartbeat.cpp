@@ -42,16 +42,17 @@ std::optional<std::uint16_t> path_heartbeat::next_repetition()
 
 std::optional<std::uint16_t> path_heartbeat::next_slot(instant now)
 {
-    if (now >= until_) {
+    if (now >= until_ && now >= idle_until_) {
         if (awaiting_ + repeating_ + left_ != 0)
             rest();
-        next_period_ = std::max(next_period_, until_); // a round that nobody began is due no more
+        // A round that nobody began is due no more.
+        last_round_ = std::max({last_round_, until_ - config_.period, idle_until_ - config_.idle_period});
         return std::nullopt;
     }
     if (repeating_ != 0)
         return next_repetition();
-    if (left_ == 0 && now >= next_period_) {
-        next_period_ = now + config_.period;
+    if (left_ == 0 && now >= next_round()) {
+        last_round_ = now;
         left_ = std::min(config_.per_period, static_cast<unsigned>(paths_.size()));
     }
     while (left_ != 0) {
@@ -116,12 +117,19 @@ std::optional<path_heartbeat::answer> path_heartbeat::on_answer(std::uint16_t re
     return answer{slot, path.sent_at};
 }
 
+// When the next round is due; `never` when nobody uses the paths any more then.
+instant path_heartbeat::next_round() const
+{
+    const instant soon = last_round_ + config_.period;
+    const instant later = last_round_ + config_.idle_period;
+    return soon < until_ ? soon : later < idle_until_ ? later : never;
+}
+
 instant path_heartbeat::next_deadline() const
 {
     if (repeating_ + left_ != 0)
         return instant::min();
-    const instant next_round = next_period_ < until_ ? next_period_ : never;
-    return awaiting_ == 0 ? next_round : std::min(next_round, first_overdue_);
+    return awaiting_ == 0 ? next_round() : std::min(next_round(), first_overdue_);
 }
 
 } // namespace mrc::protocol

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeats: EV probes of healthy paths on behalf of traffic that reports nothing. Queue pairs notice a dead path by
-// their own acknowledgements; ordinary sockets over the overlay have none that we see, so while they send, each path
-// that nothing else is heard of is asked once per period.
+// Heartbeats: EV probes of healthy paths that nothing else is heard of.
+//
+// who uses the paths                                  asked
+// ordinary sockets over the overlay, of whose         once per `period`
+// acknowledgements we see none
+// queue pairs: their own acknowledgements show a      once per `idle_period`, so that the state of a path is no older
+// dead path, but not while they have nothing to send
+// nobody                                              not at all
 //
 // answer                                              the path lives
 // none within `patience`                              asked again at once
@@ -22,9 +27,10 @@ namespace mrc::protocol
 
 struct heartbeat_config {
     duration period = std::chrono::milliseconds{100};
+    duration idle_period = std::chrono::seconds{1};
     duration patience = std::chrono::milliseconds{10};
     unsigned misses = 3;
-    unsigned per_period = 64; // of larger groups a part at a time: at most 640 first questions a second
+    unsigned per_period = 64; // of larger groups a part at a time: at most 640 first questions a second, 64 when idle
 };
 
 class path_heartbeat
@@ -34,6 +40,8 @@ public:
 
     // Traffic that reports nothing uses the group, until then at least.
     void watch(instant until) { until_ = std::max(until_, until); }
+    // Queue pairs that may have nothing to send do.
+    void watch_idle(instant until) { idle_until_ = std::max(idle_until_, until); }
 
     // Slots whose turn it is; each is followed by ask() or, when the path need not be asked, by skip().
     [[nodiscard]] std::optional<std::uint16_t> next_slot(instant now);
@@ -68,6 +76,7 @@ private:
     void move(record &path, phase to);
     void rest();
     [[nodiscard]] std::optional<std::uint16_t> next_repetition();
+    [[nodiscard]] instant next_round() const;
 
     heartbeat_config config_;
     unsigned planes_;
@@ -79,8 +88,9 @@ private:
     unsigned repeating_ = 0;
     unsigned cursor_ = 0; // where in the round
     unsigned left_ = 0;   // slots still to visit in this period
-    instant until_ = instant::min();
-    instant next_period_ = instant::min();
+    instant until_;
+    instant idle_until_;
+    instant last_round_;            // when it began
     instant first_overdue_ = never; // nothing is overdue before
 };
 

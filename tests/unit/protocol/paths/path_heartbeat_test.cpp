@@ -120,6 +120,35 @@ TEST(path_heartbeat, rests_when_the_traffic_has_ended)
     }
 }
 
+TEST(path_heartbeat, idle_queue_pairs_have_each_path_asked_once_a_second)
+{
+    path_heartbeat heartbeat{{}, planes, uplinks};
+    heartbeat.watch_idle(start + 10s);
+    unsigned asked = 0;
+    for (instant now = start; now < start + 10s; now += 1ms)
+        while (const auto slot = heartbeat.next_slot(now)) {
+            EXPECT_TRUE(heartbeat.on_answer(heartbeat.ask(*slot, now)));
+            ++asked;
+        }
+    EXPECT_EQ(asked, 10 * planes * uplinks);
+    EXPECT_TRUE(ask_all(heartbeat, start + 10s).empty());
+    EXPECT_EQ(heartbeat.next_deadline(), never);
+}
+
+TEST(path_heartbeat, sockets_are_not_held_up_by_idle_queue_pairs)
+{
+    path_heartbeat heartbeat{{}, planes, uplinks};
+    heartbeat.watch_idle(start + 10s);
+    while (const auto slot = heartbeat.next_slot(start))
+        EXPECT_TRUE(heartbeat.on_answer(heartbeat.ask(*slot, start)));
+    EXPECT_EQ(heartbeat.next_deadline(), start + 1s);
+    heartbeat.watch(start + 150ms);
+    EXPECT_EQ(heartbeat.next_deadline(), start + 100ms);
+    while (const auto slot = heartbeat.next_slot(start + 100ms))
+        EXPECT_TRUE(heartbeat.on_answer(heartbeat.ask(*slot, start + 100ms)));
+    EXPECT_EQ(heartbeat.next_deadline(), start + 1100ms) << "the sockets' traffic has ended";
+}
+
 // A path group whose probes are answered on the planes of `alive`.
 class watched_group : public testing::Test
 {
@@ -136,7 +165,10 @@ protected:
     void run(duration time, plane_mask alive)
     {
         for (const instant end = now_ + time; now_ < end; now_ += 1ms) {
-            group_->watch(now_ + 1s);
+            if (idle_)
+                group_->watch_idle(now_ + 3s);
+            else
+                group_->watch(now_ + 1s);
             while (const auto probe = group_->next_packet(now_)) {
                 const auto slot = group_->slot_at(probe->path);
                 const auto &request = std::get<endpoint_request_packet>(probe->content);
@@ -154,6 +186,7 @@ protected:
     local_ports local_{plane_mask{0xF}};
     std::optional<path_group> group_;
     instant now_ = start;
+    bool idle_ = false;
 };
 
 TEST_F(watched_group, leaves_a_dead_plane_within_150_ms_and_returns)
@@ -163,6 +196,17 @@ TEST_F(watched_group, leaves_a_dead_plane_within_150_ms_and_returns)
     run(150ms, plane_mask{0xB});
     EXPECT_EQ(good_planes().bits(), 0xBu);
     run(200ms, plane_mask{0xF});
+    EXPECT_EQ(good_planes().bits(), 0xFu);
+}
+
+TEST_F(watched_group, leaves_a_dead_plane_within_a_heartbeat_while_queue_pairs_are_idle)
+{
+    idle_ = true;
+    run(1500ms, plane_mask{0xF});
+    EXPECT_EQ(good_planes().bits(), 0xFu);
+    run(1050ms, plane_mask{0xB}); // a heartbeat, and three questions 10 ms apart
+    EXPECT_EQ(good_planes().bits(), 0xBu);
+    run(1s, plane_mask{0xF});
     EXPECT_EQ(good_planes().bits(), 0xFu);
 }
 
