@@ -64,12 +64,18 @@ void write_row(mrc_qp_row &row, const worker_qp &qp)
     row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
 }
 
-void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group)
+void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_index path, protocol::path_state state)
 {
     static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_KEPT, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
+    rows[path.value].state = states[static_cast<std::size_t>(state)];
+}
+
+void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group)
+{
     for (unsigned slot = 0; slot < group.size(); ++slot) {
-        mrc_path_row &row = rows[group.path(slot).index.value];
-        row.state = states[static_cast<std::size_t>(group.state(slot))];
+        const protocol::path_index path = group.path(slot).index;
+        write_state(rows, path, group.state(slot));
+        mrc_path_row &row = rows[path.value];
         row.retransmits = group.counters(slot).retransmits;
         row.losses = group.counters(slot).losses;
     }

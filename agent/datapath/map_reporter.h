@@ -22,6 +22,7 @@ using verdict_counts = std::array<std::uint64_t, MRC_VERDICT_COUNT>;
 
 void write_row(mrc_qp_row &row, const worker_qp &qp);
 void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group);
+void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_index path, protocol::path_state state);
 
 // Takes turns over the queue pairs that have nothing to do: what they share with their peer's others changes, too.
 class idle_reports

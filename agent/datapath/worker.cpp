@@ -83,7 +83,7 @@ worker::worker(const worker_options &options, resources borrowed)
                                                                .clock = kernel::monotonic_now,
                                                                .on_peer_ports = io_.on_peer_ports,
                                                                .on_batch_done = io_.on_batch_done}},
-      verdicts_{per_cpu_writer(io_.verdicts_fd)}
+      verdicts_{io_.write_verdict}
 {
 }
 
@@ -279,12 +279,20 @@ void worker::report()
     follow_receive_drops();
     turns_.for_each_active([this](const worker_qp &qp) { write_row((*io_.qps)[MRC_QPN_ROW(qp.number.value)], qp); });
     idle_reports_.write_some(*io_.qps, qps_.all());
-    for (const probe_targets::group &group : desk_.groups()) {
-        while (const auto change = group.paths->next_transition())
-            if (io_.on_path_state)
-                io_.on_path_state(change->path, change->to);
+    for (const probe_targets::group &group : desk_.groups())
         write_rows(*io_.paths, *group.paths);
-    }
+    report_changes();
+}
+
+// Costs nothing but a look when nothing has changed.
+void worker::report_changes()
+{
+    for (const probe_targets::group &group : desk_.groups())
+        while (const auto change = group.paths->next_transition()) {
+            write_state(*io_.paths, change->path, change->to);
+            if (io_.on_path_state)
+                io_.on_path_state(*change);
+        }
     verdicts_.publish(counters_.drops);
 }
 
@@ -309,6 +317,7 @@ instant worker::next_deadline() const
 
 void worker::sleep()
 {
+    report_changes();
     const sleep_end end = sleeper_.park_until(next_deadline(), *io_.sockets, [this] {
         return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests);
     });

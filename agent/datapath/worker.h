@@ -11,6 +11,9 @@
 // encoding and transmit engines                      packet_output.h
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
+//
+// Counters show up in the maps every 10 ms. What is more than a count, a path's state or a verdict of the agent, shows up
+// before the worker sleeps, too: a sleep may last.
 #pragma once
 
 #include <atomic>
@@ -69,10 +72,10 @@ public:
         kernel::mapped_array<mrc_path_row> *paths = nullptr;
         kernel::mapped_array<mrc_qp_row> *qps = nullptr;
         kernel::mapped_array<mrc_overlay_row> *overlay = nullptr;
-        int verdicts_fd = -1; // per-CPU array; the agent's rows are written here
+        verdict_report::writer write_verdict; // the agent's rows of `verdicts`
         // On the worker thread: a peer's port status has changed; a path has changed its state.
         std::function<void(const worker_peer &)> on_peer_ports;
-        std::function<void(protocol::path_index, protocol::path_state)> on_path_state;
+        std::function<void(const protocol::path_transition &)> on_path_state;
         std::function<void()> on_batch_done; // of start_batch
     };
 
@@ -136,6 +139,7 @@ private:
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
     void run_timers(protocol::instant now);
     void report();
+    void report_changes();
     void follow_receive_drops();
     void sleep();
     [[nodiscard]] protocol::instant next_deadline() const;

@@ -157,14 +157,13 @@ daemon::daemon(daemon_config config)
                .paths = &programs_.paths(),
                .qps = &programs_.qps(),
                .overlay = &programs_.overlay(),
-               .verdicts_fd = programs_.map_fd("verdicts"),
+               .write_verdict = datapath::per_cpu_writer(programs_.map_fd("verdicts")),
                .on_peer_ports =
                    [this](const datapath::worker_peer &peer) {
                        peers_.follow_ports(peer);
                        control_.note_peer(peer.address, peer.ports->peer_ports());
                    },
-               .on_path_state = [this](protocol::path_index path,
-                                       protocol::path_state state) { control_.note(path, state); },
+               .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },
                .on_batch_done = [this] { control_.note_batch(); }}},
       control_{control_surroundings()},
       link_watch_{links_.fd(),

@@ -132,7 +132,7 @@ protected:
                                         .paths = &paths,
                                         .qps = &qps,
                                         .overlay = &overlay,
-                                        .verdicts_fd = -1,
+                                        .write_verdict = datapath::per_cpu_writer(-1),
                                         .on_peer_ports = {},
                                         .on_path_state = {},
                                         .on_batch_done = {}});

@@ -117,7 +117,7 @@ fake_daemon::fake_daemon(unsigned leaf)
                .paths = &tables_.paths,
                .qps = &tables_.qps,
                .overlay = &tables_.overlay,
-               .verdicts_fd = -1,
+               .write_verdict = datapath::per_cpu_writer(-1),
                .on_peer_ports = {},
                .on_path_state = {},
                .on_batch_done = [this] { control_.note_batch(); }}},

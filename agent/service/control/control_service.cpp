@@ -48,9 +48,9 @@ void control_service::push(const noted &one)
     [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
 }
 
-void control_service::note(protocol::path_index path, protocol::path_state state)
+void control_service::note(const protocol::path_transition &change)
 {
-    push(noted_path{.path = path, .state = state});
+    push(noted_path{.path = change.path, .state = change.to});
 }
 
 void control_service::note_peer(const mrc_ip &peer, protocol::plane_mask reachable)

@@ -61,7 +61,7 @@ public:
     [[nodiscard]] control::cc_profile_store &cc_profiles() { return controller_.cc_profiles(); }
 
     // On the worker thread: a path has changed its state.
-    void note(protocol::path_index path, protocol::path_state state);
+    void note(const protocol::path_transition &change);
     // On the worker thread: what a peer says of its ports has changed.
     void note_peer(const mrc_ip &peer, protocol::plane_mask reachable);
     // On the worker thread: a batch is over.

@@ -65,7 +65,7 @@ protected:
                     .paths = &path_rows_,
                     .qps = &rows_,
                     .overlay = &overlay_,
-                    .verdicts_fd = -1,
+                    .write_verdict = per_cpu_writer(-1),
                     .on_peer_ports = {},
                     .on_path_state = {},
                     .on_batch_done = {}}};
