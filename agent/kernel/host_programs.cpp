@@ -112,12 +112,12 @@ void host_programs::adopt_maps(bpf_object *object)
 void host_programs::load(bpf_object *object, const std::string &what)
 {
     share_maps(object);
-    const kernel::probes::libbpf_words words;
+    const kernel::probes::libbpf_warnings warnings;
     if (const int result = bpf_object__load(object); result != 0)
         throw startup_error{
             "cannot load BPF program " + what + ": " + std::strerror(-result) +
             (result == -EPERM ? " (CAP_BPF and CAP_NET_ADMIN are needed)" : "") +
-            (kernel::probes::libbpf_words::first().empty() ? "" : "; " + kernel::probes::libbpf_words::first())};
+            (kernel::probes::libbpf_warnings::first().empty() ? "" : "; " + kernel::probes::libbpf_warnings::first())};
     adopt_maps(object);
 }
 

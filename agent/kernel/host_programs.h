@@ -11,7 +11,7 @@
 
 #include "kernel/host_tables.h"
 #include "kernel/privileges.h"
-#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/libbpf_warnings.h"
 #include "kernel/probes/xdp_attach.h"
 #include "kernel/tap_device.h"
 #include "kernel/unique_fd.h"
@@ -87,7 +87,7 @@ private:
     [[nodiscard]] kernel::probes::xdp_attachment attach_port(std::size_t port, kernel::probes::xdp_attachment held);
     void release();
 
-    kernel::probes::libbpf_words quiet_; // libbpf prints nothing beside the errors thrown here
+    kernel::probes::libbpf_warnings quiet_; // libbpf prints nothing beside the errors thrown here
     host_programs_options options_;
     std::map<std::string, int> maps_; // borrowed from the object that created them
     std::vector<host_rx_bpf *> receive_;

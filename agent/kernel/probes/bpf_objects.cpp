@@ -15,7 +15,7 @@
 #include "host_rx.skel.h"
 #include "host_tx.skel.h"
 
-#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/libbpf_warnings.h"
 #include "kernel/unique_fd.h"
 
 namespace mrc::kernel::probes
@@ -52,9 +52,9 @@ owner<host_rx_bpf> open_receive()
 
 attempt load(bpf_object *object)
 {
-    const libbpf_words words;
+    const libbpf_warnings warnings;
     const int result = bpf_object__load(object);
-    return result == 0 ? worked() : refused(-result, libbpf_words::first());
+    return result == 0 ? worked() : refused(-result, libbpf_warnings::first());
 }
 
 template <typename Skeleton>

@@ -7,7 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/libbpf_warnings.h"
 #include "kernel/probes/tiny_programs.h"
 #include "kernel/startup_error.h"
 #include "kernel/tap_device.h"
@@ -23,7 +23,7 @@ attempt try_egress(int ifindex)
     const unique_fd program = load_tc_pass();
     if (!program)
         return refused(errno, "cannot load a TC program");
-    const libbpf_words words;
+    const libbpf_warnings warnings;
     LIBBPF_OPTS(bpf_tc_hook, hook);
     hook.ifindex = ifindex;
     hook.attach_point = BPF_TC_EGRESS;
@@ -32,7 +32,7 @@ attempt try_egress(int ifindex)
     LIBBPF_OPTS(bpf_tc_opts, filter);
     filter.prog_fd = program.get();
     if (const int result = bpf_tc_attach(&hook, &filter); result != 0)
-        return refused(-result, libbpf_words::kernel_message());
+        return refused(-result, libbpf_warnings::kernel_message());
     return worked();
 }
 

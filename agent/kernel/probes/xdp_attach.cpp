@@ -7,7 +7,7 @@
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
-#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/libbpf_warnings.h"
 #include "kernel/probes/tiny_programs.h"
 
 namespace mrc::kernel::probes
@@ -19,10 +19,10 @@ namespace
 // A link is refused with a bare errno; asked by netlink, the kernel says why ("Peer MTU is too large to set XDP").
 std::string reason_of_kernel(int program_fd, int ifindex, std::uint32_t flags)
 {
-    const libbpf_words words;
+    const libbpf_warnings warnings;
     if (bpf_xdp_attach(ifindex, program_fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, nullptr) == 0)
         bpf_xdp_detach(ifindex, flags, nullptr);
-    return libbpf_words::kernel_message();
+    return libbpf_warnings::kernel_message();
 }
 
 attempt attach(unique_fd &link, int program_fd, int ifindex, std::uint32_t flags)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "kernel/probes/device.h"
-#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/libbpf_warnings.h"
 #include "service/config/config.h"
 #include "tools/mrc-doctor/host.h"
 #include "tools/mrc-doctor/pair.h"
@@ -70,7 +70,7 @@ doctor::report examine(const service::daemon_config &config)
     ::uname(&system);
     found.kernel = system.release;
     found.machine = system.machine;
-    const kernel::probes::libbpf_words quiet;
+    const kernel::probes::libbpf_warnings quiet;
     doctor::examine_host({.config = config,
                           .queues = doctor::queues_of(config),
                           .needs_several_buffers = doctor::mtus_of(config).needs_several_buffers()},

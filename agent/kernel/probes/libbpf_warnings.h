@@ -9,18 +9,18 @@
 namespace mrc::kernel::probes
 {
 
-// libbpf has one logger for the whole process: one thread. Objects may nest, the inner one starts with no words.
-class libbpf_words
+// libbpf has one logger for the whole process: one thread. Objects may nest, the inner one starts with no warnings.
+class libbpf_warnings
 {
 public:
-    libbpf_words();
-    libbpf_words(const libbpf_words &) = delete;
-    libbpf_words &operator=(const libbpf_words &) = delete;
-    ~libbpf_words();
+    libbpf_warnings();
+    libbpf_warnings(const libbpf_warnings &) = delete;
+    libbpf_warnings &operator=(const libbpf_warnings &) = delete;
+    ~libbpf_warnings();
 
     // The first warning since the object was made: the cause stands there, its consequences follow. Empty: none.
     [[nodiscard]] static const std::string &first();
-    // What the kernel said to a netlink request, without libbpf's words around it. Empty: nothing.
+    // What the kernel said to a netlink request, without the text that libbpf puts around it. Empty: nothing.
     [[nodiscard]] static const std::string &kernel_message();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/probes/libbpf_words.h"
+#include "kernel/probes/libbpf_warnings.h"
 
 #include <array>
 #include <cstdarg>
@@ -33,23 +33,23 @@ int keep(libbpf_print_level level, const char *format, va_list arguments)
 
 } // namespace
 
-libbpf_words::libbpf_words() : before_{libbpf_set_print(keep)}
+libbpf_warnings::libbpf_warnings() : before_{libbpf_set_print(keep)}
 {
     first_warning.clear();
     message_of_kernel.clear();
 }
 
-libbpf_words::~libbpf_words()
+libbpf_warnings::~libbpf_warnings()
 {
     libbpf_set_print(before_);
 }
 
-const std::string &libbpf_words::first()
+const std::string &libbpf_warnings::first()
 {
     return first_warning;
 }
 
-const std::string &libbpf_words::kernel_message()
+const std::string &libbpf_warnings::kernel_message()
 {
     return message_of_kernel;
 }
