@@ -74,7 +74,7 @@ void client_session::drain_socket()
         if (!received || (received->bytes == 0 && received->fds == 0))
             return;
         for (std::size_t i = 0; i < received->fds; ++i)
-            (void)strays_.add(std::move(fds[i]));
+            (void)unwanted_.add(std::move(fds[i]));
     }
 }
 
@@ -89,7 +89,7 @@ bool client_session::serve()
     bool bearable = true;
     for (std::size_t i = 0; i < received->fds; ++i)
         if (fds[i])
-            bearable = strays_.add(std::move(fds[i])) && bearable;
+            bearable = unwanted_.add(std::move(fds[i])) && bearable;
     return served && bearable;
 }
 

@@ -11,8 +11,8 @@
 
 #include "kernel/unique_fd.h"
 #include "service/sessions/answer.h"
+#include "service/sessions/deferred_close.h"
 #include "service/sessions/session_state.h"
-#include "service/sessions/stray_descriptors.h"
 #include "service/sessions/user_account.h"
 #include "session/fd_passing.h"
 #include "session/session_protocol.h"
@@ -55,7 +55,7 @@ private:
     session_state state_;
     holding connection_;
     holding place_; // of a client, since hello
-    stray_descriptors strays_;
+    deferred_close unwanted_;
     kernel::unique_fd socket_;
     std::uint64_t connected_at_; // CLOCK_BOOTTIME, ns
 };

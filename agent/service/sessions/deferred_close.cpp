@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/sessions/stray_descriptors.h"
+#include "service/sessions/deferred_close.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -13,7 +13,7 @@
 namespace mrc::service
 {
 
-struct stray_descriptors::queue {
+struct deferred_close::queue {
     std::mutex lock;
     std::condition_variable changed;
     std::vector<kernel::unique_fd> waiting;
@@ -28,7 +28,7 @@ struct stray_descriptors::queue {
     }
 };
 
-stray_descriptors::~stray_descriptors()
+deferred_close::~deferred_close()
 {
     if (queue_ == nullptr)
         return;
@@ -37,7 +37,7 @@ stray_descriptors::~stray_descriptors()
     queue_->changed.notify_one();
 }
 
-bool stray_descriptors::add(kernel::unique_fd descriptor)
+bool deferred_close::add(kernel::unique_fd descriptor)
 {
     if (queue_ == nullptr) {
         auto made = std::make_shared<queue>();
@@ -45,7 +45,7 @@ bool stray_descriptors::add(kernel::unique_fd descriptor)
             sigset_t all;
             ::sigfillset(&all);
             ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-            ::pthread_setname_np(::pthread_self(), "mrc-stray");
+            ::pthread_setname_np(::pthread_self(), "mrc-close");
             while (!made->next().empty()) // closed where it goes out of scope
                 continue;
         }}.detach();

@@ -11,15 +11,15 @@
 namespace mrc::service
 {
 
-class stray_descriptors
+class deferred_close
 {
 public:
     static constexpr std::size_t most_waiting = 256; // more than one packet can carry
 
-    stray_descriptors() = default;
-    stray_descriptors(const stray_descriptors &) = delete;
-    stray_descriptors &operator=(const stray_descriptors &) = delete;
-    ~stray_descriptors(); // waits for nothing: the thread ends by itself
+    deferred_close() = default;
+    deferred_close(const deferred_close &) = delete;
+    deferred_close &operator=(const deferred_close &) = delete;
+    ~deferred_close(); // waits for nothing: the thread ends by itself
 
     // False, and closed later all the same: too many wait already; the client that sends them is to go. Throws
     // std::system_error when there is no thread to be had.
