@@ -76,9 +76,9 @@ class daemon:
 
 
 @contextlib.contextmanager
-def bystander(environment, how):
+def honest_client(environment, how):
     """The client that must not notice; it ends with status 0 only if all was right."""
-    process = subprocess.Popen([binary("bystander_c"), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    process = subprocess.Popen([binary("honest_client_c"), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                env=environment)
     try:
         check(process.stdout.readline() == b"READY\n", "the client beside it has connected")
@@ -131,7 +131,7 @@ def attack(name, milliseconds, environment):
 
 def run(name, daemons, environment):
     milliseconds, how = ATTACKS[name]
-    with bystander(environment, how):
+    with honest_client(environment, how):
         with few_descriptors(daemons[0]) if name == "descriptors" else contextlib.nullcontext():
             attack(name, milliseconds, environment)
     for one in daemons:
@@ -149,7 +149,7 @@ def queue_pairs(fabric):
 
 def main():
     need_root()
-    need_binaries("mrcd", "mrc-switch", "mrcctl", "bystander_c", "hostile")
+    need_binaries("mrcd", "mrc-switch", "mrcctl", "honest_client_c", "hostile")
     chosen = sys.argv[1:] or list(ATTACKS)
     with suppressed_checks(), lab("hostile", "--planes", "2", "--spines", "2") as fabric:
         environment = {**os.environ, "MRC_INSTANCE": f"{fabric.prefix}-h0,{fabric.prefix}-h1"}

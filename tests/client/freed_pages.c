@@ -15,7 +15,7 @@ enum { message_bytes = 64 << 10, most_pages = 64, further_rounds = 20 };
 
 /* ---- the other client ---- */
 
-static unsigned int *bystander_rounds; /* shared with it */
+static unsigned int *other_rounds; /* shared with it */
 
 struct link {
     struct host hosts[2];
@@ -54,13 +54,13 @@ static void close_link(struct link *link)
     }
 }
 
-static void bystander(int socket)
+static void other_client(int socket)
 {
     struct link link;
     open_link(&link);
     connect_ends(&link);
     while (!is_said(socket)) {
-        const unsigned int round = __atomic_add_fetch(bystander_rounds, 1, __ATOMIC_RELAXED);
+        const unsigned int round = __atomic_add_fetch(other_rounds, 1, __ATOMIC_RELAXED);
         for (size_t i = 0; i < message_bytes; ++i)
             link.memory[0].bytes[i] = (unsigned char)(round * 7 + i);
         REQUIRE(post_write(&link.ends[0], round, &link.memory[0], 0, message_bytes, &link.memory[1], 0,
@@ -74,10 +74,10 @@ static void bystander(int socket)
 
 static unsigned int rounds_so_far(void)
 {
-    return __atomic_load_n(bystander_rounds, __ATOMIC_RELAXED);
+    return __atomic_load_n(other_rounds, __ATOMIC_RELAXED);
 }
 
-static void bystander_goes_on(void)
+static void other_client_goes_on(void)
 {
     const unsigned int before = rounds_so_far();
     const double begin = seconds_now();
@@ -191,7 +191,7 @@ static void try_hole(struct link *link, const struct hole *hole)
         if (hole->pool_is_empty)
             take_all_free();
         expect(link, side, &holey, hole->fails);
-        bystander_goes_on();
+        other_client_goes_on();
         give_back();
         if (!hole->fails)
             REQUIRE(side == 0 ? link->memory[1].bytes[0] == 0 : at[0] == 0x44 && at[huge_bytes - 1] == 0);
@@ -215,8 +215,8 @@ int main(void)
     char byte = 's';
     void *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(shared != MAP_FAILED);
-    bystander_rounds = (unsigned int *)shared;
-    other = process_start(bystander);
+    other_rounds = (unsigned int *)shared;
+    other = process_start(other_client);
     open_link(&link);
     for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); ++i)
         try_hole(&link, &holes[i]);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holes in registered huge-page memory hurt their owner only: tests/client/holes.c with huge pages of its own."""
+"""Pages freed out of registered huge-page memory hurt their owner only (tests/client/freed_pages.c)."""
 
 import contextlib
 import os
@@ -31,9 +31,9 @@ def huge_pages():
 
 def main():
     need_root()
-    programs = ["holes_c", "holes_cpp"]
+    programs = ["freed_pages_c", "freed_pages_cpp"]
     need_binaries("mrcd", "mrc-switch", *programs)
-    with huge_pages(), lab("holes", "--planes", "2", "--spines", "2") as fabric:
+    with huge_pages(), lab("freed-pages", "--planes", "2", "--spines", "2") as fabric:
         for program in programs:
             done = subprocess.run([binary(program)], check=False, timeout=LIMIT_S,
                                   env={**os.environ, "MRC_INSTANCE": f"{fabric.prefix}-h0,{fabric.prefix}-h1"})
