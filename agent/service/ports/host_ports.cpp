@@ -171,7 +171,7 @@ void host_ports::enable(protocol::plane_mask enabled)
     show_plane_mask();
 }
 
-// What the kernel says comes first: it is what an operator has to mend.
+// What the kernel says comes first: it is what an operator has to fix.
 void host_ports::show_reason(std::uint32_t row)
 {
     const bool disabled = !view_.enabled.has(protocol::plane{static_cast<std::uint8_t>(row)});
