@@ -246,8 +246,8 @@ void daemon::give_up_privileges()
             "user names no other");
     kernel::give_up_privileges(user_.who, kernel::capability_set{1} << CAP_NET_ADMIN);
     spdlog::info("running as user {} with CAP_NET_ADMIN and no other capability", user_.who.name);
-    if (::access(config_.file.c_str(), R_OK) != 0)
-        spdlog::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user_.who.name, config_.file,
+    if (::access(config_.origin.file.c_str(), R_OK) != 0)
+        spdlog::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user_.who.name, config_.origin.file,
                      std::generic_category().message(errno));
 }
 

@@ -79,9 +79,9 @@ void daemon::feed_watchdog()
 
 void daemon::reload()
 {
-    spdlog::info("signal {}: reading {} again", SIGHUP, config_.file);
+    spdlog::info("signal {}: reading {} again", SIGHUP, config_.origin.file);
     manager_.reloading();
-    if (const auto fresh = load_config(config_.file))
+    if (const auto fresh = load_config(config_.origin.file))
         adopt(*fresh);
     else
         spdlog::error("the configuration stays as it is: {}", fresh.error().text());

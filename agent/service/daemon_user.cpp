@@ -10,8 +10,6 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "service/config/config_options.h"
-
 namespace mrc::service
 {
 
@@ -63,11 +61,13 @@ std::expected<daemon_user, std::string> user_for(const daemon_config &config)
         return daemon_user{.who = std::move(*found)};
     if (!config.daemon.user)
         return whoever_started_it(true);
-    return std::unexpected{error_at(config, "daemon.user",
-                                    fmt::format("found \"{}\", which is no user of this system; allowed is an existing "
-                                                "user, or \"auto\"",
-                                                *config.daemon.user))
-                               .text()};
+    return std::unexpected{
+        config.origin
+            .error_at("daemon.user",
+                      fmt::format("found \"{}\", which is no user of this system; allowed is an existing "
+                                  "user, or \"auto\"",
+                                  *config.daemon.user))
+            .text()};
 }
 
 } // namespace mrc::service

@@ -22,7 +22,6 @@ struct watch_config {
     std::string to;
     unsigned plane = 0;
     unsigned position = 0;
-    std::uint32_t line = 0;
 };
 
 enum class fabric_action : std::uint8_t {
@@ -42,7 +41,6 @@ struct scenario_event {
     picoseconds every = 0;                                  // links one after the other, so far apart
     picoseconds restored = 0;                               // each comes back after so long; 0: never
     double loss = 0;
-    std::uint32_t line = 0;
 };
 
 struct run_config {
@@ -85,7 +83,6 @@ struct bound {
     std::optional<window> baseline; // divide by the metric in this part
     std::string what;               // for people
     std::string paper;              // what the paper has
-    std::uint32_t line = 0;
 };
 
 struct variant {

@@ -2,14 +2,20 @@
 // Scenarios from TOML: docs/mrc-sim.1 describes every key.
 #pragma once
 
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "sim/scenario.h"
 
 namespace mrc::sim
 {
 
-// Throws scenario_error (scenario_reader.h).
+struct scenario_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Throws scenario_error: file, line, column, key, what was found and what is allowed.
 [[nodiscard]] scenario load_scenario(const std::string &path);
 [[nodiscard]] scenario parse_scenario(std::string_view text, const std::string &file);
 

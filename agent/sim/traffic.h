@@ -25,8 +25,7 @@ struct pair_spec {
     std::string to;
     std::string series = "goodput";
     picoseconds start = 0;
-    std::string pinned; // to the path of this watch; empty: sprayed
-    std::uint32_t line = 0;
+    std::string pinned;  // to the path of this watch; empty: sprayed
     unsigned source = 0; // resolved
     unsigned target = 0;
 };

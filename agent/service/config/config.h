@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <expected>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "mrc/abi/maps.h"
 #include "mrc/abi/wire.h"
+#include "options/origins.h"
 #include "protocol/types.h"
 #include "service/address.h"
 
@@ -167,11 +167,6 @@ struct cc_profile_options {
     std::optional<std::uint32_t> target_delay_ns;
 };
 
-struct source_position {
-    std::uint32_t line = 0;
-    std::uint32_t column = 0;
-};
-
 struct daemon_config {
     daemon_options daemon;
     host_options host;
@@ -185,25 +180,15 @@ struct daemon_config {
     std::vector<ev_profile_options> ev_profiles; // ids are unique
     std::vector<cc_profile_options> cc_profiles;
 
-    std::string file;                                          // where it was read from
-    std::map<std::string, source_position, std::less<>> given; // options in the file: "fabric.planes", "port[0].device"
+    options::origins origin; // where it was read from, and what stood there
 };
 
-struct config_error {
-    std::string file;
-    source_position at; // line 0: the file as a whole
-    std::string key;    // "fabric.planes"; empty for syntax errors
-    std::string problem;
-
-    // file:line:column: key: problem
-    [[nodiscard]] std::string text() const;
-};
-
+using config_error = options::error;
 template <class T>
-using config_result = std::expected<T, config_error>;
+using config_result = options::result<T>;
 
 [[nodiscard]] config_result<daemon_config> load_config(const std::string &path);
-// `name` stands for the file in errors and in daemon_config::file.
+// `name` stands for the file in errors and in daemon_config::origin.
 [[nodiscard]] config_result<daemon_config> parse_config(std::string_view text, const std::string &name);
 
 // The effective configuration as TOML that parse_config accepts, each line with the origin of its value as a comment.

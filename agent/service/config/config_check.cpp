@@ -13,13 +13,6 @@
 namespace mrc::service
 {
 
-config_error error_at(const daemon_config &config, std::string key, std::string problem)
-{
-    const auto given = config.given.find(key);
-    const auto at = given == config.given.end() ? source_position{} : given->second;
-    return {.file = config.file, .at = at, .key = std::move(key), .problem = std::move(problem)};
-}
-
 namespace
 {
 
@@ -27,20 +20,20 @@ using check_result = std::optional<config_error>;
 
 std::string port_key(std::size_t row, std::string_view key)
 {
-    return fmt::format("{}[{}].{}", port_table, row, key);
+    return fmt::format("{}[{}].{}", "port", row, key);
 }
 
 check_result check_place_in_fabric(const daemon_config &config)
 {
     if (config.host.leaf >= config.fabric.leaves)
-        return error_at(config, "host.leaf",
-                        fmt::format("found {}, allowed is 0 to {}, as fabric.leaves is {}", config.host.leaf,
-                                    config.fabric.leaves - 1, config.fabric.leaves));
+        return config.origin.error_at("host.leaf",
+                                      fmt::format("found {}, allowed is 0 to {}, as fabric.leaves is {}",
+                                                  config.host.leaf, config.fabric.leaves - 1, config.fabric.leaves));
     if (config.host.downlink >= config.fabric.hosts_per_leaf)
-        return error_at(config, "host.downlink",
-                        fmt::format("found {}, allowed is 0 to {}, as fabric.hosts_per_leaf is {}",
-                                    config.host.downlink, config.fabric.hosts_per_leaf - 1,
-                                    config.fabric.hosts_per_leaf));
+        return config.origin.error_at("host.downlink",
+                                      fmt::format("found {}, allowed is 0 to {}, as fabric.hosts_per_leaf is {}",
+                                                  config.host.downlink, config.fabric.hosts_per_leaf - 1,
+                                                  config.fabric.hosts_per_leaf));
     return std::nullopt;
 }
 
@@ -55,9 +48,10 @@ bool overlap(const ip_prefix &a, const ip_prefix &b)
 check_result check_prefixes(const daemon_config &config)
 {
     if (overlap(config.fabric.usid_block, config.fabric.address_prefix))
-        return error_at(config, "fabric.address_prefix",
-                        fmt::format("found {}, which overlaps fabric.usid_block {}; allowed are disjoint prefixes",
-                                    to_text(config.fabric.address_prefix), to_text(config.fabric.usid_block)));
+        return config.origin.error_at(
+            "fabric.address_prefix",
+            fmt::format("found {}, which overlaps fabric.usid_block {}; allowed are disjoint prefixes",
+                        to_text(config.fabric.address_prefix), to_text(config.fabric.usid_block)));
     return std::nullopt;
 }
 
@@ -71,11 +65,11 @@ check_result check_ipv4_prefix(const daemon_config &config)
     const unsigned room = 128U - prefix->length;
     const unsigned needed = fabric::ipv4_host_bits(config.fabric);
     if (room < needed)
-        return error_at(config, "fabric.ipv4_prefix",
-                        fmt::format("found {}, allowed is a length of at most {}, as fabric.leaves is {} and "
-                                    "fabric.hosts_per_leaf is {}",
-                                    to_text(*prefix), address_bits - needed, config.fabric.leaves,
-                                    config.fabric.hosts_per_leaf));
+        return config.origin.error_at(
+            "fabric.ipv4_prefix",
+            fmt::format("found {}, allowed is a length of at most {}, as fabric.leaves is {} and "
+                        "fabric.hosts_per_leaf is {}",
+                        to_text(*prefix), address_bits - needed, config.fabric.leaves, config.fabric.hosts_per_leaf));
     return std::nullopt;
 }
 
@@ -83,10 +77,10 @@ check_result check_address(const daemon_config &config)
 {
     const auto by_rule = fabric{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
     if (!is_same(config.host.address, by_rule))
-        return error_at(config, "host.address",
-                        fmt::format("found {}, allowed is {}, which leaf {} and downlink {} give",
-                                    to_text(config.host.address), to_text(by_rule), config.host.leaf,
-                                    config.host.downlink));
+        return config.origin.error_at("host.address",
+                                      fmt::format("found {}, allowed is {}, which leaf {} and downlink {} give",
+                                                  to_text(config.host.address), to_text(by_rule), config.host.leaf,
+                                                  config.host.downlink));
     return std::nullopt;
 }
 
@@ -95,18 +89,19 @@ check_result check_ports(const daemon_config &config)
     for (std::size_t row = 0; row < config.ports.size(); row++) {
         const auto &port = config.ports[row];
         if (port.plane.value >= config.fabric.planes)
-            return error_at(config, port_key(row, "plane"),
-                            fmt::format("found {}, allowed is 0 to {}, as fabric.planes is {}", port.plane.value,
-                                        config.fabric.planes - 1, config.fabric.planes));
+            return config.origin.error_at(
+                port_key(row, "plane"), fmt::format("found {}, allowed is 0 to {}, as fabric.planes is {}",
+                                                    port.plane.value, config.fabric.planes - 1, config.fabric.planes));
         for (std::size_t other = 0; other < row; other++) {
             if (config.ports[other].plane == port.plane)
-                return error_at(config, port_key(row, "plane"),
-                                fmt::format("found {}, which {} has already; allowed is one port per plane",
-                                            port.plane.value, port_key(other, "plane")));
+                return config.origin.error_at(
+                    port_key(row, "plane"), fmt::format("found {}, which {} has already; allowed is one port per plane",
+                                                        port.plane.value, port_key(other, "plane")));
             if (config.ports[other].device == port.device)
-                return error_at(config, port_key(row, "device"),
-                                fmt::format("found \"{}\", which {} has already; allowed is one port per device",
-                                            port.device, port_key(other, "device")));
+                return config.origin.error_at(
+                    port_key(row, "device"),
+                    fmt::format("found \"{}\", which {} has already; allowed is one port per device", port.device,
+                                port_key(other, "device")));
         }
     }
     return std::nullopt;
@@ -126,29 +121,31 @@ check_result check_dscps(const daemon_config &config)
     for (std::size_t i = 0; i < exclusive; i++)
         for (std::size_t j = i + 1; j < all.size(); j++)
             if (all.at(i).second == all.at(j).second)
-                return error_at(config, fmt::format("wire.dscp_{}", all.at(i).first),
-                                fmt::format("found {}, the same as wire.dscp_{}; allowed is a code point of its own",
-                                            all.at(i).second, all.at(j).first));
+                return config.origin.error_at(
+                    fmt::format("wire.dscp_{}", all.at(i).first),
+                    fmt::format("found {}, the same as wire.dscp_{}; allowed is a code point of its own",
+                                all.at(i).second, all.at(j).first));
     return std::nullopt;
 }
 
 check_result check_active_paths(const daemon_config &config)
 {
     if (config.transport.min_active > config.transport.active_paths_per_plane)
-        return error_at(config, "transport.min_active",
-                        fmt::format("found {}, allowed is 1 to {}, as transport.active_paths_per_plane is {}",
-                                    config.transport.min_active, config.transport.active_paths_per_plane,
-                                    config.transport.active_paths_per_plane));
+        return config.origin.error_at(
+            "transport.min_active",
+            fmt::format("found {}, allowed is 1 to {}, as transport.active_paths_per_plane is {}",
+                        config.transport.min_active, config.transport.active_paths_per_plane,
+                        config.transport.active_paths_per_plane));
     return std::nullopt;
 }
 
 void fill_in(daemon_config &config)
 {
-    if (!config.given.contains("daemon.socket"))
+    if (!config.origin.has("daemon.socket"))
         config.daemon.socket = fmt::format("/run/mrc/{}/mrcd.sock", config.daemon.instance);
-    if (!config.given.contains("daemon.pin_dir"))
+    if (!config.origin.has("daemon.pin_dir"))
         config.daemon.pin_dir = fmt::format("/sys/fs/bpf/mrc/{}", config.daemon.instance);
-    if (!config.given.contains("host.address"))
+    if (!config.origin.has("host.address"))
         config.host.address = fabric{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
 }
 

@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cctype>
 
-#include <net/if.h>
-
 namespace mrc::service::kinds
 {
 
 namespace
 {
 
-bool is_printable(char character)
+bool is_name_character(char character)
 {
-    return std::isprint(static_cast<unsigned char>(character)) != 0;
+    return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '-' ||
+           character == '.';
 }
 
 bool is_unicast(const mrc_ip &address)
@@ -46,36 +45,10 @@ std::optional<mrc_ip> parse_ipv6(std::string_view text)
 
 } // namespace
 
-std::string quoted(std::string_view text)
-{
-    std::string out = "\"";
-    for (const char character : text) {
-        if (character == '"' || character == '\\')
-            out += '\\';
-        out += character;
-    }
-    return out + '"';
-}
-
-bool flag::read(const file_value &value, bool &to)
-{
-    const auto *given = std::get_if<bool>(&value);
-    if (given == nullptr)
-        return false;
-    to = *given;
-    return true;
-}
-
-static bool is_name_character(char character)
-{
-    return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '-' ||
-           character == '.';
-}
-
-bool instance_name::read(const file_value &value, std::string &to)
+bool instance_name::read(const options::value &value, std::string &to)
 {
     constexpr std::size_t longest = 64;
-    const auto *text = text_of(value);
+    const auto *text = value.text();
     if (text == nullptr || text->empty() || text->size() > longest || text->front() == '.' || text->front() == '-' ||
         !std::ranges::all_of(*text, is_name_character))
         return false;
@@ -83,10 +56,10 @@ bool instance_name::read(const file_value &value, std::string &to)
     return true;
 }
 
-bool account_name::read(const file_value &value, std::string &to)
+bool account_name::read(const options::value &value, std::string &to)
 {
     constexpr std::size_t longest = 32;
-    const auto *text = text_of(value);
+    const auto *text = value.text();
     if (text == nullptr || text->empty() || text->size() > longest || text->front() == '-' ||
         !std::ranges::all_of(*text, is_name_character))
         return false;
@@ -94,32 +67,9 @@ bool account_name::read(const file_value &value, std::string &to)
     return true;
 }
 
-bool absolute_path::read(const file_value &value, std::string &to) const
+bool ipv6_address::read(const options::value &value, mrc_ip &to)
 {
-    const auto *text = text_of(value);
-    if (text == nullptr || !text->starts_with('/') || text->size() > longest ||
-        !std::ranges::all_of(*text, is_printable))
-        return false;
-    to = *text;
-    return true;
-}
-
-bool device_name::read(const file_value &value, std::string &to)
-{
-    const auto *text = text_of(value);
-    const auto is_allowed = [](char character) {
-        return is_printable(character) && character != ' ' && character != '/' && character != ':';
-    };
-    if (text == nullptr || text->empty() || text->size() >= IFNAMSIZ || *text == "." || *text == ".." ||
-        !std::ranges::all_of(*text, is_allowed))
-        return false;
-    to = *text;
-    return true;
-}
-
-bool ipv6_address::read(const file_value &value, mrc_ip &to)
-{
-    const auto *text = text_of(value);
+    const auto *text = value.text();
     const auto address = text == nullptr ? std::nullopt : parse_ipv6(*text);
     if (!address)
         return false;
@@ -133,9 +83,9 @@ std::string ipv6_prefix::allowed() const
                                : fmt::format("an IPv6 prefix of length {} to {}", shortest, longest);
 }
 
-bool ipv6_prefix::read(const file_value &value, ip_prefix &to) const
+bool ipv6_prefix::read(const options::value &value, ip_prefix &to) const
 {
-    const auto *text = text_of(value);
+    const auto *text = value.text();
     if (text == nullptr || text->find(':') == std::string::npos)
         return false;
     const auto prefix = parse_prefix(*text);
@@ -150,9 +100,9 @@ std::string ipv4_prefix::allowed() const
     return fmt::format("a unicast IPv4 prefix of length {} to {}", shortest, longest);
 }
 
-bool ipv4_prefix::read(const file_value &value, ip_prefix &to) const
+bool ipv4_prefix::read(const options::value &value, ip_prefix &to) const
 {
-    const auto *text = text_of(value);
+    const auto *text = value.text();
     if (text == nullptr || text->find(':') != std::string::npos)
         return false;
     const auto prefix = parse_prefix(*text);
@@ -163,9 +113,9 @@ bool ipv4_prefix::read(const file_value &value, ip_prefix &to) const
     return true;
 }
 
-bool gateway::read(const file_value &value, gateway_option &to)
+bool gateway::read(const options::value &value, gateway_option &to)
 {
-    const auto *text = text_of(value);
+    const auto *text = value.text();
     if (text == nullptr)
         return false;
     if (*text == "auto") {
@@ -186,63 +136,10 @@ bool gateway::read(const file_value &value, gateway_option &to)
 std::string gateway::write(const gateway_option &from)
 {
     if (const auto *address = std::get_if<mrc_ip>(&from))
-        return quoted(to_text(*address));
+        return options::toml_string(to_text(*address));
     if (const auto *mac = std::get_if<mac_address>(&from))
-        return quoted(to_text(*mac));
-    return quoted("auto");
-}
-
-bool real::read(const file_value &value, float &to) const
-{
-    const auto *whole_number = std::get_if<std::int64_t>(&value);
-    const auto *fraction = std::get_if<double>(&value);
-    if (whole_number == nullptr && fraction == nullptr)
-        return false;
-    const double number = fraction != nullptr ? *fraction : static_cast<double>(*whole_number);
-    if (!(number >= min && number <= max)) // not a number: neither
-        return false;
-    to = static_cast<float>(number);
-    return true;
-}
-
-bool numbers::read(const file_value &value, number_list &to) const
-{
-    const auto *list = std::get_if<number_list>(&value);
-    if (list == nullptr ||
-        !std::ranges::all_of(*list, [&](std::int64_t number) { return number >= min && number <= max; }))
-        return false;
-    to = *list;
-    return true;
-}
-
-std::string numbers::write(const number_list &from)
-{
-    return fmt::format("[{}]", fmt::join(from, ", "));
-}
-
-bool number_rows::read(const file_value &value, std::vector<number_list> &to) const
-{
-    if (const auto *list = std::get_if<number_list>(&value); list != nullptr && list->empty()) {
-        to.clear();
-        return true;
-    }
-    const auto *rows = std::get_if<std::vector<number_list>>(&value);
-    const auto fits = [&](const number_list &row) {
-        return row.size() == width &&
-               std::ranges::all_of(row, [](std::int64_t number) { return number >= 0 && number <= UINT32_MAX; });
-    };
-    if (rows == nullptr || !std::ranges::all_of(*rows, fits))
-        return false;
-    to = *rows;
-    return true;
-}
-
-std::string number_rows::write(const std::vector<number_list> &from)
-{
-    std::string text;
-    for (const number_list &row : from)
-        text += (text.empty() ? "" : ", ") + numbers::write(row);
-    return "[" + text + "]";
+        return options::toml_string(to_text(*mac));
+    return options::toml_string("auto");
 }
 
 } // namespace mrc::service::kinds

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "protocol/packet_number.h"
-#include "service/config/config_options.h"
 #include "service/fabric.h"
 #include <fmt/format.h>
 
@@ -20,6 +19,9 @@ using result = std::expected<void, config_error>;
 constexpr std::uint32_t usual_payload = 3072;    // to check constants by: which packets fit is known with the ports
 constexpr std::uint32_t unmeasured_rtt_us = 200; // as long as transport.base_rtt_us = "auto" has measured nothing
 
+constexpr std::string_view ev_profile_table = "ev_profile";
+constexpr std::string_view cc_profile_table = "cc_profile";
+
 constexpr auto offline = static_cast<std::uint32_t>(profile_state::offline);
 constexpr auto online = static_cast<std::uint32_t>(profile_state::online);
 
@@ -29,7 +31,7 @@ std::unexpected<config_error> refuse(const daemon_config &config, std::string_vi
 {
     const std::string name = fmt::format("{}[{}].{}", table, row, key);
     const std::string id = fmt::format("{}[{}].id", table, row);
-    return std::unexpected{error_at(config, config.given.contains(name) ? name : id, why.text)};
+    return std::unexpected{config.origin.error_at(config.origin.has(name) ? name : id, why.text)};
 }
 
 template <class Rows>
@@ -188,7 +190,7 @@ result apply(const daemon_config &config, std::size_t row, const protocol::nscc_
         const std::string_view text = made.error().text;
         const std::string constant{text.substr(0, text.find(':'))};
         const std::string name = fmt::format("{}[{}].{}", cc_profile_table, row, constant);
-        return refuse(config, cc_profile_table, row, config.given.contains(name) ? constant : constant + "_ns",
+        return refuse(config, cc_profile_table, row, config.origin.has(name) ? constant : constant + "_ns",
                       made.error());
     }
     control::cc_profile_change go;

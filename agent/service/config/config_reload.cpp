@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "service/config/config_options.h"
 #include <fmt/format.h>
 
 namespace mrc::service
@@ -28,64 +29,55 @@ bool is_one_of(const std::array<std::string_view, Count> &names, std::string_vie
     return std::ranges::find(names, name) != names.end();
 }
 
-// Names each array table whose rows are more or fewer; its rows cannot be compared.
-std::vector<std::string_view> resized_tables(const daemon_config &current, const daemon_config &fresh)
+void reload_option(std::string_view table, const options::option &candidate, const std::string &name, void *current,
+                   const void *fresh, reload_report &report)
 {
-    std::vector<std::string_view> tables;
-    for (const std::string_view table : {port_table, ev_profile_table, cc_profile_table})
-        if (rows_of(current, table) != rows_of(fresh, table))
-            tables.push_back(table);
-    return tables;
-}
-
-void reload_option(const option &candidate, std::size_t row, daemon_config &current, const daemon_config &fresh,
-                   reload_report &report)
-{
-    const std::string was = candidate.as_toml(current, row);
-    const std::string wanted = candidate.as_toml(fresh, row);
+    const std::string was = candidate.as_toml(current);
+    const std::string wanted = candidate.as_toml(fresh);
     if (was == wanted)
         return;
-    const takes_effect when = when_changed(candidate);
+    const takes_effect when = when_changed(table, candidate.key);
     if (when == takes_effect::after_restart) {
-        report.needs_restart.push_back(
-            fmt::format("{}: stays {}, {} needs a restart", candidate.name(row), was, wanted));
+        report.needs_restart.push_back(fmt::format("{}: stays {}, {} needs a restart", name, was, wanted));
         return;
     }
-    candidate.copy(current, fresh, row);
-    report.changed.push_back(fmt::format("{}: {} is now {}{}", candidate.name(row), was, wanted,
+    candidate.copy(current, fresh);
+    report.changed.push_back(fmt::format("{}: {} is now {}{}", name, was, wanted,
                                          when == takes_effect::in_new_sessions ? ", in new sessions" : ""));
-    if (candidate.table == "transport" && is_one_of(congestion_options, candidate.key))
+    if (table == "transport" && is_one_of(congestion_options, candidate.key))
         report.congestion_changed = true;
 }
 
 } // namespace
 
-takes_effect when_changed(const option &changed)
+takes_effect when_changed(std::string_view table, std::string_view key)
 {
     using enum takes_effect;
-    if (changed.table == "daemon")
-        return is_one_of(daemon_options_at_once, changed.key) ? at_once : after_restart;
-    if (changed.table == "limits")
+    if (table == "daemon")
+        return is_one_of(daemon_options_at_once, key) ? at_once : after_restart;
+    if (table == "limits")
         return in_new_sessions;
-    if (changed.table == "transport")
-        return is_one_of(queue_pair_options, changed.key) ? in_new_sessions : after_restart;
-    if (changed.table == "peer_defaults") // payload goes into the size of packets, which is the same for all
-        return changed.key != "payload" ? in_new_sessions : after_restart;
-    return changed.table == "wire" && changed.key == "oor" ? in_new_sessions : after_restart;
+    if (table == "transport")
+        return is_one_of(queue_pair_options, key) ? in_new_sessions : after_restart;
+    if (table == "peer_defaults") // payload goes into the size of packets, which is the same for all
+        return key != "payload" ? in_new_sessions : after_restart;
+    return table == "wire" && key == "oor" ? in_new_sessions : after_restart;
 }
 
 reload_report reload_config(daemon_config &current, const daemon_config &fresh)
 {
     reload_report report;
-    const auto resized = resized_tables(current, fresh);
-    for (const std::string_view table : resized)
-        report.needs_restart.push_back(fmt::format("[[{}]]: stays {} times, {} times needs a restart", table,
-                                                   rows_of(current, table), rows_of(fresh, table)));
-    for (const option &candidate : config_options()) {
-        if (std::ranges::find(resized, candidate.table) != resized.end())
+    for (const options::part &table : config_options().parts()) {
+        const std::size_t rows = table.count(&current);
+        if (rows != table.count(&fresh)) { // they cannot be compared one by one
+            report.needs_restart.push_back(
+                fmt::format("[[{}]]: stays {} times, {} times needs a restart", table.key, rows, table.count(&fresh)));
             continue;
-        for (std::size_t row = 0; row < rows_of(current, candidate.table); ++row)
-            reload_option(candidate, row, current, fresh, report);
+        }
+        for (std::size_t row = 0; row < rows; ++row)
+            for (const options::option &each : table.content->options())
+                reload_option(table.key, each, fmt::format("{}.{}", table.name(row), each.key), table.at(&current, row),
+                              table.at(&fresh, row), report);
     }
     return report;
 }

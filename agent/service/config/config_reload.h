@@ -2,11 +2,12 @@
 // What SIGHUP can change of a running daemon's configuration, and what it cannot.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "service/config/config.h"
-#include "service/config/config_options.h"
 
 namespace mrc::service
 {
@@ -17,7 +18,8 @@ enum class takes_effect : std::uint8_t {
     after_restart,
 };
 
-[[nodiscard]] takes_effect when_changed(const option &changed);
+// Of an option of a table.
+[[nodiscard]] takes_effect when_changed(std::string_view table, std::string_view key);
 
 struct reload_report {
     std::vector<std::string> changed;       // "transport.link_gbps: 10 is now 100, in new sessions"

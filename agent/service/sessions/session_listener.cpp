@@ -18,7 +18,6 @@
 
 #include "kernel/startup_error.h"
 #include "kernel/trusted_folder.h"
-#include "service/config/config_options.h"
 #include "service/predecessor.h"
 
 namespace mrc::service
@@ -73,10 +72,11 @@ std::expected<chosen_group, std::string> group_for(const daemon_config &config)
     if (!config.daemon.group)
         return chosen_group{};
     return std::unexpected{
-        error_at(config, "daemon.group",
-                 fmt::format("found \"{}\", which is no group of this system; allowed is an existing "
-                             "group, or \"auto\"",
-                             name))
+        config.origin
+            .error_at("daemon.group",
+                      fmt::format("found \"{}\", which is no group of this system; allowed is an existing "
+                                  "group, or \"auto\"",
+                                  name))
             .text()};
 }
 

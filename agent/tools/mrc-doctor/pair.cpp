@@ -80,17 +80,18 @@ finding judge_cost(const pair_outcome &outcome, const service::daemon_config &co
     return of_pair("live_frames_cost", slow ? kernel::probes::refused(0, figures) : kernel::probes::worked(figures),
                    {.severity = state::slower,
                     .cost = "each call rebuilds the kernel's XDP dispatcher: XDP transmit is slower than AF_XDP",
-                    .mend = by_hand(config.file, "transmit", "engine = \"af_xdp\"")});
+                    .mend = by_hand(config.origin.file, "transmit", "engine = \"af_xdp\"")});
 }
 
 void judge_live_frames(const pair_outcome &outcome, const service::daemon_config &config, report &to)
 {
     const bool forced = config.transmit.engine == service::transmit_engine::xdp;
-    to.findings.push_back(of_pair("live_frames", outcome.live_frames,
-                                  {.severity = forced ? state::broken : state::slower,
-                                   .cost = forced ? "mrcd ends at its start: transmit.engine is 'xdp'"
-                                                  : "packets leave by AF_XDP sockets instead, fewer of them per second",
-                                   .mend = forced ? by_hand(config.file, "transmit", "engine = \"auto\"") : ""}));
+    to.findings.push_back(
+        of_pair("live_frames", outcome.live_frames,
+                {.severity = forced ? state::broken : state::slower,
+                 .cost = forced ? "mrcd ends at its start: transmit.engine is 'xdp'"
+                                : "packets leave by AF_XDP sockets instead, fewer of them per second",
+                 .mend = forced ? by_hand(config.origin.file, "transmit", "engine = \"auto\"") : ""}));
     to.findings.push_back(of_pair("redirect", outcome.redirect,
                                   {.severity = state::slower,
                                    .cost = "XDP switches and XDP transmit do not work over virtual links: the lab "

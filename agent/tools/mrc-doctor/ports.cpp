@@ -86,7 +86,7 @@ finding payload_finding(const service::daemon_config &config, service::mtu_range
     made.found = refusal;
     made.cost = "mrcd ends at its start: its configuration asks for packets that it cannot send";
     made.mend =
-        by_hand(config.file, "transmit",
+        by_hand(config.origin.file, "transmit",
                 fmt::format("payload = {}",
                             service::payload_of(automatic, std::min(mtus.smallest, service::single_buffer_mtu))));
     return made;

@@ -7,7 +7,6 @@
 
 #include "sim/report.h"
 #include "sim/scenario_file.h"
-#include "sim/scenario_reader.h"
 #include "tools/mrc-sim/progress.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -46,7 +46,7 @@ struct switch_config {
     std::vector<route_config> routes;
 };
 
-// One line: file, line, key, what was found, what is allowed.
+// One line: file, line, column, key, what was found, what is allowed.
 struct config_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "sim/scenario_file.h"
-#include "sim/scenario_reader.h"
 
 namespace mrc::sim
 {
@@ -82,31 +81,47 @@ TEST_P(refused, names_file_line_key_and_what_is_allowed)
 INSTANTIATE_TEST_SUITE_P(
     scenario_file, refused,
     testing::Values(
-        refused_text{"[fabric]\nplanes = 9\n", "x.toml:3: fabric.planes: found 9; allowed: 1 to 8"},
-        refused_text{"[fabric]\nplanes = \"two\"\n", "x.toml:3: fabric.planes: found 'two'; allowed: 1 to 8"},
+        refused_text{"[fabric]\nplanes = 9\n", "x.toml:3:10: fabric.planes: found 9, allowed is 1 to 8"},
+        refused_text{"[fabric]\nplanes = \"two\"\n", "x.toml:3:10: fabric.planes: found \"two\", allowed is 1 to 8"},
         refused_text{"duration = 5\n",
-                     "x.toml:2: duration: found 5; allowed: a time such as \"250us\", in ns, us, ms or s"},
-        refused_text{"duration = \"5 minutes\"\n",
-                     "x.toml:2: duration: found '5 minutes'; allowed: a time such as \"250us\", in ns, us, ms or s"},
+                     "x.toml:2:12: duration: found 5, allowed is a time such as \"250us\", in ns, us, ms or s"},
+        refused_text{
+            "duration = \"5 minutes\"\n",
+            "x.toml:2:12: duration: found \"5 minutes\", allowed is a time such as \"250us\", in ns, us, ms or "
+            "s"},
         refused_text{"[transport]\nkind = \"tcp\"\n",
-                     "x.toml:3: transport.kind: found 'tcp'; allowed: \"mrc\", \"roce\""},
+                     "x.toml:3:8: transport.kind: found \"tcp\", allowed is \"mrc\" or \"roce\""},
         refused_text{"[traffic]\nbytes = \"3G\"\n",
-                     "x.toml:3: traffic.bytes: found '3G'; allowed: bytes from 1 to 2G, such as 4096 or \"64M\""},
+                     "x.toml:3:9: traffic.bytes: found \"3G\", allowed is bytes from 1 to 2G, such as 4096 or \"64M\""},
         refused_text{"[fabric]\nleaves = 8\nhosts_per_leaf = 16\n",
-                     "x.toml:4: fabric.hosts_per_leaf: found 16; allowed: at most 64 hosts"},
+                     "x.toml:4:1: fabric.hosts_per_leaf: found 128 hosts, allowed is at most 64"},
         refused_text{"[[event]]\nwhat = \"cut\"\nlinks = [[\"h0\", \"p9t0-0\"]]\n",
-                     "x.toml:2: event.links: found h0 and p9t0-0; allowed: p0t0-0 to p3t0-1"},
+                     "x.toml:4:1: event[0].links: found h0 and p9t0-0, allowed is p0t0-0 to p3t0-1"},
         refused_text{"[[event]]\nwhat = \"cut\"\n",
-                     "x.toml:2: event.links: found nothing; allowed: one of links, node, watch, random_uplinks"},
+                     "x.toml:2:1: event[0].links: found nothing, allowed is one of links, node, watch, random_uplinks"},
         refused_text{"[[event]]\nwhat = \"cut\"\nwatch = \"A\"\n",
-                     "x.toml:2: event.watch: found A; allowed: the name of a [[watch]]"},
+                     "x.toml:4:1: event[0].watch: found A, allowed is the name of a [[watch]]"},
+        refused_text{"[[event]]\nlinks = [[\"h0\"]]\n",
+                     "x.toml:3:9: event[0].links: found a list of lists, allowed is a list of pairs such as "
+                     "[[\"p0t0-0\", \"p0t1-0\"]]"},
+        refused_text{"[[event]]\nwatch = \"A\"\n",
+                     "x.toml:2:1: event[0].what: missing; required is \"cut\", \"down\", \"up\" or \"loss\""},
         refused_text{"[[bound]]\nmetric = \"goodput\"\nop = \"<\"\n",
-                     "x.toml:4: bound.op: found '<'; allowed: \"<=\", \">=\", \"within\""},
+                     "x.toml:4:6: bound[0].op: found \"<\", allowed is \"<=\", \">=\" or \"within\""},
         refused_text{"[measure]\nintervall = \"1us\"\n",
-                     "x.toml:3: measure.intervall: not known here; allowed: interval, settle"},
+                     "x.toml:3:1: measure.intervall: unknown key; the closest known one is \"interval\""},
+        refused_text{
+            "[measure]\ninterval = \"10ns\"\n",
+            "x.toml:3:12: measure.interval: found \"10ns\", allowed is a time such as \"250us\", in ns, us, ms "
+            "or s, of 1 us or more"},
         refused_text{"[[bound]]\nwhat = \"w\"\nmetric = \"m\"\nop = \">=\"\nvalue = 1\nin = [\"2ms\", \"1ms\"]\n",
-                     "x.toml:7: bound.in: found [ '2ms', '1ms' ]; allowed: two times in order, such as "
-                     "[\"1ms\", \"2ms\"]"}));
+                     "x.toml:7:6: bound[0].in: found [\"2ms\", \"1ms\"], allowed is two times in order, such as "
+                     "[\"1ms\", \"2ms\"]"},
+        refused_text{"[[variant]]\nname = \"a\"\n[variant.fabric]\nleaves = 64\nhosts_per_leaf = 2\n",
+                     "x.toml:6:1: variant[0].fabric.hosts_per_leaf: found 128 hosts, allowed is at most 64"},
+        // A variant that inherits an event is refused where the event stands.
+        refused_text{"[[variant]]\nname = \"a\"\n[[event]]\nwhat = \"cut\"\nnode = \"p9t0-0\"\n",
+                     "x.toml:6:1: event[0].node: found p9t0-0, allowed is p0t0-0 to p3t0-1"}));
 
 TEST(scenario_file, syntax_errors_name_their_line)
 {
@@ -114,7 +129,7 @@ TEST(scenario_file, syntax_errors_name_their_line)
         (void)parse_scenario("title = \"t\"\n[fabric\n", "x.toml");
         FAIL();
     } catch (const scenario_error &error) {
-        EXPECT_EQ(std::string{error.what()}.find("x.toml:2: "), 0u) << error.what();
+        EXPECT_EQ(std::string{error.what()}.find("x.toml:2:8: "), 0u) << error.what();
     }
 }
 

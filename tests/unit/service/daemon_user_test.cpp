@@ -24,7 +24,7 @@ TEST(daemon_user, is_the_one_that_is_named)
 TEST(daemon_user, must_exist)
 {
     daemon_config config;
-    config.file = "mrcd.toml";
+    config.origin.file = "mrcd.toml";
     config.daemon.user = "no-such-user";
     const auto found = user_for(config);
     ASSERT_FALSE(found);

@@ -100,18 +100,19 @@ explanations of_man_page()
 void compare(const explanations &found, const std::string &document)
 {
     std::size_t options = 0;
-    for (const auto &option : config_options()) {
-        options++;
-        const auto name = name_of(option.table, option.key);
-        const auto at = found.find(name);
-        if (at == found.end()) {
-            ADD_FAILURE() << document << " does not explain " << name;
-            continue;
+    for (const auto &table : config_options().parts())
+        for (const auto &option : table.content->options()) {
+            options++;
+            const auto name = name_of(table.key, option.key);
+            const auto at = found.find(name);
+            if (at == found.end()) {
+                ADD_FAILURE() << document << " does not explain " << name;
+                continue;
+            }
+            EXPECT_NE(at->second.find("Allowed: " + option.allowed + "."), std::string::npos) << name << at->second;
+            const auto given = option.is_required ? std::string{"Required."} : "Default: " + option.default_text + ".";
+            EXPECT_NE(at->second.find(given), std::string::npos) << name << ": " << given << "\n" << at->second;
         }
-        EXPECT_NE(at->second.find("Allowed: " + option.allowed + "."), std::string::npos) << name << at->second;
-        const auto given = option.is_required() ? std::string{"Required."} : "Default: " + option.default_text + ".";
-        EXPECT_NE(at->second.find(given), std::string::npos) << name << ": " << given << "\n" << at->second;
-    }
     EXPECT_EQ(found.size(), options) << document << " explains an option that does not exist";
 }
 
@@ -138,8 +139,9 @@ TEST(config_documents, sample_is_accepted_with_every_option_in_use)
         text += (line.starts_with('#') && !line.starts_with("# ") ? line.substr(1) : line) + "\n";
     const auto config = parse_config(text, "mrcd.toml");
     ASSERT_TRUE(config) << config.error().text();
-    for (const auto &option : config_options())
-        EXPECT_TRUE(config->given.contains(option.name(0))) << option.name(0);
+    for (const auto &table : config_options().parts())
+        for (const auto &option : table.content->options())
+            EXPECT_TRUE(config->origin.has(name_of(table.name(0), option.key))) << table.key << option.key;
 }
 
 // A sample that is copied as it is must behave as the defaults do.
@@ -150,10 +152,11 @@ TEST(config_documents, sample_shows_the_defaults)
         text += (line.starts_with('#') && !line.starts_with("# ") ? line.substr(1) : line) + "\n";
     const auto config = parse_config(text, "mrcd.toml");
     ASSERT_TRUE(config) << config.error().text();
-    for (const auto &option : config_options())
-        if (!option.is_required() && option.default_text.find_first_of(" I") == std::string::npos) {
-            EXPECT_EQ(option.as_toml(*config, 0), option.default_text) << option.name(0);
-        }
+    for (const auto &table : config_options().parts())
+        for (const auto &option : table.content->options())
+            if (!option.is_required && option.default_text.find_first_of(" I") == std::string::npos) {
+                EXPECT_EQ(option.as_toml(table.at(&std::as_const(*config), 0)), option.default_text) << option.key;
+            }
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "service/config/config_options.h"
 #include <gtest/gtest.h>
 
 namespace mrc::service
@@ -101,13 +102,14 @@ TEST(config_reload, the_manual_lists_what_can_change)
     const std::string list = manual.substr(from, to - from);
     const auto middle = list.find("In sessions that are opened afterwards:");
     ASSERT_NE(middle, std::string::npos);
-    for (const option &candidate : config_options()) {
-        const std::string name = std::string{candidate.table}.append(".").append(candidate.key);
-        const auto at = std::min(list.find(name + ","), list.find(name + ".\n"));
-        const auto when = when_changed(candidate);
-        EXPECT_EQ(at < middle, when == takes_effect::at_once) << name;
-        EXPECT_EQ(at > middle && at < list.size(), when == takes_effect::in_new_sessions) << name;
-    }
+    for (const auto &table : config_options().parts())
+        for (const auto &option : table.content->options()) {
+            const std::string name = std::string{table.key}.append(".").append(option.key);
+            const auto at = std::min(list.find(name + ","), list.find(name + ".\n"));
+            const auto when = when_changed(table.key, option.key);
+            EXPECT_EQ(at < middle, when == takes_effect::at_once) << name;
+            EXPECT_EQ(at > middle && at < list.size(), when == takes_effect::in_new_sessions) << name;
+        }
 }
 
 // docs/interop.md names options as `table.key`.
@@ -115,13 +117,12 @@ TEST(config_reload, the_interoperability_notes_name_options_that_exist)
 {
     const std::string notes = text_of_file("/docs/interop.md");
     std::size_t named = 0;
-    for (const std::string_view table : {"wire", "transport", "peer_defaults", "transmit", "fabric"}) {
-        const std::string start = "`" + std::string{table} + ".";
+    for (const auto &table : config_options().parts()) {
+        const std::string start = "`" + std::string{table.key} + ".";
         for (auto at = notes.find(start); at != std::string::npos; at = notes.find(start, at + 1)) {
             const std::string key = notes.substr(at + start.size(), notes.find('`', at + 1) - at - start.size());
-            EXPECT_TRUE(std::ranges::any_of(
-                config_options(), [&](const option &known) { return known.table == table && known.key == key; }))
-                << table << "." << key;
+            EXPECT_TRUE(std::ranges::count(table.content->options(), key, &options::option::key))
+                << table.key << "." << key;
             ++named;
         }
     }

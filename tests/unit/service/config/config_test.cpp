@@ -5,7 +5,6 @@
 #include <fstream>
 #include <string>
 
-#include "service/config/closest_word.h"
 #include <gtest/gtest.h>
 
 namespace mrc::service
@@ -236,7 +235,7 @@ constexpr profile_refusal profile_refusals[] = {
     {"no table", "[ev_profile]\nid = 1\n",
      "mrcd.toml:28:2: ev_profile: found a table, allowed is one [[ev_profile]] per profile"},
     {"mistyped key", "[[ev_profile]]\nid = 1\nmod = 1\n",
-     R"(mrcd.toml:30:1: ev_profile.mod: unknown key; the closest known one is "mode")"},
+     R"(mrcd.toml:30:1: ev_profile[0].mod: unknown key; the closest known one is "mode")"},
     {"wrong list", "[[ev_profile]]\nid = 1\nmode = \"listed\"\nevs = [0x800, 0]\n",
      "mrcd.toml:31:7: ev_profile[0].evs: found [2048, 0], allowed is a list of numbers from 1 to 4294967295"},
     {"short row", "[[ev_profile]]\nid = 1\nmode = \"generated\"\nfields = [[21, 1]]\n",
@@ -342,16 +341,6 @@ TEST(config, load_names_a_directory)
     const auto config = load_config("/");
     ASSERT_FALSE(config);
     EXPECT_EQ(config.error().text(), "/: cannot read: Is a directory");
-}
-
-TEST(closest_word, suggests_only_what_is_near)
-{
-    constexpr std::string_view known[] = {"engine", "payload", "burst"};
-    EXPECT_EQ(closest_word("engin", known), "engine");
-    EXPECT_EQ(closest_word("paylaod", known), "payload");
-    EXPECT_EQ(closest_word("brust", known), "burst");
-    EXPECT_EQ(closest_word("x", known), std::nullopt);
-    EXPECT_EQ(closest_word("", known), std::nullopt);
 }
 
 } // namespace

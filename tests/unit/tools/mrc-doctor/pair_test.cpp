@@ -30,7 +30,7 @@ pair_outcome all_works()
 report judged(const pair_outcome &outcome, service::transmit_engine engine = service::transmit_engine::automatic)
 {
     service::daemon_config config;
-    config.file = "/etc/mrc/lab.toml";
+    config.origin.file = "/etc/mrc/lab.toml";
     config.transmit.engine = engine;
     report found;
     judge_pair(outcome, config, found);

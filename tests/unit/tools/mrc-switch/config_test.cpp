@@ -78,39 +78,46 @@ TEST(switch_config_test, defaults_are_xdp_and_native)
 
 TEST(switch_config_test, a_refusal_names_file_line_key_what_was_found_and_what_is_allowed)
 {
+    std::string too_many_ports;
+    for (int number = 0; number <= MRC_SW_MAX_PORTS; ++number)
+        too_many_ports += "[[port]]\ndevice = \"d" + std::to_string(number) + "\"\n";
     const struct {
         std::string text;
         std::string begins;
         std::string allows;
     } cases[] = {
-        {head + "forward = \"xpd\"\n" + port, "s.toml:4: forward: found 'xpd'; allowed: ", R"("xdp" or "kernel")"},
-        {head + "mode = 3\n" + port, "s.toml:4: mode: found 3; allowed: ", R"("native" or "generic")"},
-        {head + "colour = 1\n" + port, "s.toml:4: colour: found an unknown key; allowed: ", "forward"},
-        {head + port + "speed = 1\n", "s.toml:6: port.speed: found an unknown key; allowed: ", "device, host_facing"},
-        {head + port + "host_facing = \"yes\"\n",
-         "s.toml:6: port.host_facing: found 'yes'; allowed: ", "true or false"},
-        {head + port + port, "s.toml:7: port.device: found \"d0\"; allowed: ", "once per file"},
-        {head + "[[port]]\ndevice = \"a-name-that-is-too-long\"\n", "s.toml:5: port.device: found ", "up to 15"},
-        {head, "s.toml:1: port: found 0 ports; allowed: ", "1 to 64"},
-        {head + "port = 4\n", "s.toml:4: port: found 4; allowed: ", "[[port]]"},
-        {"usid = \"fcbb:bb00:2000::/48\"\n", "s.toml:1: name: found nothing; allowed: ", "the switch's name"},
-        {"name = \"a\"\nusid = \"fcbb:bb00::/32\"\n", "s.toml:2: usid: found \"fcbb:bb00::/32\"; allowed: ", "a /48"},
-        {"name = \"a\"\nusid = \"fcbb:bb00::/48\"\n", "s.toml:2: usid: found ", "not 0"},
-        {"name = \"a\"\nusid = \"fcbb:bb00:1:2::/48\"\n", "s.toml:2: usid: found ", "a /48"},
-        {"name = \"a\"\nusid = \"fcbb:bb00:1::/48\"\npin = \"x\"\n" + port,
-         "s.toml:3: pin: found \"x\"; allowed: ", "an absolute path"},
-        {head + port + "[[route]]\nusid = \"fcbb:bb00:1::/48\"\nport = \"d9\"\n", "s.toml:8: route.port: found \"d9\"",
-         "a [[port]]'s device: d0"},
+        {head + "forward = \"xpd\"\n" + port, "s.toml:4:11: forward: found \"xpd\", allowed is ",
+         R"("xdp" or "kernel")"},
+        {head + "mode = 3\n" + port, "s.toml:4:8: mode: found 3, allowed is ", R"("native" or "generic")"},
+        {head + "forwards = 1\n" + port, "s.toml:4:1: forwards: unknown key; ", R"(closest known one is "forward")"},
+        {head + port + "speed = 1\n", "s.toml:6:1: port[0].speed: unknown key; known are ", "device, host_facing"},
+        {head + port + "host_facing = \"yes\"\n", "s.toml:6:15: port[0].host_facing: found \"yes\", allowed is ",
+         "true or false"},
+        {head + port + port, "s.toml:7:1: port[1].device: found \"d0\", allowed is ", "once per file"},
+        {head + "[[port]]\ndevice = \"a-name-that-is-too-long\"\n", "s.toml:5:10: port[0].device: found ",
+         "1 to 15 characters"},
+        {head, "s.toml: port: missing; ", "required is one [[port]] per port"},
+        {head + "port = 4\n", "s.toml:4:1: port: found 4, allowed is ", "[[port]]"},
+        {head + too_many_ports, "s.toml:4:3: port: found 65, allowed are ", "at most 64"},
+        {port, "s.toml: name: missing; required is ", "the switch's name"},
+        {"name = \"a\"\nusid = \"fcbb:bb00::/32\"\n", "s.toml:2:8: usid: found \"fcbb:bb00::/32\", allowed is ",
+         "a /48"},
+        {"name = \"a\"\nusid = \"fcbb:bb00::/48\"\n", "s.toml:2:8: usid: found ", "not 0"},
+        {"name = \"a\"\nusid = \"fcbb:bb00:1:2::/48\"\n", "s.toml:2:8: usid: found ", "a /48"},
+        {"name = \"a\"\nusid = \"fcbb:bb00:1::/48\"\npin = \"x\"\n" + port, "s.toml:3:7: pin: found \"x\", allowed is ",
+         "an absolute path"},
+        {head + port + "[[route]]\nusid = \"fcbb:bb00:1::/48\"\nport = \"d9\"\nmac = \"02:00:00:00:00:00\"\n",
+         "s.toml:8:1: route[0].port: found \"d9\"", "a [[port]]'s device: d0"},
         {head + port + "[[route]]\nusid = \"fcbb:bb00:1::/48\"\nport = \"d0\"\nmac = \"01:00:00:00:00:00\"\n",
-         "s.toml:9: route.mac: found \"01:00:00:00:00:00\"; allowed: ", "unicast"},
+         "s.toml:9:7: route[0].mac: found \"01:00:00:00:00:00\", allowed is ", "unicast"},
         {head + port + "[[route]]\nusid = \"fcbb:bb00:1::/48\"\nport = \"d0\"\nmac = \"02:00:00:00:00:0\"x\n",
-         "s.toml:9: ", "TOML"},
+         "s.toml:9:", "TOML"},
         {head + port + "[[route]]\nusid = \"fcbb:bb01:1::/48\"\nport = \"d0\"\nmac = \"02:00:00:00:00:00\"\n",
-         "s.toml:7: route.usid: found another uSID block", "one block"},
-        {head + port + route + route, "s.toml:11: route.usid: found uSID 8000 a second time", "one route a uSID"},
+         "s.toml:7:1: route[0].usid: found another uSID block", "one block"},
+        {head + port + route + route, "s.toml:11:1: route[1].usid: found uSID 8000 a second time", "one route a uSID"},
         {head + port + "[[route]]\nusid = \"fcbb:bb00:2000::/48\"\nport = \"d0\"\nmac = \"02:00:00:00:00:00\"\n",
-         "s.toml:7: route.usid: found uSID 2000", "none for the own"},
-        {"name = \n", "s.toml:1: ", "TOML"},
+         "s.toml:7:1: route[0].usid: found uSID 2000", "none for the own"},
+        {"name = \n", "s.toml:1:", "TOML"},
     };
 
     for (const auto &[text, begins, allows] : cases) {

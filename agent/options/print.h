@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration in force.
+#pragma once
+
+#include <string>
+
+#include "options/origins.h"
+#include "options/table.h"
+
+namespace mrc::options
+{
+
+// As TOML that reads the same, each line with the origin of its value as a comment. Tables stand one deep.
+[[nodiscard]] std::string print(const table &schema, const origins &from, const void *root);
+
+} // namespace mrc::options
