@@ -29,52 +29,6 @@ std::string shown_value(double value)
     return fmt::format("{:.4g}", value);
 }
 
-// One line per variant and loss, sizes along x.
-void add_sizes(const scenario_results &results, chart &to)
-{
-    to.log_x = true;
-    to.x_label = "bytes";
-    to.y_label = results.what.report.y_label;
-    for (const run_result &run : results.runs) {
-        const std::uint64_t size = run.bytes.value_or(0);
-        if (std::ranges::find(to.x_names, static_cast<double>(size), &std::pair<double, std::string>::first) ==
-            to.x_names.end())
-            to.x_names.emplace_back(static_cast<double>(size), shown_bytes(size));
-        run_result of_line;
-        of_line.variant = run.variant;
-        of_line.loss = run.loss;
-        const std::string name = shown_run(of_line);
-        auto line = std::ranges::find(to.lines, name, &chart_line::name);
-        if (line == to.lines.end()) {
-            to.lines.push_back({name, {}, run.variant != results.runs.front().variant});
-            line = std::prev(to.lines.end());
-        }
-        line->points.emplace_back(static_cast<double>(size), metric_of(run, results.what.report.y_metric));
-    }
-}
-
-void add_time(const scenario_results &results, chart &to)
-{
-    to.x_label = "time in ms";
-    to.y_label = "received, Gb/s";
-    for (const run_result &run : results.runs) {
-        if (run.seed && *run.seed != results.runs.front().seed)
-            continue; // one of several that differ in nothing else
-        for (std::size_t column = 0; column < run.samples.flow_series; ++column) {
-            const std::string label = label_of(run);
-            const std::string &series = run.samples.columns[column];
-            chart_line line;
-            line.name = label;
-            if (label.empty() || run.samples.flow_series != 1)
-                line.name.append(label.empty() ? "" : ", ").append(series);
-            line.dashed = run.variant != results.runs.front().variant;
-            for (std::size_t i = 0; i < run.samples.at.size(); ++i)
-                line.points.emplace_back(in_microseconds(run.samples.at[i]) / 1000, run.samples.rows[i][column]);
-            to.lines.push_back(std::move(line));
-        }
-    }
-}
-
 } // namespace
 
 bool scenario_results::all_hold() const
@@ -136,17 +90,6 @@ std::string report_csv(const scenario_results &results)
     return out;
 }
 
-chart report_chart(const scenario_results &results)
-{
-    chart result;
-    result.title = results.what.title;
-    if (!results.runs.front().bytes)
-        add_time(results, result);
-    else
-        add_sizes(results, result);
-    return result;
-}
-
 std::string results_introduction()
 {
     return R"(<!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -154,10 +97,11 @@ std::string results_introduction()
 
 The figures of the MRC papers (arXiv 2605.04333, 2606.18170), repeated with this implementation on a simulated fabric:
 the protocol code is the one that `mrcd` runs, links and switches are simulated (`agent/sim`). Every bound below is
-also a test. This file and its plots are written by
+also a test. This file and its charts are written by
 
 ```
 build/bin/mrc-sim --report docs tests/sim/scenarios/*.toml
+scripts/plot-results docs/results/*.json
 ```
 
 RoCE is a baseline of ours: go-back-N, one hashed path per queue pair, DCQCN-like rate control, no PFC

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sim/bounds.h"
-#include "sim/svg_chart.h"
 
 namespace mrc::sim
 {
@@ -24,9 +23,7 @@ struct scenario_results {
 [[nodiscard]] std::string report_text(const scenario_results &results);
 [[nodiscard]] std::string report_json(const scenario_results &results);
 [[nodiscard]] std::string report_csv(const scenario_results &results); // time series of all runs
-// Sizes on the x axis where the scenario sweeps over them, else time.
-[[nodiscard]] chart report_chart(const scenario_results &results);
-// A section of docs/results.md; `plot` is the picture's file name beside it.
+// A section of docs/results.md; `plot` is the file name, beside it, of the chart that scripts/plot-results draws.
 [[nodiscard]] std::string report_markdown(const scenario_results &results, const std::string &plot);
 
 [[nodiscard]] std::string results_introduction();

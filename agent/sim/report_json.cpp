@@ -31,6 +31,29 @@ std::string number(double value)
     return std::isfinite(value) ? fmt::format("{:.10g}", value) : "null";
 }
 
+// What a chart over time needs: when each sample was taken, and one list per series.
+void put_samples(std::string &out, const time_series &samples)
+{
+    const auto put = std::back_inserter(out);
+    fmt::format_to(put, ", \"flow_series\": {}, \"samples\": {{\"time_us\": [", samples.flow_series);
+    const char *comma = "";
+    for (const auto at : samples.at) {
+        fmt::format_to(put, "{}{}", comma, number(in_microseconds(at)));
+        comma = ", ";
+    }
+    out += "]";
+    for (std::size_t column = 0; column < samples.columns.size(); ++column) {
+        fmt::format_to(put, ", {}: [", quoted(samples.columns[column]));
+        comma = "";
+        for (const auto &row : samples.rows) {
+            fmt::format_to(put, "{}{}", comma, number(row[column]));
+            comma = ", ";
+        }
+        out += "]";
+    }
+    out += "}";
+}
+
 void put_run(std::string &out, const run_result &run)
 {
     const auto put = std::back_inserter(out);
@@ -47,7 +70,9 @@ void put_run(std::string &out, const run_result &run)
         fmt::format_to(put, "{}{}: {}", comma, quoted(name), number(value));
         comma = ", ";
     }
-    out += "}}";
+    out += "}";
+    put_samples(out, run.samples);
+    out += "}";
 }
 
 } // namespace
@@ -56,8 +81,11 @@ std::string report_json(const scenario_results &results)
 {
     std::string out;
     const auto put = std::back_inserter(out);
-    fmt::format_to(put, "{{\n  \"scenario\": {},\n  \"title\": {},\n  \"ok\": {},\n  \"runs\": [\n",
-                   quoted(results.what.id), quoted(results.what.title), results.all_hold());
+    fmt::format_to(put,
+                   "{{\n  \"scenario\": {},\n  \"title\": {},\n  \"ok\": {},\n  \"y_metric\": {},\n  \"y_label\": "
+                   "{},\n  \"runs\": [\n",
+                   quoted(results.what.id), quoted(results.what.title), results.all_hold(),
+                   quoted(results.what.report.y_metric), quoted(results.what.report.y_label));
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
         put_run(out, results.runs[i]);
         out += i + 1 < results.runs.size() ? ",\n" : "\n";

@@ -25,7 +25,6 @@ struct options {
     bool json = false;
     bool quiet = false;
     std::string csv;
-    std::string svg;
     std::string report;
 };
 
@@ -47,7 +46,7 @@ scenario_results run_one(const std::string &path, const options &wanted)
     return judge_all(std::move(what), std::move(runs));
 }
 
-// docs/results.md and the plots beside it.
+// docs/results.md, and beside it what scripts/plot-results draws the charts from.
 bool write_report(const options &wanted)
 {
     const std::filesystem::path folder{wanted.report};
@@ -56,9 +55,9 @@ bool write_report(const options &wanted)
     bool holds = true;
     for (const std::string &path : wanted.scenarios) {
         const scenario_results results = run_one(path, wanted);
-        const std::string plot = "results/" + results.what.id + ".svg";
-        write_file(folder / plot, to_svg(report_chart(results)));
-        text += report_markdown(results, plot);
+        const std::string name = "results/" + results.what.id;
+        write_file(folder / (name + ".json"), report_json(results));
+        text += report_markdown(results, name + ".svg");
         holds = holds && results.all_hold();
     }
     while (text.ends_with("\n\n"))
@@ -77,8 +76,6 @@ bool run_all(const options &wanted)
         fmt::print("{}", wanted.json ? report_json(results) : report_text(results));
         if (!wanted.csv.empty())
             write_file(wanted.csv, report_csv(results));
-        if (!wanted.svg.empty())
-            write_file(wanted.svg, to_svg(report_chart(results)));
         holds = holds && results.all_hold();
     }
     return holds;
@@ -90,11 +87,17 @@ void declare(CLI::App &app, options &to)
     app.add_option("--seed", to.seed, "instead of the scenario's")->check(CLI::Range(1ull, 1'000'000'000ull));
     auto *json = app.add_flag("--json", to.json, "results as one JSON object instead of a table");
     auto *csv = app.add_option("--csv", to.csv, "write the time series to this file");
-    auto *svg = app.add_option("--svg", to.svg, "write a plot to this file");
-    app.add_option("--report", to.report, "write results.md and its plots for all scenarios into this directory")
+    app.add_option("--report", to.report, "write results.md and results/*.json for all scenarios into this directory")
         ->excludes(json)
-        ->excludes(csv)
-        ->excludes(svg);
+        ->excludes(csv);
+    // Not in --help: who used it learns what draws instead.
+    app.add_option_function<std::string>("--svg",
+                                         [](const std::string &) {
+                                             throw CLI::ValidationError{
+                                                 "--svg",
+                                                 "mrc-sim draws no charts; scripts/plot-results draws one from --json"};
+                                         })
+        ->group("");
     app.add_flag("--quiet", to.quiet, "no progress on standard error");
     app.set_version_flag("--version", MRC_VERSION);
 }
@@ -111,8 +114,8 @@ int main(int argc, char **argv)
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : wrong_usage;
     }
-    if (wanted.scenarios.size() > 1 && (wanted.json || !wanted.csv.empty() || !wanted.svg.empty())) {
-        fmt::print(stderr, "mrc-sim: {} scenarios; --json, --csv and --svg take one\n", wanted.scenarios.size());
+    if (wanted.scenarios.size() > 1 && (wanted.json || !wanted.csv.empty())) {
+        fmt::print(stderr, "mrc-sim: {} scenarios; --json and --csv take one\n", wanted.scenarios.size());
         return wrong_usage;
     }
     try {

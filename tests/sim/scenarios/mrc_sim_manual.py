@@ -82,6 +82,7 @@ def refusals():
             ("/nonexistent.toml",): ("/nonexistent.toml", "No such file"),
             ("--seed", "x", "a.toml"): ("--seed",),
             ("--json", "a.toml", "b.toml"): ("take one",),
+            ("--svg", "a.svg", "a.toml"): ("scripts/plot-results",),
     }.items():
         done = run(*arguments)
         check(done.returncode == 2 and all(word in done.stderr for word in words),
