@@ -48,7 +48,7 @@ def keys_of(table, folder):
     path = folder / "wrong.toml"
     path.write_text(f"{text}{TABLES[table]}\n{NEEDED.get(table, '')}nonsense = 1\n", encoding="utf-8")
     answer = run(str(path)).stderr
-    match = re.search(r"nonsense: not known here; allowed: (.*)", answer)
+    match = re.search(r"nonsense: unknown key; known are (.*)", answer)
     check(match is not None, f"[{table}] complains about a key that it does not know: {answer.strip()}")
     return set(match.group(1).split(", ")) - {"nonsense"} if match else set()
 
