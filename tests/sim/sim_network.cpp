@@ -91,7 +91,7 @@ void network::each_path_of(unsigned plane, const std::function<void(path_model &
 void network::at(instant when, std::function<void()> change)
 {
     changes_.push_back(std::move(change));
-    events_.push({when, order_++, event_kind::change, 0, changes_.size() - 1});
+    schedule(when, event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
 }
 
 bool network::post(host &from, std::size_t pair, const write_request &request)
@@ -132,16 +132,16 @@ void network::wake(unsigned index, instant at)
     if (at >= each.wakes_at)
         return;
     each.wakes_at = at;
-    events_.push({at, order_++, event_kind::wake, index, 0});
+    schedule(at, event_kind::host_pump, index);
 }
 
-std::size_t network::store(const flying &frame)
+std::uint32_t network::store(const flying &frame)
 {
     if (free_frames_.empty()) {
         frames_.push_back(frame);
-        return frames_.size() - 1;
+        return static_cast<std::uint32_t>(frames_.size() - 1);
     }
-    const std::size_t index = free_frames_.back();
+    const std::uint32_t index = free_frames_.back();
     free_frames_.pop_back();
     frames_[index] = frame;
     return index;
@@ -150,13 +150,12 @@ std::size_t network::store(const flying &frame)
 bool network::run(const std::function<bool()> &done, instant deadline)
 {
     while (!done()) {
-        if (events_.empty() || events_.top().at > deadline) {
+        if (events_.empty() || to_instant(events_.next_at()) > deadline) {
             now_ = deadline;
             return done();
         }
-        const event next = events_.top();
-        events_.pop();
-        now_ = next.at;
+        const event next = events_.pop();
+        now_ = to_instant(next.at);
         handle(next);
     }
     return true;
@@ -164,24 +163,17 @@ bool network::run(const std::function<bool()> &done, instant deadline)
 
 void network::handle(const event &what)
 {
-    switch (what.kind) {
-    case event_kind::frame: {
-        const flying frame = frames_[what.index];
-        free_frames_.push_back(what.index);
-        arrive(what.host, frame);
-        break;
-    }
-    case event_kind::wake:
-        if (what.at != hosts_[what.host]->wakes_at)
-            break; // superseded
-        hosts_[what.host]->wakes_at = never;
-        serve(what.host);
-        break;
-    case event_kind::change:
-        changes_[what.index]();
+    if (what.kind() == event_kind::arrival) {
+        const flying frame = frames_[what.b];
+        free_frames_.push_back(what.b);
+        arrive(what.a, frame);
+    } else if (what.kind() == event_kind::fabric_event) {
+        changes_[what.a]();
         wake(0, now_);
         wake(1, now_);
-        break;
+    } else if (now_ == hosts_[what.a]->wakes_at) { // else a wake-up that an earlier one superseded
+        hosts_[what.a]->wakes_at = never;
+        serve(what.a);
     }
 }
 
@@ -376,7 +368,7 @@ void network::fly(unsigned from, const outgoing &packet, instant departs)
             here.last_out[slot] = at;
         }
         frame.how.at = at;
-        events_.push({at, order_++, event_kind::frame, 1 - from, store(frame)});
+        schedule(at, event_kind::arrival, 1 - from, store(frame));
     }
 }
 

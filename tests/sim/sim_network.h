@@ -10,12 +10,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <vector>
 
 #include "protocol/congestion/fixed_window.h"
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
+#include "sim/event_queue.h"
 #include "sim_faults.h"
 #include "sim_host.h"
 
@@ -73,18 +73,6 @@ public:
     bool run(const std::function<bool()> &done, instant deadline);
 
 private:
-    enum class event_kind : std::uint8_t { frame, wake, change };
-    struct event {
-        instant at;
-        std::uint64_t order = 0;
-        event_kind kind = event_kind::frame;
-        unsigned host = 0;
-        std::size_t index = 0; // of the frame or change
-    };
-    struct later {
-        bool operator()(const event &a, const event &b) const { return a.at != b.at ? a.at > b.at : a.order > b.order; }
-    };
-
     void hit(fault kind, std::uint64_t times = 1) { faults_[static_cast<std::size_t>(kind)] += times; }
     [[nodiscard]] bool chance(double probability);
     [[nodiscard]] duration up_to(duration longest);
@@ -99,18 +87,21 @@ private:
     void trim(flying &frame, const path_model &path);
     void reflect(unsigned at, const protocol::endpoint_request_packet &request, const protocol::arrival &how);
     void arrive(unsigned at, const flying &frame);
+    void schedule(instant at, event_kind kind, std::uint32_t a, std::uint32_t b = 0)
+    {
+        events_.push(from_instant(at), kind, a, b);
+    }
     void wake(unsigned index, instant at);
-    [[nodiscard]] std::size_t store(const flying &frame);
+    [[nodiscard]] std::uint32_t store(const flying &frame);
 
     network_config config_;
     protocol::random_source random_;
     std::array<std::unique_ptr<host>, 2> hosts_;
-    std::priority_queue<event, std::vector<event>, later> events_;
+    event_queue events_; // arrival: frame `b` at host `a`; host_pump: host `a`; fabric_event: change `a`
     std::vector<flying> frames_;
-    std::vector<std::size_t> free_frames_;
+    std::vector<std::uint32_t> free_frames_;
     std::vector<std::function<void()>> changes_;
     std::function<void(host &)> served_;
-    std::uint64_t order_ = 0;
     fault_counts faults_{};
     std::uint64_t misdirected_ = 0;
     instant now_{std::chrono::seconds{1}};
