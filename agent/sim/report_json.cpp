@@ -35,7 +35,7 @@ std::string number(double value)
 void put_samples(std::string &out, const time_series &samples)
 {
     const auto put = std::back_inserter(out);
-    fmt::format_to(put, ", \"flow_series\": {}, \"samples\": {{\"time_us\": [", samples.flow_series);
+    fmt::format_to(put, R"(, "flow_series": {}, "samples": {{"time_us": [)", samples.flow_series);
     const char *comma = "";
     for (const auto at : samples.at) {
         fmt::format_to(put, "{}{}", comma, number(in_microseconds(at)));
