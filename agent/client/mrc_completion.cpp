@@ -82,7 +82,7 @@ mrc_qp *owner_of(mrc_cq &cq, std::uint32_t qpn)
 bool translate(mrc_cq &cq, const mrc::session::completion_entry &entry, ibv_wc &to)
 {
     mrc_qp *qp = owner_of(cq, entry.qpn);
-    if (qp == nullptr || entry.life != qp->life)
+    if (qp == nullptr || entry.resets != qp->resets)
         return false;
     to = {};
     to.wr_id = entry.id;

@@ -100,7 +100,7 @@ struct mrc_qp {
     mrc::session::ring_view<mrc::session::receive_entry> receives;
     std::vector<std::uint64_t> posted_receives;
     std::atomic<std::uint32_t> receives_done = 0;
-    std::atomic<std::uint16_t> life = 0;    // how often it has been reset; completions of former lives are dropped
+    std::atomic<std::uint16_t> resets = 0;  // how often it has been reset; completions from before are dropped
     std::atomic<bool> connected = false;    // the worker has it: since RTR, until RESET
     std::atomic<int> state = IBV_QPS_RESET; // as this process has set it; the daemon may know of a failure
 

@@ -128,7 +128,7 @@ result<void> qp_destroyed(mrc_qp *qp)
     return {};
 }
 
-// The rings are empty again, on both sides. No poll is half through with a completion of the former life meanwhile.
+// The rings are empty again, on both sides. No poll is half through with a completion from before meanwhile.
 void restart(mrc_qp &qp)
 {
     std::unique_lock polls_of_sends{qp.send_cq->lock, std::defer_lock};
@@ -142,7 +142,7 @@ void restart(mrc_qp &qp)
     qp.receives.restart(false);
     qp.sends_done = 0;
     qp.receives_done = 0;
-    ++qp.life;
+    ++qp.resets;
 }
 
 // What MRC_QP_VENDOR_CFG asks for; `connects`: what goes with it makes the queue pair connected, or not.

@@ -37,7 +37,7 @@ void complete_send(worker_qp &qp, const protocol::completion &done)
          .position = position,
          .status = static_cast<std::uint8_t>(done.status),
          .flags = static_cast<std::uint8_t>(qp.posted->immediate(position) ? session::completion_immediate : 0),
-         .life = qp.life});
+         .resets = qp.resets});
 }
 
 void complete_receive(worker_qp &qp, const protocol::receive_completion &done)
@@ -51,7 +51,7 @@ void complete_receive(worker_qp &qp, const protocol::receive_completion &done)
          .status = static_cast<std::uint8_t>(done.status),
          .flags = static_cast<std::uint8_t>(session::completion_receive | session::completion_immediate |
                                             (done.solicited ? session::completion_solicited : 0)),
-         .life = qp.life});
+         .resets = qp.resets});
 }
 
 void take_send(worker_qp &qp, std::uint32_t position, const session::send_entry &entry, instant now)

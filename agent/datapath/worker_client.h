@@ -27,7 +27,7 @@ struct worker_qp {
     protocol::qpn number;
     worker_client *client = nullptr;
     std::uint32_t bell = 0;    // its bit in the client's bell page
-    std::uint16_t life = 0;    // how often it had been reset
+    std::uint16_t resets = 0;  // how often it had been reset
     protocol::qpn peer_number; // of the peer's queue pair
     worker_peer peer;          // its path group is shared by all QPs to the same T0 and outlives the QP
     mrc_ip address{};          // of the peer, in all packets of this QP: its common address, or its IPv4 address

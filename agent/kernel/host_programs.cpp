@@ -75,7 +75,7 @@ void host_programs::release()
 void host_programs::refuse_strangers() const
 {
     if (const auto problem = find_folder_problem(options_.pin_dir, options_.user.uid))
-        throw startup_error{"cannot pin maps in '" + options_.pin_dir + "': " + problem->what + " (" + problem->mend +
+        throw startup_error{"cannot pin maps in '" + options_.pin_dir + "': " + problem->what + " (" + problem->remedy +
                             ")"};
 }
 

@@ -23,16 +23,16 @@ std::optional<folder_problem> problem_of(const std::string &name, const struct s
     if (about.st_uid != 0 && about.st_uid != user)
         return folder_problem{.what = "'" + name + "' belongs to user " + std::to_string(about.st_uid) +
                                       ", who could exchange what is below",
-                              .mend = "chown -h root " + name};
+                              .remedy = "chown -h root " + name};
     if (S_ISLNK(about.st_mode) || (about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (about.st_mode & S_ISVTX) != 0)
         return std::nullopt;
     return folder_problem{.what = "'" + name + "' may be written by others than its owner",
-                          .mend = "chmod go-w " + name};
+                          .remedy = "chmod go-w " + name};
 }
 
 folder_problem unreadable(const std::filesystem::path &name, int error)
 {
-    return {.what = "'" + name.string() + "': " + std::strerror(error), .mend = "ls -ld " + name.string()};
+    return {.what = "'" + name.string() + "': " + std::strerror(error), .remedy = "ls -ld " + name.string()};
 }
 
 } // namespace

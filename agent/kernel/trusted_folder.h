@@ -17,7 +17,7 @@ namespace mrc::kernel
 
 struct folder_problem {
     std::string what;
-    std::string mend; // a command
+    std::string remedy; // a command
 };
 // Why what is in `folder` may be another's than root's or `user`'s: a folder on the way there, as far as it exists,
 // belongs to a third one, who could exchange what is below, or may be written by others (unless it is sticky: what is

@@ -59,7 +59,7 @@ struct completion_entry {
     std::uint32_t position = 0; // of the request in its queue, counted from 0; all before it in the queue are done, too
     std::uint8_t status = 0;    // protocol::completion_status
     std::uint8_t flags = 0;     // completion_flags
-    std::uint16_t life = 0;     // how often the queue pair had been reset: what is older is not the client's any more
+    std::uint16_t resets = 0;   // how often the queue pair had been reset: what is older is not the client's any more
     std::uint8_t reserved[4] = {};
 };
 static_assert(sizeof(gather_entry) == 16 && sizeof(send_entry) == 64 && sizeof(receive_entry) == 8 &&

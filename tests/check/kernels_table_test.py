@@ -14,7 +14,7 @@ BEGIN, END = "<!-- begin of the table: scripts/kernels-table -->", "<!-- end of 
 
 
 def finding(probe, state, scope="host", on="host"):
-    return {"scope": scope, "probe": probe, "on": on, "state": state, "found": "", "cost": "", "mend": ""}
+    return {"scope": scope, "probe": probe, "on": on, "state": state, "found": "", "cost": "", "remedy": ""}
 
 
 def report(kernel, *findings, ports=()):

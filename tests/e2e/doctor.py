@@ -40,14 +40,14 @@ def state_of(report, probe, on):
     return next(finding for finding in report["findings"] if (finding["probe"], finding["on"]) == (probe, on))
 
 
-def lacks(report, probe, on, state, mend):
+def lacks(report, probe, on, state, remedy):
     """The finding has this state, a cost and a command that matches; returns the command."""
     finding = state_of(report, probe, on)
     check(finding["state"] == state and len(finding["cost"]) > 10, f"{probe}: {state}: {finding['found']}; "
           f"costs: {finding['cost']}")
-    check(re.fullmatch(mend, finding["mend"]), f"{probe}: mended by: {finding['mend']}")
+    check(re.fullmatch(remedy, finding["remedy"]), f"{probe}: remedy: {finding['remedy']}")
     check(report["runs"] == (state != "broken"), f"{probe}: mrcd will {'not ' if state == 'broken' else ''}run")
-    return finding["mend"]
+    return finding["remedy"]
 
 
 def works(report, probe, on):
@@ -315,8 +315,8 @@ def check_huge_pages(node):
         if finding["state"] == "works":
             print("skipped: this machine has huge pages already")
             return
-        subprocess.run(shlex.split(finding["mend"]), check=True, stdout=subprocess.DEVNULL)
-        wanted, given = int(finding["mend"].rsplit("=", 1)[1]), int(setting.read_text(encoding="ascii"))
+        subprocess.run(shlex.split(finding["remedy"]), check=True, stdout=subprocess.DEVNULL)
+        wanted, given = int(finding["remedy"].rsplit("=", 1)[1]), int(setting.read_text(encoding="ascii"))
         if given < wanted:
             print(f"skipped: this machine's memory is too fragmented for {wanted} huge pages, it has {given}")
             return

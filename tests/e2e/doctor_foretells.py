@@ -95,7 +95,7 @@ class case:
     def follow(self, advice, name):
         """Writes what mrc-doctor says into the table of the configuration."""
         found = re.fullmatch(rf"# in {name}, \[(\w+)\]: ((\w+) = \S+)", advice)
-        check(found, f"mended by hand: {advice}")
+        check(found, f"by hand: {advice}")
         table, line, key = found.groups()
         head, rest = self.text.split(f"[{table}]\n")
         options, *tables = rest.split("\n\n", 1)

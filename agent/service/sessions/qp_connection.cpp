@@ -50,7 +50,7 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
     built->client = state.worker_side;
     built->peer_number = protocol::qpn{qp.now.peer_qpn};
     built->bell = qp.numbers.bell;
-    built->life = qp.life;
+    built->resets = qp.resets;
     built->peer = peer;
     built->address = source_of(qp.now.peer, peer);
     built->memory = std::make_unique<datapath::region_view>(

@@ -70,7 +70,7 @@ void reset(session_state &state, owned_qp &qp)
     qp.sends_flushed = 0;
     qp.receives_flushed = 0;
     release_profiles(state.shared.control, qp.now);
-    ++qp.life;
+    ++qp.resets;
     qp.now = initial_attributes(qp.numbers.qpn, state.shared.config.transport.window_psns, state.shared.config.peers);
     qp.known = 0;
 }
@@ -85,7 +85,7 @@ void flush_unconnected(session_state &state, owned_qp &qp)
                                          .position = position,
                                          .status = static_cast<std::uint8_t>(protocol::completion_status::flushed),
                                          .flags = flags,
-                                         .life = qp.life};
+                                         .resets = qp.resets};
     };
     const auto flush = [&](auto ring, auto entry, std::uint32_t &done, std::uint32_t cq, std::uint8_t flags) {
         ring.resume(done);

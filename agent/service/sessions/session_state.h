@@ -78,8 +78,8 @@ struct owned_qp {
     holding requests;                // that its queues have room for
     std::uint32_t sends_flushed = 0; // while it is in ERROR without having been in the worker
     std::uint32_t receives_flushed = 0;
-    std::uint32_t known = 0; // which attributes have been set
-    std::uint16_t life = 0;  // how often it has been reset
+    std::uint32_t known = 0;  // which attributes have been set
+    std::uint16_t resets = 0; // how often it has been reset
     bool in_worker = false;
 };
 

@@ -42,17 +42,17 @@ void examine_bpf(const host_wish &wish, report &to)
     for (const auto &[name, result] : kernel::probes::try_map_types())
         to.findings.push_back(
             judge(scope::host, "map_type", name, result,
-                  {.cost = "mrcd cannot make its tables in the kernel and ends at its start", .mend = {}}));
+                  {.cost = "mrcd cannot make its tables in the kernel and ends at its start", .remedy = {}}));
     for (const auto &[name, result] : kernel::probes::try_programs())
         to.findings.push_back(judge(scope::host, "program", name, result,
-                                    {.cost = "mrcd ends at its start: the kernel refuses its program", .mend = {}}));
+                                    {.cost = "mrcd ends at its start: the kernel refuses its program", .remedy = {}}));
     to.findings.push_back(judge(
         scope::host, "multi_buffer_program", "host_rx (xdp)", kernel::probes::try_multi_buffer_program(),
         {.severity = state::slower,
          .cost = wish.needs_several_buffers
                      ? "a port has an MTU above 3400: native XDP may refuse it, and payloads end at 3072 bytes"
                      : "nothing now; ports with an MTU above 3400 would lose native XDP, payloads end at 3072 bytes",
-         .mend = {}}));
+         .remedy = {}}));
 }
 
 // Its devices and qdiscs never show on the host.
@@ -73,10 +73,10 @@ void examine_overlay(report &to)
         judge(scope::host, "tap", "host", overlay.tap,
               {.cost = "mrcd ends at its start: it needs a TAP device for ordinary sockets and one that "
                        "its transmit program sits on",
-               .mend = "modprobe tun"}));
+               .remedy = "modprobe tun"}));
     to.findings.push_back(judge(scope::host, "egress_program", "host", overlay.egress_program,
                                 {.cost = "mrcd ends at its start: it cannot put a program on its overlay's egress",
-                                 .mend = "modprobe -a sch_ingress cls_bpf"}));
+                                 .remedy = "modprobe -a sch_ingress cls_bpf"}));
 }
 
 void examine_pinning(const host_wish &wish, report &to)
@@ -90,7 +90,7 @@ void examine_pinning(const host_wish &wish, report &to)
     to.findings.push_back(
         judge(scope::host, "bpffs", "host", kernel::probes::try_pinning(pin_dir, uid),
               {.cost = "mrcd ends at its start: it cannot pin its maps, which mrcctl and bpftool read",
-               .mend = problem ? problem->mend : mount}));
+               .remedy = problem ? problem->remedy : mount}));
 }
 
 void examine_memory(const host_wish &wish, report &to)
@@ -99,7 +99,7 @@ void examine_memory(const host_wish &wish, report &to)
     const std::size_t bytes = rounded_to_huge_pages(service::packet_memory_bytes(wish.queues));
     finding locked = judge(scope::host, "locked_memory", "host", kernel::probes::try_locked_memory(bytes),
                            {.cost = "mrcd ends at its start: the kernel does not lock the memory of its packets",
-                            .mend = "ulimit -l unlimited"});
+                            .remedy = "ulimit -l unlimited"});
     if (locked.result == state::works)
         locked.found = mebibytes(bytes);
     to.findings.push_back(std::move(locked));
@@ -108,8 +108,8 @@ void examine_memory(const host_wish &wish, report &to)
               {.severity = state::slower,
                .cost = fmt::format("packet memory ({}) lies in small pages: more address translations per packet",
                                    mebibytes(bytes)),
-               .mend = fmt::format("sysctl -w vm.nr_hugepages={}",
-                                   kernel::probes::configured_huge_pages() + bytes / probes::huge_page_bytes)});
+               .remedy = fmt::format("sysctl -w vm.nr_hugepages={}",
+                                     kernel::probes::configured_huge_pages() + bytes / probes::huge_page_bytes)});
     if (huge.result == state::works)
         huge.found = mebibytes(bytes);
     to.findings.push_back(std::move(huge));
@@ -127,15 +127,15 @@ void examine_clock(report &to)
         .result = slow || coarse ? state::slower : state::works,
         .found = fmt::format("{}, {:.0f} ns a reading, steps of {:.0f} ns", clock.source, clock.cost_ns, clock.step_ns),
         .cost = {},
-        .mend = {}};
+        .remedy = {}};
     if (slow)
         found.cost = "the worker reads the clock for every burst, and each reading is a system call";
     if (coarse)
         found.cost = "round-trip times are measured in coarse steps: congestion control reacts late";
     // The sources that the vDSO reads without a system call.
     for (const char *fast : {"tsc", "kvm-clock"})
-        if ((slow || coarse) && found.mend.empty() && clock.other_sources.find(fast) != std::string::npos)
-            found.mend =
+        if ((slow || coarse) && found.remedy.empty() && clock.other_sources.find(fast) != std::string::npos)
+            found.remedy =
                 fmt::format("echo {} > /sys/devices/system/clocksource/clocksource0/current_clocksource", fast);
     to.findings.push_back(std::move(found));
 }

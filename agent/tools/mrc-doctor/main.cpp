@@ -85,7 +85,7 @@ doctor::report examine(const service::daemon_config &config)
 
 int main(int argc, char **argv)
 {
-    CLI::App app{"mrc-doctor: tries what this host can do for mrcd, what its lacks cost, and how to mend them"};
+    CLI::App app{"mrc-doctor: tries what this host can do for mrcd, what its lacks cost, and how to remedy them"};
     command_line wanted;
     auto *config = app.add_option("--config,-c", wanted.config,
                                   fmt::format("ports of this configuration of mrcd; without --config and --port those "

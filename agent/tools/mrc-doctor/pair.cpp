@@ -59,13 +59,13 @@ void judge_xdp(const kernel::probes::xdp_support &xdp, report &to)
     to.findings.push_back(of_pair("xdp_native", xdp.native,
                                   {.severity = state::slower,
                                    .cost = "the lab runs in generic mode, several times slower; ports are tried apart",
-                                   .mend = {}}));
+                                   .remedy = {}}));
     to.findings.push_back(
         of_pair("xdp_generic", xdp.generic,
                 {.severity = xdp.native.worked() ? state::slower : state::broken,
                  .cost = xdp.native.worked() ? "no fall-back for drivers without XDP of their own"
                                              : "mrcd ends at its start: nothing in this kernel takes an XDP program",
-                 .mend = {}}));
+                 .remedy = {}}));
 }
 
 finding judge_cost(const pair_outcome &outcome, const service::daemon_config &config)
@@ -80,7 +80,7 @@ finding judge_cost(const pair_outcome &outcome, const service::daemon_config &co
     return of_pair("live_frames_cost", slow ? kernel::probes::refused(0, figures) : kernel::probes::worked(figures),
                    {.severity = state::slower,
                     .cost = "each call rebuilds the kernel's XDP dispatcher: XDP transmit is slower than AF_XDP",
-                    .mend = by_hand(config.origin.file, "transmit", "engine = \"af_xdp\"")});
+                    .remedy = by_hand(config.origin.file, "transmit", "engine = \"af_xdp\"")});
 }
 
 void judge_live_frames(const pair_outcome &outcome, const service::daemon_config &config, report &to)
@@ -91,12 +91,12 @@ void judge_live_frames(const pair_outcome &outcome, const service::daemon_config
                 {.severity = forced ? state::broken : state::slower,
                  .cost = forced ? "mrcd ends at its start: transmit.engine is 'xdp'"
                                 : "packets leave by AF_XDP sockets instead, fewer of them per second",
-                 .mend = forced ? by_hand(config.origin.file, "transmit", "engine = \"auto\"") : ""}));
+                 .remedy = forced ? by_hand(config.origin.file, "transmit", "engine = \"auto\"") : ""}));
     to.findings.push_back(of_pair("redirect", outcome.redirect,
                                   {.severity = state::slower,
                                    .cost = "XDP switches and XDP transmit do not work over virtual links: the lab "
                                            "needs --switch kernel and --engine af_xdp",
-                                   .mend = {}}));
+                                   .remedy = {}}));
     if (!outcome.live_frames.refused()) // which has no price
         to.findings.push_back(judge_cost(outcome, config));
 }
@@ -130,11 +130,11 @@ void judge_pair(const pair_outcome &outcome, const service::daemon_config &confi
     to.findings.push_back(of_pair("af_xdp_copy", outcome.af_xdp_copy,
                                   {.cost = "mrcd ends at its start: it receives by AF_XDP sockets, which kernels have "
                                            "that are built with CONFIG_XDP_SOCKETS",
-                                   .mend = {}}));
+                                   .remedy = {}}));
     to.findings.push_back(of_pair("af_xdp_multi_buffer", outcome.af_xdp_multi_buffer,
                                   {.severity = state::slower,
                                    .cost = "payloads end at 3072 bytes, and ordinary sockets at what one buffer holds",
-                                   .mend = {}}));
+                                   .remedy = {}}));
 }
 
 } // namespace mrc::doctor

@@ -15,25 +15,25 @@ namespace
 
 namespace probes = kernel::probes;
 
-std::string mend_for_mtu(const subject &of)
+std::string remedy_for_mtu(const subject &of)
 {
     constexpr const char *set = "ip link set dev {} mtu {}";
-    std::string mend =
+    std::string remedy =
         of.mtu > service::single_buffer_mtu ? fmt::format(set, of.device, service::single_buffer_mtu) : std::string{};
     if (of.driver == "veth") // counts the MTU of its other end
-        mend += (mend.empty() ? "" : "; ") + fmt::format(set, "PEER", service::single_buffer_mtu) +
-                "  # PEER: the other end of the link";
-    return mend;
+        remedy += (remedy.empty() ? "" : "; ") + fmt::format(set, "PEER", service::single_buffer_mtu) +
+                  "  # PEER: the other end of the link";
+    return remedy;
 }
 
-std::string mend_for_native(const subject &of, const port_outcome &outcome, const kernel::probes::attempt &native)
+std::string remedy_for_native(const subject &of, const port_outcome &outcome, const kernel::probes::attempt &native)
 {
     if (outcome.large_receive)
         return fmt::format("ethtool -K {} lro off", of.device);
     if (native.error == ENOSPC && of.driver == "veth")
         return fmt::format("ethtool -L {} rx 16", of.device); // as many as the other end has transmit queues, or more
     const bool by_mtu = of.driver == "veth" ? native.error == ERANGE : native.error != EOPNOTSUPP;
-    return by_mtu ? mend_for_mtu(of) : std::string{};
+    return by_mtu ? remedy_for_mtu(of) : std::string{};
 }
 
 // Without any program on the port the last attempt is what ends mrcd.
@@ -50,22 +50,23 @@ void judge_xdp(const port_outcome &outcome, subject &of)
         of.made_of("xdp_native", native,
                    {.severity = native_ends ? state::broken : state::slower,
                     .cost = native_ends ? end : "packets pass through the kernel's stack first: several times slower",
-                    .mend = mend_for_native(of, outcome, native)}));
+                    .remedy = remedy_for_native(of, outcome, native)}));
     const bool generic_ends = !outcome.attached && generic_last;
     of.findings.push_back(of.made_of("xdp_generic", either(outcome.as_mrcd.generic, outcome.alone.generic),
                                      {.severity = generic_ends ? state::broken : state::slower,
                                       .cost = generic_ends ? end : "no fall-back if the driver's own XDP fails",
-                                      .mend = {}}));
+                                      .remedy = {}}));
 }
 
 finding judge_redirect(const kernel::probes::attempt &redirect, const subject &of)
 {
     const bool forced = of.config.transmit.engine == service::transmit_engine::xdp;
-    return of.made_of("redirect", redirect,
-                      {.severity = forced ? state::broken : state::slower,
-                       .cost = forced ? "transmit.engine is 'xdp', and the kernel drops every packet that it sends"
-                                      : "packets leave by AF_XDP sockets instead, fewer of them per second",
-                       .mend = of.driver == "veth" ? "ethtool -K PEER gro on  # PEER: the other end of the link" : ""});
+    return of.made_of(
+        "redirect", redirect,
+        {.severity = forced ? state::broken : state::slower,
+         .cost = forced ? "transmit.engine is 'xdp', and the kernel drops every packet that it sends"
+                        : "packets leave by AF_XDP sockets instead, fewer of them per second",
+         .remedy = of.driver == "veth" ? "ethtool -K PEER gro on  # PEER: the other end of the link" : ""});
 }
 
 // One finding for all queues that answer alike.
@@ -91,17 +92,17 @@ void judge_queues(const std::string &probe, const std::vector<kernel::probes::af
 void judge_af_xdp(const port_outcome &outcome, subject &of)
 {
     judge_queues("af_xdp_copy", outcome.queues, &kernel::probes::af_xdp_support::copy,
-                 {.cost = "mrcd ends at its start: it receives by AF_XDP sockets", .mend = {}}, of);
+                 {.cost = "mrcd ends at its start: it receives by AF_XDP sockets", .remedy = {}}, of);
     judge_queues("af_xdp_zero_copy", outcome.queues, &kernel::probes::af_xdp_support::zero_copy,
                  {.severity = state::slower,
                   .cost = "each packet is copied once more between driver and mrcd, on every port: their sockets share "
                           "one memory",
-                  .mend = {}},
+                  .remedy = {}},
                  of);
     judge_queues("af_xdp_multi_buffer", outcome.queues, &kernel::probes::af_xdp_support::multi_buffer,
                  {.severity = state::slower,
                   .cost = "payloads end at 3072 bytes, and ordinary sockets at what one buffer holds",
-                  .mend = {}},
+                  .remedy = {}},
                  of);
 }
 
@@ -117,7 +118,7 @@ void judge_outcome(const port_outcome &outcome, subject &of)
         of.findings.push_back(of.make(
             "xdp_tx", state::slower,
             of.driver + " drops what XDP_TX sends from zero-copy memory: known of the driver, not tried",
-            {.cost = "mrcd's worker answers EV probes, not its XDP program: later when it is busy", .mend = {}}));
+            {.cost = "mrcd's worker answers EV probes, not its XDP program: later when it is busy", .remedy = {}}));
 }
 
 } // namespace mrc::doctor

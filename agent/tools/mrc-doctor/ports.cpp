@@ -24,7 +24,7 @@ namespace
 
 namespace probes = kernel::probes;
 
-std::string mend_for_holder(const std::string &device, const kernel::probes::xdp_holder &holder)
+std::string remedy_for_holder(const std::string &device, const kernel::probes::xdp_holder &holder)
 {
     if (holder.links.empty())
         return fmt::format("ip link set dev {} {} off", device, holder.native ? "xdp" : "xdpgeneric");
@@ -46,7 +46,7 @@ bool is_taken(subject &of)
     }
     of.findings.push_back(of.make("xdp_native", state::broken, "in use by another: " + holder->text(),
                                   {.cost = "mrcd ends at its start: a port has room for one XDP program",
-                                   .mend = mend_for_holder(of.device, *holder)}));
+                                   .remedy = remedy_for_holder(of.device, *holder)}));
     return true;
 }
 
@@ -74,7 +74,7 @@ std::vector<subject> subjects(const service::daemon_config &config)
 finding payload_finding(const service::daemon_config &config, service::mtu_range mtus, const service::port_plan &plan,
                         const std::string &refusal)
 {
-    finding made{.where = scope::host, .probe = "payload", .on = "host", .found = {}, .cost = {}, .mend = {}};
+    finding made{.where = scope::host, .probe = "payload", .on = "host", .found = {}, .cost = {}, .remedy = {}};
     if (refusal.empty()) {
         made.result = state::works;
         made.found = fmt::format("{} bytes a packet", plan.payload_bytes);
@@ -85,7 +85,7 @@ finding payload_finding(const service::daemon_config &config, service::mtu_range
     made.result = state::broken;
     made.found = refusal;
     made.cost = "mrcd ends at its start: its configuration asks for packets that it cannot send";
-    made.mend =
+    made.remedy =
         by_hand(config.origin.file, "transmit",
                 fmt::format("payload = {}",
                             service::payload_of(automatic, std::min(mtus.smallest, service::single_buffer_mtu))));
@@ -168,7 +168,7 @@ std::vector<subject *> look_at(std::vector<subject> &ports)
         if (of.ifindex == 0) {
             of.findings.push_back(of.make(
                 "link", state::broken, "no such device here",
-                {.cost = "mrcd ends at its start", .mend = "ip -brief link  # shows the devices that there are"}));
+                {.cost = "mrcd ends at its start", .remedy = "ip -brief link  # shows the devices that there are"}));
             continue;
         }
         of.findings.push_back(examine_link(of));

@@ -79,8 +79,8 @@ std::string verdict_text(const report &of)
 
 std::string trouble_text(const finding &of)
 {
-    return fmt::format("\n{}: {} ({})\n  costs    {}\n  mend by  {}\n", name_of(of.result), of.probe, of.on, of.cost,
-                       of.mend.empty() ? "nothing that is a command" : of.mend);
+    return fmt::format("\n{}: {} ({})\n  costs    {}\n  remedy   {}\n", name_of(of.result), of.probe, of.on, of.cost,
+                       of.remedy.empty() ? "nothing that is a command" : of.remedy);
 }
 
 json::array rows_of(const std::vector<finding> &findings)
@@ -93,7 +93,7 @@ json::array rows_of(const std::vector<finding> &findings)
                                     {"state", name_of(of.result)},
                                     {"found", of.found},
                                     {"cost", of.cost},
-                                    {"mend", of.mend}});
+                                    {"remedy", of.remedy}});
     return rows;
 }
 
@@ -122,14 +122,18 @@ json::array rows_of(const std::vector<chosen_modes> &modes)
 
 finding judge(scope where, std::string probe, std::string on, const kernel::probes::attempt &result, lack otherwise)
 {
-    finding made{
-        .where = where, .probe = std::move(probe), .on = std::move(on), .found = result.text(), .cost = {}, .mend = {}};
+    finding made{.where = where,
+                 .probe = std::move(probe),
+                 .on = std::move(on),
+                 .found = result.text(),
+                 .cost = {},
+                 .remedy = {}};
     if (result.worked())
         made.result = state::works;
     if (result.refused()) {
         made.result = otherwise.severity;
         made.cost = std::move(otherwise.cost);
-        made.mend = std::move(otherwise.mend);
+        made.remedy = std::move(otherwise.remedy);
     }
     return made;
 }

@@ -27,9 +27,9 @@ struct finding {
     std::string probe; // "xdp_native"
     std::string on;    // "host", "veth", a port's device; of programs and maps their name
     state result = state::untried;
-    std::string found; // the kernel's words, a figure
-    std::string cost;  // of what is slower or broken, in plain words
-    std::string mend;  // shell command; after a # alone: what to do by hand; empty: nothing mends it
+    std::string found;  // the kernel's words, a figure
+    std::string cost;   // of what is slower or broken, in plain words
+    std::string remedy; // shell command; after a # alone: what to do by hand; empty: there is none
 };
 
 struct examined_port {
@@ -61,7 +61,7 @@ enum class verdict : std::uint8_t { runs, runs_slower, does_not_run };
 struct lack {
     state severity = state::broken;
     std::string cost;
-    std::string mend;
+    std::string remedy;
 };
 // A finding from an attempt: cost and command are kept when it was refused.
 [[nodiscard]] finding judge(scope where, std::string probe, std::string on, const kernel::probes::attempt &result,

@@ -24,7 +24,7 @@ finding examine_link(const subject &of)
         return of.make("link", state::works, of.driver.empty() ? "up" : of.driver + ", up");
     return of.make("link", state::slower, "down, or no carrier",
                    {.cost = "the port's plane carries nothing until the link is up",
-                    .mend = fmt::format("ip link set dev {} up", of.device)});
+                    .remedy = fmt::format("ip link set dev {} up", of.device)});
 }
 
 finding examine_mtu(const subject &of)
@@ -32,16 +32,17 @@ finding examine_mtu(const subject &of)
     // As configured, else what `auto` takes of a port whose packets just fit one buffer.
     const std::uint32_t wanted = service::payload_of(of.config, service::single_buffer_mtu);
     const std::string found = fmt::format("MTU {}", of.mtu);
-    const std::string mend = fmt::format("ip link set dev {} mtu {}", of.device, wanted + service::packet_overhead);
+    const std::string remedy = fmt::format("ip link set dev {} mtu {}", of.device, wanted + service::packet_overhead);
     if (!service::mtu_refusal(of.config, of.mtu).empty())
-        return of.make("mtu", state::broken, found,
-                       {.cost = "mrcd ends at its start: packets of this payload do not fit the port", .mend = mend});
+        return of.make(
+            "mtu", state::broken, found,
+            {.cost = "mrcd ends at its start: packets of this payload do not fit the port", .remedy = remedy});
     const std::uint32_t fits = service::payload_of(of.config, of.mtu);
     const std::string payload = fmt::format("{}, {} bytes of payload a packet", found, fits);
     if (fits >= wanted)
         return of.make("mtu", state::works, payload);
     return of.make("mtu", state::slower, payload,
-                   {.cost = "smaller packets on all ports, so more of them for the same data", .mend = mend});
+                   {.cost = "smaller packets on all ports, so more of them for the same data", .remedy = remedy});
 }
 
 finding examine_checksum_offload(const subject &of)
@@ -53,7 +54,7 @@ finding examine_checksum_offload(const subject &of)
                                found.segmentation ? "on" : "off"),
                    {.cost = "nobody computes the checksums of ordinary sockets over mrcnet0 where an XDP program "
                             "forwards their packets, and receivers drop them; MRC itself is not touched",
-                    .mend = fmt::format("ethtool -K {} tx off", of.device)});
+                    .remedy = fmt::format("ethtool -K {} tx off", of.device)});
 }
 
 finding examine_receive_offload(const subject &of)
@@ -63,7 +64,7 @@ finding examine_receive_offload(const subject &of)
         "receive_offload", found.large_receive ? state::slower : state::works,
         fmt::format("LRO {}, GRO {}", found.large_receive ? "on" : "off", found.generic_receive ? "on" : "off"),
         {.cost = "the NIC joins packets before XDP sees them; most drivers refuse native XDP then",
-         .mend = fmt::format("ethtool -K {} lro off", of.device)});
+         .remedy = fmt::format("ethtool -K {} lro off", of.device)});
 }
 
 finding examine_steering(const subject &of)
@@ -79,14 +80,14 @@ finding examine_steering(const subject &of)
         return of.make(
             "receive_steering", state::broken, found,
             {.cost = fmt::format("mrcd ends at its start: it serves {} queues of a port at most", MRC_MAX_QUEUES),
-             .mend = fmt::format("ethtool -L {} {} {}", of.device, kind, MRC_MAX_QUEUES)});
+             .remedy = fmt::format("ethtool -L {} {} {}", of.device, kind, MRC_MAX_QUEUES)});
     const bool kept_off = !table.empty() && std::ranges::max(table) < of.queues;
     if (of.queues >= all || kept_off)
         return of.make("receive_steering", state::works, found);
     return of.make("receive_steering", state::broken, found,
                    {.cost = "MRC packets that arrive on the other queues are dropped",
-                    .mend = table.empty() ? fmt::format("ethtool -L {} {} {}", of.device, kind, of.queues)
-                                          : fmt::format("ethtool -X {} equal {}", of.device, of.queues)});
+                    .remedy = table.empty() ? fmt::format("ethtool -L {} {} {}", of.device, kind, of.queues)
+                                            : fmt::format("ethtool -X {} equal {}", of.device, of.queues)});
 }
 
 } // namespace mrc::doctor

@@ -32,7 +32,7 @@ struct subject {
                 .result = result,
                 .found = std::move(found),
                 .cost = trouble ? std::move(otherwise.cost) : std::string{},
-                .mend = trouble ? std::move(otherwise.mend) : std::string{}};
+                .remedy = trouble ? std::move(otherwise.remedy) : std::string{}};
     }
     [[nodiscard]] finding made_of(std::string probe, const kernel::probes::attempt &result, lack otherwise) const
     {

@@ -61,7 +61,7 @@ TEST_F(trusted_folder, refuses_one_that_belongs_to_a_third)
 {
     give(below_, strangers, 0700);
     expect_problem(pins(), "'" + below_.string() + "' belongs to user 4321");
-    EXPECT_EQ(find_folder_problem(pins(), daemons)->mend, "chown -h root " + below_.string());
+    EXPECT_EQ(find_folder_problem(pins(), daemons)->remedy, "chown -h root " + below_.string());
 }
 
 TEST_F(trusted_folder, refuses_one_that_others_may_write)

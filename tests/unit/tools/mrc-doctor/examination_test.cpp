@@ -26,7 +26,7 @@ finding with(state result)
             .result = result,
             .found = "MTU 1500",
             .cost = "smaller packets",
-            .mend = "ip link set dev eth0 mtu 3204"};
+            .remedy = "ip link set dev eth0 mtu 3204"};
 }
 
 report of(std::vector<finding> findings)
@@ -57,21 +57,21 @@ TEST(mrc_doctor_verdict, follows_the_worst_finding)
 
 TEST(mrc_doctor_judge, keeps_cost_and_command_of_refusals_only)
 {
-    const lack otherwise{.severity = state::slower, .cost = "dear", .mend = "true"};
+    const lack otherwise{.severity = state::slower, .cost = "dear", .remedy = "true"};
     const finding good = judge(scope::host, "tap", "host", kernel::probes::worked("20 MiB"), otherwise);
     EXPECT_EQ(good.result, state::works);
     EXPECT_EQ(good.found, "20 MiB");
-    EXPECT_EQ(good.cost + good.mend, "");
+    EXPECT_EQ(good.cost + good.remedy, "");
     const finding unknown = judge(scope::host, "tap", "host", kernel::probes::untried("the link is down"), otherwise);
     EXPECT_EQ(unknown.result, state::untried);
     EXPECT_EQ(unknown.found, "the link is down");
-    EXPECT_EQ(unknown.cost + unknown.mend, "");
+    EXPECT_EQ(unknown.cost + unknown.remedy, "");
     const finding bad =
         judge(scope::host, "tap", "host", kernel::probes::refused(EPERM, "MTU is too large"), otherwise);
     EXPECT_EQ(bad.result, state::slower);
     EXPECT_EQ(bad.found, "Operation not permitted: MTU is too large");
     EXPECT_EQ(bad.cost, "dear");
-    EXPECT_EQ(bad.mend, "true");
+    EXPECT_EQ(bad.remedy, "true");
 }
 
 TEST(mrc_doctor_by_hand, names_the_file_that_was_examined)
@@ -85,7 +85,7 @@ TEST(mrc_doctor_text, names_trouble_with_its_cost_and_command)
 {
     report found = of({with(state::works), with(state::broken)});
     found.findings[1].on = "eth1";
-    found.findings[1].mend.clear();
+    found.findings[1].remedy.clear();
     found.modes.push_back(
         {.port = "eth0", .xdp = "native", .transmit = "xdp", .af_xdp = "copy", .buffers = "one", .reason = ""});
     EXPECT_EQ(to_text(found), "kernel 6.1.0 (x86_64)\n"
@@ -100,7 +100,7 @@ TEST(mrc_doctor_text, names_trouble_with_its_cost_and_command)
                               "\n"
                               "broken: mtu (eth1)\n"
                               "  costs    smaller packets\n"
-                              "  mend by  nothing that is a command\n"
+                              "  remedy   nothing that is a command\n"
                               "\n"
                               "mrcd will not run: mtu (eth1)\n");
 }
@@ -109,7 +109,7 @@ TEST(mrc_doctor_text, tells_all_three_verdicts)
 {
     EXPECT_TRUE(to_text(of({})).ends_with("\nmrcd will run\n"));
     const std::string slower = to_text(of({with(state::slower)}));
-    EXPECT_NE(slower.find("  mend by  ip link set dev eth0 mtu 3204\n"), std::string::npos);
+    EXPECT_NE(slower.find("  remedy   ip link set dev eth0 mtu 3204\n"), std::string::npos);
     EXPECT_TRUE(slower.ends_with("\nmrcd will run, slower or with less for lack of: mtu (eth0)\n"));
 }
 
@@ -141,7 +141,7 @@ TEST(mrc_doctor_json, has_what_the_manual_names)
         boost::json::serialize(to_json(found)),
         R"({"kernel":"6.1.0","machine":"x86_64","runs":true,"slower":true,"findings":[{"scope":"port",)"
         R"("probe":"mtu","on":"eth0","state":"slower","found":"MTU 1500","cost":"smaller packets",)"
-        R"("mend":"ip link set dev eth0 mtu 3204"}],"ports":[{"port":"eth0","driver":"veth"}],"modes":[{"port":"eth0","xdp":"generic",)"
+        R"("remedy":"ip link set dev eth0 mtu 3204"}],"ports":[{"port":"eth0","driver":"veth"}],"modes":[{"port":"eth0","xdp":"generic",)"
         R"("transmit":"af_xdp","af_xdp":"zero copy","buffers":"several","reason":"because"}]})");
     const auto broken = to_json(of({with(state::broken), with(state::slower)}));
     EXPECT_FALSE(broken.at("runs").as_bool());

@@ -59,7 +59,7 @@ TEST(judge_pair, live_frames_are_needed_by_the_engine_that_is_forced_only)
     EXPECT_EQ(only(judged(outcome), "live_frames").result, state::slower);
     const finding forced = only(judged(outcome, service::transmit_engine::xdp), "live_frames");
     EXPECT_EQ(forced.result, state::broken);
-    EXPECT_EQ(forced.mend, "# in /etc/mrc/lab.toml, [transmit]: engine = \"auto\"");
+    EXPECT_EQ(forced.remedy, "# in /etc/mrc/lab.toml, [transmit]: engine = \"auto\"");
 }
 
 TEST(judge_pair, dear_live_frames_are_slower)
@@ -69,7 +69,7 @@ TEST(judge_pair, dear_live_frames_are_slower)
     const finding cost = only(judged(outcome), "live_frames_cost");
     EXPECT_EQ(cost.result, state::slower);
     EXPECT_EQ(cost.found, "400000 ns a packet; 400000 ns where the program is attached nowhere");
-    EXPECT_EQ(cost.mend, "# in /etc/mrc/lab.toml, [transmit]: engine = \"af_xdp\"");
+    EXPECT_EQ(cost.remedy, "# in /etc/mrc/lab.toml, [transmit]: engine = \"af_xdp\"");
 }
 
 TEST(judge_pair, a_kernel_without_af_xdp_has_no_command)
@@ -78,7 +78,7 @@ TEST(judge_pair, a_kernel_without_af_xdp_has_no_command)
     outcome.af_xdp_copy = kernel::probes::refused(EAFNOSUPPORT);
     const finding copy = only(judged(outcome), "af_xdp_copy");
     EXPECT_EQ(copy.result, state::broken);
-    EXPECT_EQ(copy.mend, "");
+    EXPECT_EQ(copy.remedy, "");
     EXPECT_NE(copy.cost.find("CONFIG_XDP_SOCKETS"), std::string::npos);
 }
 

@@ -62,11 +62,11 @@ TEST_F(port_trial, native_xdp_is_that_of_mrcds_own_trial)
     const finding native = only(judged(), "xdp_native");
     EXPECT_EQ(native.result, state::slower);
     EXPECT_EQ(native.found, "Numerical result out of range: Peer MTU is too large");
-    EXPECT_EQ(native.mend,
+    EXPECT_EQ(native.remedy,
               "ip link set dev eth0 mtu 3400; ip link set dev PEER mtu 3400  # PEER: the other end of the link");
     outcome.as_mrcd.native.error = EINVAL;
-    EXPECT_EQ(only(judged("virtio_net"), "xdp_native").mend, "ip link set dev eth0 mtu 3400");
-    EXPECT_EQ(only(judged(), "xdp_native").mend, "");
+    EXPECT_EQ(only(judged("virtio_net"), "xdp_native").remedy, "ip link set dev eth0 mtu 3400");
+    EXPECT_EQ(only(judged(), "xdp_native").remedy, "");
 }
 
 TEST_F(port_trial, a_port_without_a_program_is_broken)
