@@ -151,6 +151,7 @@ protected:
         qp->number = protocol::qpn{number};
         qp->client = client;
         qp->bell = number;
+        qp->peer.paths = &group;
         qp->peer.ports = &ports;
         qp->peer.planes = &planes;
         qp->congestion = &window;

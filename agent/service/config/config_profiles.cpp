@@ -19,8 +19,8 @@ using result = std::expected<void, config_error>;
 constexpr std::uint32_t usual_payload = 3072;    // to check constants by: which packets fit is known with the ports
 constexpr std::uint32_t unmeasured_rtt_us = 200; // as long as transport.base_rtt_us = "auto" has measured nothing
 
-constexpr std::string_view ev_profile_table = "ev_profile";
-constexpr std::string_view cc_profile_table = "cc_profile";
+constexpr std::string_view ev_profile_key = "ev_profile";
+constexpr std::string_view cc_profile_key = "cc_profile";
 
 constexpr auto offline = static_cast<std::uint32_t>(profile_state::offline);
 constexpr auto online = static_cast<std::uint32_t>(profile_state::online);
@@ -117,7 +117,7 @@ result apply(const daemon_config &config, std::size_t row, control::ev_profile_s
 {
     const ev_profile_options &options = config.ev_profiles[row];
     const auto refused = [&](std::string_view key, const session::refusal &why) {
-        return refuse(config, ev_profile_table, row, key, why);
+        return refuse(config, ev_profile_key, row, key, why);
     };
     if (!options.evs.empty() && options.mode != ev_profile_mode::listed)
         return refused("evs", {0, "allowed with mode \"listed\" only"});
@@ -189,14 +189,13 @@ result apply(const daemon_config &config, std::size_t row, const protocol::nscc_
         // "max_cwnd: found …": the refusal begins with the constant's name; times have their unit behind it here.
         const std::string_view text = made.error().text;
         const std::string constant{text.substr(0, text.find(':'))};
-        const std::string name = fmt::format("{}[{}].{}", cc_profile_table, row, constant);
-        return refuse(config, cc_profile_table, row, config.origin.has(name) ? constant : constant + "_ns",
-                      made.error());
+        const std::string name = fmt::format("{}[{}].{}", cc_profile_key, row, constant);
+        return refuse(config, cc_profile_key, row, config.origin.has(name) ? constant : constant + "_ns", made.error());
     }
     control::cc_profile_change go;
     go.state = online;
     if (const auto made = store.modify(options.id, go); !made)
-        return refuse(config, cc_profile_table, row, "id", made.error());
+        return refuse(config, cc_profile_key, row, "id", made.error());
     return {};
 }
 
@@ -244,9 +243,9 @@ control::cc_profile built_in_cc_profile(const daemon_config &config, std::uint32
 result apply_profiles(const daemon_config &config, std::uint32_t payload_bytes, control::ev_profile_store &evs,
                       control::cc_profile_store &ccs)
 {
-    if (auto unique = check_ids(config, ev_profile_table, config.ev_profiles); !unique)
+    if (auto unique = check_ids(config, ev_profile_key, config.ev_profiles); !unique)
         return unique;
-    if (auto unique = check_ids(config, cc_profile_table, config.cc_profiles); !unique)
+    if (auto unique = check_ids(config, cc_profile_key, config.cc_profiles); !unique)
         return unique;
     for (std::size_t row = 0; row < config.ev_profiles.size(); ++row)
         if (auto applied = apply(config, row, evs); !applied)

@@ -165,7 +165,7 @@ bool link_monitor::implementation::on_readable()
 bool link_monitor::implementation::take_expiry()
 {
     std::uint64_t expirations = 0;
-    return read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations;
+    return ::read(timer_.get(), &expirations, sizeof expirations) == sizeof expirations;
 }
 
 void link_monitor::implementation::on_message(const nlmsghdr &message)
