@@ -14,7 +14,6 @@ namespace mrc::client
 namespace
 {
 
-using mrc::session::qp_attributes;
 using protocol::qp_state;
 
 constexpr std::uint8_t default_hop_limit = 64;

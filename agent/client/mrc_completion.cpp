@@ -15,8 +15,6 @@
 
 using namespace mrc::client;
 using mrc::protocol::completion_status;
-using mrc::session::completion_entry;
-using mrc::session::request_kind;
 
 namespace
 {

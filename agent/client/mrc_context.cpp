@@ -12,7 +12,6 @@
 
 using namespace mrc::client;
 using mrc::session::event_kind;
-using mrc::session::event_record;
 
 namespace
 {

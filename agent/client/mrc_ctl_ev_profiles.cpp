@@ -9,14 +9,9 @@
 
 using namespace mrc::client;
 using mrc::session::control_kind;
-using mrc::session::control_request;
-using mrc::session::most_entries;
-using mrc::session::most_fields;
 
 namespace
 {
-
-using mrc::session::ev_entry;
 
 static_assert(sizeof(mrc_ctl_ev_op_entry) == sizeof(mrc::session::ev_entry));
 static_assert(offsetof(mrc_ctl_ev_op_entry, state) == offsetof(mrc::session::ev_entry, state));

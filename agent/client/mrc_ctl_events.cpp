@@ -9,12 +9,7 @@
 #include "client/mrc_ctl_requests.h"
 
 using namespace mrc::client;
-using mrc::session::control_kind;
 using mrc::session::ep_request;
-using mrc::session::ep_response;
-using mrc::session::most_batch_requests;
-using mrc::session::most_entries;
-using mrc::session::most_ep_requests;
 
 namespace
 {

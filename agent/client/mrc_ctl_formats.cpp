@@ -10,7 +10,6 @@
 
 using namespace mrc::client;
 using mrc::session::control_kind;
-using mrc::session::control_request;
 
 namespace
 {

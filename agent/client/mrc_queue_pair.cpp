@@ -11,7 +11,6 @@
 #include "client/mrc_objects.h"
 
 using namespace mrc::client;
-using mrc::session::request_kind;
 
 namespace
 {

@@ -14,8 +14,6 @@ namespace mrc::service
 namespace
 {
 
-namespace probes = kernel::probes;
-
 void try_each(std::vector<tried_port> &ports, kernel::probes::live_frames *frames)
 {
     for (tried_port &port : ports)

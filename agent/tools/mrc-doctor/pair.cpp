@@ -19,8 +19,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 constexpr double slow_frame_ns = 10'000;
 constexpr int cost_budget_ms = 60;
 

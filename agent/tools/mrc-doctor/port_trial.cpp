@@ -13,8 +13,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 std::string remedy_for_mtu(const subject &of)
 {
     constexpr const char *set = "ip link set dev {} mtu {}";

@@ -22,8 +22,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 std::string remedy_for_holder(const std::string &device, const kernel::probes::xdp_holder &holder)
 {
     if (holder.links.empty())
@@ -197,8 +195,8 @@ service::mtu_range mtus_of(const service::daemon_config &config)
             mtus.push_back(kernel::probes::mtu_of(port.device));
     if (mtus.empty())
         return {};
-    const auto [smallest, largest] = std::ranges::minmax(mtus);
-    return {.smallest = smallest, .largest = largest};
+    const auto [smallest, largest] = std::ranges::minmax_element(mtus);
+    return {.smallest = *smallest, .largest = *largest};
 }
 
 void examine_ports(const service::daemon_config &config, report &to)

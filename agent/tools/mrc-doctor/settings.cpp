@@ -14,8 +14,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 } // namespace
 
 finding examine_link(const subject &of)

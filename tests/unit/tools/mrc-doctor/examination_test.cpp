@@ -16,8 +16,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 finding with(state result)
 {
     return {.where = scope::port,

@@ -13,8 +13,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 pair_outcome all_works()
 {
     const auto yes = kernel::probes::worked();

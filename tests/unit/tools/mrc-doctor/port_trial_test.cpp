@@ -14,8 +14,6 @@ namespace mrc::doctor
 namespace
 {
 
-namespace probes = kernel::probes;
-
 class port_trial : public testing::Test
 {
 protected:
