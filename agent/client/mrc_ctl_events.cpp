@@ -14,7 +14,6 @@ using mrc::session::ep_request;
 namespace
 {
 
-using mrc::session::ev_event;
 
 static_assert(sizeof(mrc_ctl_ev_event) == sizeof(mrc::session::ev_event));
 static_assert(offsetof(mrc_ctl_ev_event, state) == offsetof(mrc::session::ev_event, state));
