@@ -14,7 +14,6 @@ using mrc::session::ep_request;
 namespace
 {
 
-
 static_assert(sizeof(mrc_ctl_ev_event) == sizeof(mrc::session::ev_event));
 static_assert(offsetof(mrc_ctl_ev_event, state) == offsetof(mrc::session::ev_event, state));
 static_assert(sizeof(mrc_ctl_ep_req) == sizeof(mrc::session::ep_request));

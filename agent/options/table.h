@@ -152,7 +152,7 @@ public:
     // the parent's, as which it begins; without it a row begins with its defaults.
     template <class Inner, class Member, class First = std::nullptr_t>
     table_of &add_rows(std::string_view key, table_of<Inner> inner, Member member, repetition allowed,
-                       First first = nullptr)
+                       [[maybe_unused]] First first = nullptr)
     {
         part added{.key = key,
                    .content = std::make_shared<const table>(std::move(inner)),
@@ -162,12 +162,12 @@ public:
                    .most = allowed.most,
                    .begins_as_parent = !std::is_null_pointer_v<First>};
         added.clear = [member](void *parent) { std::invoke(member, of(parent)).clear(); };
-        added.add = [member, first](void *parent) -> void * {
-            if constexpr (std::is_null_pointer_v<First>)
-                return &std::invoke(member, of(parent)).emplace_back();
-            else
+        if constexpr (std::is_null_pointer_v<First>)
+            added.add = [member](void *parent) -> void * { return &std::invoke(member, of(parent)).emplace_back(); };
+        else
+            added.add = [member, first](void *parent) -> void * {
                 return &std::invoke(member, of(parent)).emplace_back(std::invoke(first, of(parent)));
-        };
+            };
         added.count = [member](const void *parent) { return std::invoke(member, of(parent)).size(); };
         added.row_at = [member](const void *parent, std::size_t row) -> const void * {
             return &std::invoke(member, of(parent)).at(row);

@@ -201,8 +201,8 @@ private:
         session::completion_entry entry;
         while (end.done.pop(entry)) {
             demand(entry.qpn == end.qp.qpn, "a completion of another queue pair");
-            if (entry.life != life) { // of before the reset
-                demand(static_cast<std::uint16_t>(life - entry.life) < 0x8000U, "a completion of a life to come");
+            if (entry.resets != life) { // of before the reset
+                demand(static_cast<std::uint16_t>(life - entry.resets) < 0x8000U, "a completion of a life to come");
                 continue;
             }
             std::uint32_t &expected = (entry.flags & session::completion_receive) != 0 ? receives : sends;
