@@ -16,14 +16,13 @@ import tempfile
 import time
 
 from lab_support import binary, check, lab, need_binaries, need_root
-from pinned_maps import ASSUMED_BAD, GOOD, host_maps, verdict_names
+from pinned_maps import host_maps, path_state_names, verdict_names
 from transfer_support import transfer, wait_until
 
 PLANES, SPINES = 4, 2
 LIMIT_S = 20
 NOBODY = 65534
 MESSAGES, SIZE, QPS = 256, 1 << 20, 2
-STATE_WORDS = {GOOD: "good", ASSUMED_BAD: "assumed_bad"}
 # Counters that mrc-perf reports, too.
 SHARED_COUNTERS = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "retransmits", "spurious", "timeouts", "losses",
                    "nacks", "sacks_sent", "sacks_received", "rx_duplicates", "rx_refused")
@@ -84,10 +83,11 @@ def check_paths(here):
     paths = {path["path"]: path for path in here.json("path", "list")}
     rows = {number: row for number, row in enumerate(here.maps.rows("paths")) if row["state"]}
     after = here.maps.rows("signals")
+    states = path_state_names()
     check(paths.keys() == rows.keys() and len(rows) == PLANES * SPINES, f"all {len(rows)} paths are listed")
     same = all(path["plane"] == rows[number]["plane"] and path["uplink"] == rows[number]["uplink"] and
                path["group"] == rows[number]["group"] and path["ev"] == rows[number]["ev"] and
-               path["state"] == STATE_WORDS[rows[number]["state"]] and
+               path["state"] == states[rows[number]["state"]] and
                path["losses"] == rows[number]["losses"] and
                between(before[number]["packets"], path["rx_packets"], after[number]["packets"]) and
                between(before[number]["acks"], path["acks"], after[number]["acks"]) and path["acks"] > 0 and

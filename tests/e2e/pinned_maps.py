@@ -26,11 +26,20 @@ def dump_all(paths):
             for path, entry in zip(paths, json.loads(done.stdout), strict=True)}
 
 
-def verdict_names():
-    """Names of enum mrc_verdict in their order."""
+def enumerators(enum):
+    """Names of one of the maps' enums in their order."""
     text = (pathlib.Path(ROOT) / "include/mrc/abi/maps.h").read_text(encoding="utf-8")
-    body = re.sub(r"/\*.*?\*/", "", re.search(r"enum mrc_verdict \{(.*?)\};", text, re.S).group(1), flags=re.S)
+    body = re.sub(r"/\*.*?\*/", "", re.search(rf"enum {enum} \{{(.*?)\}};", text, re.S).group(1), flags=re.S)
     return [name.strip() for name in body.split(",") if name.strip()]
+
+
+def verdict_names():
+    return enumerators("mrc_verdict")
+
+
+def path_state_names():
+    """As reports write them: their row's number → "good"."""
+    return [name.removeprefix("MRC_PATH_").lower() for name in enumerators("mrc_path_state")]
 
 
 def sum_verdicts(rows):
