@@ -15,6 +15,7 @@
 #include "protocol/paths/path_group.h"
 #include "protocol/paths/peer_planes.h"
 #include "protocol/paths/port_status.h"
+#include "protocol/send/loss_detector.h"
 
 namespace mrc::datapath
 {
@@ -26,6 +27,7 @@ struct worker_peer {
     protocol::path_group *paths = nullptr;
     protocol::port_status *ports = nullptr;
     protocol::peer_planes *planes = nullptr;
+    protocol::sack_proofs *proofs = nullptr;            // those of `paths`; null: each QP has its own
     protocol::congestion_control *congestion = nullptr; // that its QPs share; null: each has its own
 };
 

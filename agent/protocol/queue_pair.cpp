@@ -25,15 +25,23 @@ std::unique_ptr<peer_planes> private_peer(const qp_surroundings &around)
     return std::make_unique<peer_planes>(probe_config{}, around.paths);
 }
 
+std::unique_ptr<sack_proofs> private_proofs(const qp_surroundings &around)
+{
+    if (around.proofs != nullptr)
+        return nullptr;
+    return std::make_unique<sack_proofs>(around.paths.size());
+}
+
 } // namespace
 
 queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
     : local_{config.local}, paths_{around.paths},
       peer_ports_{around.peer_ports != nullptr ? *around.peer_ports : all_planes}, own_peer_{private_peer(around)},
-      peer_{around.peer != nullptr ? *around.peer : *own_peer_}, own_selector_{paths_, config.seed},
-      reverse_selector_{paths_, config.seed ^ reverse_stream},
+      own_proofs_{private_proofs(around)}, peer_{around.peer != nullptr ? *around.peer : *own_peer_},
+      own_selector_{paths_, config.seed}, reverse_selector_{paths_, config.seed ^ reverse_stream},
       requester_{config,
                  {paths_, peer_ports_, peer_, around.peer != nullptr},
+                 around.proofs != nullptr ? *around.proofs : *own_proofs_,
                  around.selector != nullptr ? *around.selector : own_selector_,
                  around.control,
                  counters_},

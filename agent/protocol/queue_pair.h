@@ -32,6 +32,7 @@ struct qp_surroundings {
     const plane_mask *peer_ports = nullptr; // planes on which the peer says it can be reached; null: all
     peer_planes *peer = nullptr;            // shared by all QPs to the peer; null: the QP suspects no plane by itself
     path_selector *selector = nullptr;      // null: the QP rotates by the MRC rule (mrc_selector.h)
+    sack_proofs *proofs = nullptr;          // for as many slots as the group; QPs of a thread share it; null: its own
 };
 
 class queue_pair
@@ -114,7 +115,8 @@ private:
     qpn local_;
     path_group &paths_;
     const plane_mask &peer_ports_;
-    std::unique_ptr<peer_planes> own_peer_; // unless the peer's QPs share one
+    std::unique_ptr<peer_planes> own_peer_;   // unless the peer's QPs share one
+    std::unique_ptr<sack_proofs> own_proofs_; // unless the group's QPs share them
     peer_planes &peer_;
     mrc_selector own_selector_;
     mrc_selector reverse_selector_; // answers rotate by themselves: they lose no turn to congestion

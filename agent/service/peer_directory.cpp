@@ -45,8 +45,8 @@ std::expected<path_group, std::string> peer_directory::rows_for(group_key key)
                                                                      : "no leaf " + std::to_string(key.leaf)};
 }
 
-std::unique_ptr<protocol::path_group> peer_directory::make_group(const path_group &rows, const group_terms &terms,
-                                                                 unsigned id_part) const
+peer_directory::known_group peer_directory::make_group(const path_group &rows, const group_terms &terms,
+                                                       unsigned id_part) const
 {
     auto group = std::make_unique<protocol::path_group>(
         protocol::path_group_config{.planes = rows.planes,
@@ -65,7 +65,8 @@ std::unique_ptr<protocol::path_group> peer_directory::make_group(const path_grou
         local_);
     for (const std::uint32_t slot : terms.denied)
         group->deny(slot);
-    return group;
+    auto proofs = std::make_unique<protocol::sack_proofs>(group->size());
+    return {.paths = std::move(group), .proofs = std::move(proofs), .id_part = id_part};
 }
 
 void peer_directory::write_rows(const path_group &rows, const protocol::path_group &group)
@@ -90,8 +91,8 @@ std::expected<protocol::path_group *, std::string> peer_directory::group_for(std
     if (leaf != rules_.self().leaf)
         terms.denied.assign(denied_.begin(), denied_.end());
     auto group = make_group(*rows, terms, 0);
-    write_rows(*rows, *group);
-    return groups_.emplace(key, known_group{.paths = std::move(group)}).first->second.paths.get();
+    write_rows(*rows, *group.paths);
+    return groups_.emplace(key, std::move(group)).first->second.paths.get();
 }
 
 std::optional<unsigned> peer_directory::free_id_part(std::uint32_t leaf) const
@@ -123,11 +124,11 @@ peer_directory::profile_group_for(const datapath::worker_peer &peer, group_key k
         for (const control::path_place where : profiles.denied(key.profile))
             terms.denied.push_back(slot_of(where));
     auto group = make_group(*rows, terms, *id_part);
-    write_rows(*rows, *group);
+    write_rows(*rows, *group.paths);
     datapath::worker_peer first = peer;
-    first.paths = group.get();
+    first.paths = group.paths.get();
     worker_.call([&] { worker_.add_profile_group(first); });
-    return groups_.emplace(key, known_group{.paths = std::move(group), .id_part = *id_part}).first->second.paths.get();
+    return groups_.emplace(key, std::move(group)).first->second.paths.get();
 }
 
 void peer_directory::forget_profile(std::uint64_t profile)
@@ -190,6 +191,7 @@ bool peer_directory::add(endpoint host, protocol::path_group &group, const path_
                   .paths = &group,
                   .ports = known.ports.get(),
                   .planes = known.planes.get(),
+                  .proofs = groups_.at({.leaf = host.leaf}).proofs.get(),
                   .congestion = known.congestion.get()};
     const mrc_peer_row row{.id = static_cast<__u32>(peers_.size() + 1),
                            .group_base = rows.base,
@@ -251,13 +253,13 @@ std::optional<peer_directory::path_location> peer_directory::place_of(protocol::
     return std::nullopt;
 }
 
-std::vector<std::pair<protocol::path_index, protocol::path_state>> peer_directory::path_states()
+std::vector<std::pair<protocol::path_index, protocol::path_condition>> peer_directory::path_conditions()
 {
-    std::vector<std::pair<protocol::path_index, protocol::path_state>> all;
+    std::vector<std::pair<protocol::path_index, protocol::path_condition>> all;
     worker_.call([&] {
         for (const auto &[key, group] : groups_)
             for (unsigned slot = 0; slot < group.paths->size(); ++slot)
-                all.emplace_back(group.paths->path(slot).index, group.paths->state(slot));
+                all.emplace_back(group.paths->path(slot).index, group.paths->condition(slot));
     });
     return all;
 }
@@ -319,6 +321,7 @@ peer_directory::find_or_add(const mrc_ip &address, std::uint64_t profile, const 
     if (!group)
         return std::unexpected{group.error()};
     peer->paths = *group;
+    peer->proofs = groups_.at({.leaf = host->leaf, .profile = profile}).proofs.get();
     return peer;
 }
 

@@ -56,7 +56,7 @@ public:
     };
     [[nodiscard]] std::optional<path_location> place_of(protocol::path_index path) const;
     // Of all paths there are, asked on the worker thread.
-    [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_state>> path_states();
+    [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_conditions();
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<mrc_ip, protocol::plane_mask>> peer_ports();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep
@@ -84,8 +84,12 @@ private:
         std::vector<std::uint32_t> denied; // slots
     };
     [[nodiscard]] std::expected<path_group, std::string> rows_for(group_key key);
-    [[nodiscard]] std::unique_ptr<protocol::path_group> make_group(const path_group &rows, const group_terms &terms,
-                                                                   unsigned id_part) const;
+    struct known_group {
+        std::unique_ptr<protocol::path_group> paths;
+        std::unique_ptr<protocol::sack_proofs> proofs; // of the queue pairs on these paths
+        unsigned id_part = 0;                          // of the probes' request ids; profile 0 has the first
+    };
+    [[nodiscard]] known_group make_group(const path_group &rows, const group_terms &terms, unsigned id_part) const;
     void write_rows(const path_group &rows, const protocol::path_group &group);
     [[nodiscard]] std::expected<protocol::path_group *, std::string> group_for(std::uint32_t leaf);
     [[nodiscard]] std::expected<protocol::path_group *, std::string>
@@ -103,11 +107,6 @@ private:
     const protocol::local_ports &local_;
     std::uint32_t payload_bytes_;
     path_table table_;
-    struct known_group {
-        std::unique_ptr<protocol::path_group> paths;
-        unsigned id_part = 0; // of the probes' request ids; profile 0 has the first
-    };
-
     std::map<group_key, known_group> groups_;
     std::map<endpoint, known_peer> peers_;
     std::vector<std::unique_ptr<protocol::congestion_control>> retired_; // queue pairs may have them still

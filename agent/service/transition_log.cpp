@@ -15,17 +15,40 @@ namespace
 
 enum kind_index : std::size_t { of_ports, of_planes, of_peers };
 
-std::string_view words_for(protocol::path_state state)
+std::string_view text(protocol::path_cause cause)
+{
+    switch (cause) {
+    case protocol::path_cause::none:
+        return "from the beginning";
+    case protocol::path_cause::silence:
+        return "nothing gets through, though other paths deliver";
+    case protocol::path_cause::loss:
+        return "packets are lost";
+    case protocol::path_cause::always_skip:
+        return "the peer asks not to use it";
+    case protocol::path_cause::calm:
+        return "no more complaints for a second";
+    case protocol::path_cause::probes:
+        return "probes are answered";
+    case protocol::path_cause::deliveries:
+        return "packets get through";
+    case protocol::path_cause::controller:
+        return "by a controller";
+    }
+    return "for an unknown reason";
+}
+
+std::string_view text(protocol::path_state state)
 {
     switch (state) {
     case protocol::path_state::good:
-        return "good, packets or probes get through";
+        return "good";
     case protocol::path_state::kept:
         return "kept in use though bad, nothing better is left";
     case protocol::path_state::assumed_bad:
-        return "assumed bad, packets are lost or not answered";
+        return "assumed bad";
     case protocol::path_state::denied:
-        return "denied by a controller";
+        return "denied";
     }
     return "in an unknown state";
 }
@@ -79,24 +102,25 @@ void transition_log::on_port(const port_options &port, bool usable, std::string_
           now);
 }
 
-void transition_log::on_path(const bundle &which, unsigned uplink, unsigned paths, protocol::path_state state,
-                             protocol::instant now)
+void transition_log::on_path(const bundle &which, unsigned uplink, unsigned paths,
+                             const protocol::path_condition &condition, protocol::instant now)
 {
-    write_(log_level::debug, fmt::format("path by uplink {} of {}: {}", uplink, name_of(which), words_for(state)));
+    write_(log_level::debug, fmt::format("path by uplink {} of {}: {}; {}", uplink, name_of(which),
+                                         text(condition.state), text(condition.cause)));
     std::set<unsigned> &lost = lost_[which];
     const bool was_out = lost.size() == paths;
-    if (protocol::is_in_use(state))
+    if (protocol::is_in_use(condition.state))
         lost.erase(uplink);
     else
         lost.insert(uplink);
     const bool is_out = lost.size() == paths;
     if (was_out == is_out)
         return;
-    const std::string_view why = !is_out ? "in use again, a path gets through"
-                                 : state == protocol::path_state::denied
-                                     ? "out of use, a controller denies the last of them"
-                                     : "out of use, nothing gets through";
-    write(kinds_[of_planes], fmt::format("{} ({} paths): {}", name_of(which), paths, why), now);
+    // With the reason of the path that made the difference.
+    write(kinds_[of_planes],
+          fmt::format("{} ({} paths): {}, {}", name_of(which), paths, is_out ? "out of use" : "in use again",
+                      text(condition.cause)),
+          now);
 }
 
 void transition_log::on_peer(const mrc_ip &peer, protocol::plane_mask reachable, protocol::instant now)

@@ -44,7 +44,7 @@ public:
         friend auto operator<=>(const bundle &, const bundle &) = default;
     };
     // The plane goes out of use with the last of the `paths` in it, and comes back with the first.
-    void on_path(const bundle &which, unsigned uplink, unsigned paths, protocol::path_state state,
+    void on_path(const bundle &which, unsigned uplink, unsigned paths, const protocol::path_condition &condition,
                  protocol::instant now);
     // Its paths are gone.
     void forget_profile(std::uint64_t profile)

@@ -94,6 +94,7 @@ private:
         unsigned leaf = 0;
         unsigned far_host = 0; // probes go to this host of the leaf
         std::unique_ptr<protocol::path_group> paths;
+        std::unique_ptr<protocol::sack_proofs> proofs;
         std::vector<unsigned> queues;
         std::vector<picoseconds> last_use;
         std::uint32_t silences = 0;

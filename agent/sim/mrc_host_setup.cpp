@@ -42,6 +42,7 @@ unsigned mrc_host::group_of(unsigned leaf, unsigned far_host)
     fresh->leaf = leaf;
     fresh->far_host = far_host;
     fresh->paths = std::make_unique<path_group>(config, ports_);
+    fresh->proofs = std::make_unique<sack_proofs>(fresh->paths->size());
     fresh->last_use.assign(fresh->paths->size(), no_time);
     groups_.push_back(std::move(fresh));
     return static_cast<unsigned>(groups_.size() - 1);
@@ -129,7 +130,8 @@ void mrc_host::add_queue(unsigned peer_host, bool sends, unsigned own, unsigned 
                                                                      .memory = memory_,
                                                                      .control = *fresh->control,
                                                                      .peer_ports = &peer.ports->peer_ports(),
-                                                                     .selector = fresh->selector.get()});
+                                                                     .selector = fresh->selector.get(),
+                                                                     .proofs = group.proofs.get()});
     group.queues.push_back(static_cast<unsigned>(queues_.size()));
     peer.queues.push_back(static_cast<unsigned>(queues_.size()));
     queues_.push_back(std::move(fresh));

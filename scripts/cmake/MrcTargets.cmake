@@ -29,10 +29,6 @@ target_compile_options(mrc_flags INTERFACE $<${old_gcc}:-Wno-restrict>)
 # LIBBPF_OPTS names some fields of a structure.
 target_compile_options(mrc_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-designated-field-initializers>)
 target_include_directories(mrc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/agent)
-# In a unity build a source sees the anonymous namespaces of those before it, and is not the compiler's main file.
-if(CMAKE_UNITY_BUILD)
-  target_compile_options(mrc_flags INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-endif()
 if(MRC_SANITIZE)
   # The GCC manual warns of false positives of this warning in instrumented code; g++ 12 has them for std::optional.
   target_compile_options(mrc_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)

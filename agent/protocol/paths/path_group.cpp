@@ -38,7 +38,7 @@ path_group_config completed(path_group_config config)
 
 path_group::path_group(const path_group_config &config, const local_ports &local)
     : config_{completed(config)}, local_{&local}, paths_(std::size_t{config.planes} * config.uplinks),
-      active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()}, proofs_{size()},
+      active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
       prober_{config.probes, config.planes, config.uplinks, config.ids},
       heartbeat_{config.heartbeats, config.planes, config.uplinks}
 {
@@ -79,29 +79,20 @@ void path_group::on_delivered(unsigned slot, instant sent_at)
     // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
     const path_record &path = paths_[slot];
     if (path.silenced && sent_at >= path.silent_since && prober_.on_success(slot))
-        readmit(slot, sent_at);
+        readmit(slot, path_event::prove, path_cause::deliveries, sent_at);
 }
 
 void path_group::on_loss(unsigned slot, instant now)
 {
     ++paths_[slot].counters.losses;
     evidence_.on_loss(slot);
-    if (!in_use(slot) || evidence_.recent_losses(slot, config_.loss_span) < config_.loss_limit)
-        return;
-    if (may_retire(slot, true))
-        retire(slot, std::nullopt, now);
-    else
-        keep(slot, now);
+    if (evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit)
+        blame(slot, path_cause::loss, std::nullopt, now);
 }
 
 void path_group::on_always_skip(unsigned slot, instant now)
 {
-    if (!in_use(slot))
-        return;
-    if (may_retire(slot, true))
-        retire(slot, std::nullopt, now);
-    else
-        keep(slot, now);
+    blame(slot, path_cause::always_skip, std::nullopt, now);
 }
 
 bool path_group::plane_delivers(plane lane, instant since) const
@@ -154,19 +145,13 @@ void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, insta
     ++paths_[slot].counters.losses;
     if (!in_use(slot) || !usable().has(lane))
         return;
-    const auto leave_it = [&](unsigned which) {
-        if (may_retire(which, false))
-            retire(which, sent_at, now);
-        else
-            keep(which, now);
-    };
-    leave_it(slot);
+    blame(slot, path_cause::silence, sent_at, now);
     if (!whole_plane)
         return;
     const unsigned first = lane.value * config_.uplinks;
     for (unsigned other = first; other < first + config_.uplinks; ++other)
-        if (other != slot && in_use(other))
-            leave_it(other);
+        if (other != slot)
+            blame(other, path_cause::silence, sent_at, now);
 }
 
 void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
@@ -223,14 +208,22 @@ void path_group::count_good(plane lane, int by)
     good_planes_.set(lane, good_active_[lane.value] != 0);
 }
 
-void path_group::move(unsigned slot, path_state to)
+// False where the table has no row: the event means nothing in that state.
+bool path_group::step(unsigned slot, path_event event, path_cause cause)
 {
     path_record &path = paths_[slot];
+    const std::optional<path_state> to = path_transitions.next(path.state, event);
+    if (!to)
+        return false;
+    if (*to == path.state)
+        return true;
     if (path.active)
-        count_good(plane_at(slot), (is_in_use(to) ? 1 : 0) - (is_in_use(path.state) ? 1 : 0));
-    path.state = to;
+        count_good(plane_at(slot), (is_in_use(*to) ? 1 : 0) - (is_in_use(path.state) ? 1 : 0));
+    path.state = *to;
+    path.cause = cause;
     if (!std::exchange(path.changed, true))
         changed_.slots[(changed_.head + changed_.count++) % changed_.slots.size()] = static_cast<std::uint16_t>(slot);
+    return true;
 }
 
 void path_group::take_place(unsigned newcomer, unsigned leaver)
@@ -245,18 +238,29 @@ void path_group::take_place(unsigned newcomer, unsigned leaver)
     count_good(lane, (is_in_use(in.state) ? 1 : 0) - (is_in_use(out.state) ? 1 : 0));
 }
 
-void path_group::leave(unsigned slot, path_state to)
+void path_group::find_substitute(unsigned slot)
 {
-    move(slot, to);
     if (!paths_[slot].active)
         return;
     if (const auto backup = find_backup(slot))
         take_place(*backup, slot);
 }
 
-void path_group::retire(unsigned slot, std::optional<instant> silent_since, instant now)
+void path_group::blame(unsigned slot, path_cause cause, std::optional<instant> silent_since, instant now)
 {
-    leave(slot, path_state::assumed_bad);
+    if (!in_use(slot))
+        return;
+    if (may_retire(slot, !silent_since))
+        retire(slot, cause, silent_since, now);
+    else
+        keep(slot, cause, now);
+}
+
+void path_group::retire(unsigned slot, path_cause cause, std::optional<instant> silent_since, instant now)
+{
+    if (!step(slot, path_event::retire, cause))
+        return;
+    find_substitute(slot);
     prober_.start(slot, now);
     if (silent_since) {
         paths_[slot].silenced = true;
@@ -265,13 +269,13 @@ void path_group::retire(unsigned slot, std::optional<instant> silent_since, inst
     }
 }
 
-void path_group::keep(unsigned slot, instant now)
+void path_group::keep(unsigned slot, path_cause cause, instant now)
 {
+    if (!step(slot, path_event::keep, cause))
+        return;
     path_record &path = paths_[slot];
     path.kept_until = now + kept_memory;
     kept_deadline_ = std::min(kept_deadline_, path.kept_until);
-    if (path.state != path_state::kept)
-        move(slot, path_state::kept);
 }
 
 void path_group::forget_kept(instant now)
@@ -283,16 +287,17 @@ void path_group::forget_kept(instant now)
         if (paths_[slot].state != path_state::kept)
             continue;
         if (paths_[slot].kept_until <= now)
-            move(slot, path_state::good);
+            step(slot, path_event::calm, path_cause::calm);
         else
             kept_deadline_ = std::min(kept_deadline_, paths_[slot].kept_until);
     }
 }
 
-void path_group::readmit(unsigned slot, std::optional<instant> now)
+void path_group::readmit(unsigned slot, path_event event, path_cause cause, std::optional<instant> now)
 {
+    if (!step(slot, event, cause))
+        return;
     path_record &path = paths_[slot];
-    move(slot, path_state::good);
     path.silenced = false;
     evidence_.forget_losses(slot);
     prober_.stop(slot, now);
@@ -309,17 +314,17 @@ void path_group::readmit(unsigned slot, std::optional<instant> now)
 
 void path_group::deny(unsigned slot)
 {
-    if (paths_[slot].state == path_state::denied)
+    if (!step(slot, path_event::deny, path_cause::controller))
         return;
     prober_.stop(slot, std::nullopt);
     paths_[slot].silenced = false;
-    leave(slot, path_state::denied);
+    find_substitute(slot);
 }
 
 void path_group::allow(unsigned slot)
 {
-    if (paths_[slot].state == path_state::denied && exists(slot))
-        readmit(slot, std::nullopt);
+    if (exists(slot))
+        readmit(slot, path_event::allow, path_cause::controller, std::nullopt);
 }
 
 outgoing path_group::make_probe(unsigned slot, std::uint16_t request_id, instant now) const
@@ -376,7 +381,7 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
         return false;
     evidence_.on_delivered(answer->slot, answer->sent_at);
     if (answer->reinstate)
-        readmit(answer->slot, how.at);
+        readmit(answer->slot, path_event::prove, path_cause::probes, how.at);
     return true;
 }
 
@@ -395,7 +400,7 @@ std::optional<path_transition> path_group::next_transition()
     path_record &path = paths_[slot];
     path.changed = false;
     return path_transition{path_index{config_.base.value + slot}, path.entropy, std::exchange(path.told, path.state),
-                           path.state};
+                           path.state, path.cause};
 }
 
 } // namespace mrc::protocol

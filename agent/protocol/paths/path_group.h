@@ -2,21 +2,9 @@
 // All entropy values (EVs) toward one remote T0 and their health, shared by every QP that goes there: what one QP
 // learns about a path, all know at once. One EV per path; path row = base + plane * uplinks + uplink.
 //
-// state        event                                                        next
-// GOOD         silence: timed out while other paths delivered               ASSUMED_BAD, backup of the plane takes over
-// GOOD         unanswered: `loss_limit` times, and the packet came through elsewhere at once
-//                                                                           ASSUMED_BAD, the same
-// GOOD         loss: `loss_limit` of its last `loss_span` packets           ASSUMED_BAD, the same
-// GOOD         heartbeats unanswered while other paths answer               ASSUMED_BAD, as by silence
-// GOOD         always_skip: SACK m = ALWAYS_SKIP                            ASSUMED_BAD, the same
-// GOOD         any of these, but a floor keeps it in use                    KEPT
-// KEPT         the same again, and the floor no longer holds                ASSUMED_BAD, the same
-// KEPT         none of these for a second                                   GOOD
-// ASSUMED_BAD  `successes` probes in a row answered in time; after silence also packets delivered that were sent since
-//                                                                           GOOD
-// any          deny                                                         DENIED
-// DENIED       allow                                                        GOOD
-// Anything else changes nothing. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
+// A path that is blamed (path_cause: silence, losses, the peer's wish) leaves use and is probed; a backup of its plane
+// takes over. Probes answered in time, `successes` in a row, bring it back; after silence, packets delivered that were
+// sent since do, too. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
 //
 // Floors: no retirement leaves fewer than `min_active` active paths in use on usable planes, and loss alone never takes
 // more than half of a plane's active paths: uniform loss is no path's fault. A path that a floor keeps is drawn as a
@@ -33,7 +21,7 @@
 #include "protocol/paths/path_evidence.h"
 #include "protocol/paths/path_heartbeat.h"
 #include "protocol/paths/path_prober.h"
-#include "protocol/send/loss_detector.h"
+#include "protocol/transition_table.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -46,6 +34,47 @@ enum class path_state : std::uint8_t {
     kept, // would be ASSUMED_BAD, but nothing better is left
     assumed_bad,
     denied,
+};
+
+enum class path_event : std::uint8_t {
+    retire, // blamed, and no floor keeps it in use
+    keep,   // blamed, but a floor does
+    calm,   // not blamed for a second
+    prove,  // it delivers again
+    deny,   // by the controller
+    allow,
+};
+
+inline constexpr auto path_transitions = [] {
+    using from = path_state;
+    using on = path_event;
+    using to = path_state;
+    return transition_table<path_state, path_event, 4, 6>{
+        {from::good, on::retire, to::assumed_bad}, {from::good, on::keep, to::kept},
+        {from::good, on::deny, to::denied},        {from::kept, on::retire, to::assumed_bad},
+        {from::kept, on::keep, to::kept}, // for another second
+        {from::kept, on::calm, to::good},          {from::kept, on::deny, to::denied},
+        {from::assumed_bad, on::prove, to::good},  {from::assumed_bad, on::deny, to::denied},
+        {from::denied, on::allow, to::good},
+    };
+}();
+
+// What moved a path to its state.
+enum class path_cause : std::uint8_t {
+    none,        // it has been there from the beginning
+    silence,     // packets or heartbeats unanswered, while other paths delivered
+    loss,        // `loss_limit` of its last `loss_span` packets
+    always_skip, // the peer asks for it: SACK m = ALWAYS_SKIP
+    calm,        // none of these for a second
+    probes,      // answered
+    deliveries,  // of packets sent since it fell silent
+    controller,
+};
+
+struct path_condition {
+    path_state state = path_state::good;
+    path_cause cause = path_cause::none;
+    friend bool operator==(const path_condition &, const path_condition &) = default;
 };
 
 // Packets are sent on paths in these states.
@@ -67,6 +96,7 @@ struct path_transition {
     ev entropy;
     path_state from = path_state::good;
     path_state to = path_state::good;
+    path_cause cause = path_cause::none; // of the last change
 };
 
 struct path_counters {
@@ -117,6 +147,7 @@ public:
                 static_cast<std::uint16_t>(slot)};
     }
     [[nodiscard]] path_state state(unsigned slot) const { return paths_[slot].state; }
+    [[nodiscard]] path_condition condition(unsigned slot) const { return {paths_[slot].state, paths_[slot].cause}; }
     [[nodiscard]] bool in_use(unsigned slot) const { return is_in_use(paths_[slot].state); }
     [[nodiscard]] bool active(unsigned slot) const { return paths_[slot].active; }
     [[nodiscard]] const path_counters &counters(unsigned slot) const { return paths_[slot].counters; }
@@ -179,8 +210,6 @@ public:
     [[nodiscard]] const path_evidence &evidence() const { return evidence_; }
     // Has a packet sent at or after `since` got through on the plane, to whatever host behind the T0?
     [[nodiscard]] bool plane_delivers(plane lane, instant since) const;
-    // Scratch of the loss detectors of all QPs.
-    [[nodiscard]] sack_proofs &proofs() { return proofs_; }
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
@@ -224,11 +253,12 @@ private:
         bool silenced = false;
         bool changed = false;               // is in changed_
         path_state told = path_state::good; // by next_transition()
-        instant silent_since;               // when silenced: nothing sent from then on had got through
-        instant suspected_since = never;    // nothing sent from then on has got through, or it is out of date
-        instant kept_until;                 // when KEPT
-        std::uint16_t position = 0;         // in the plane's active set, when active
-        std::uint64_t last_arrival = 0;     // of the group's arrivals_
+        path_cause cause = path_cause::none;
+        instant silent_since;            // when silenced: nothing sent from then on had got through
+        instant suspected_since = never; // nothing sent from then on has got through, or it is out of date
+        instant kept_until;              // when KEPT
+        std::uint16_t position = 0;      // in the plane's active set, when active
+        std::uint64_t last_arrival = 0;  // of the group's arrivals_
         path_counters counters;
     };
     struct slot_ring { // room for each slot once
@@ -246,13 +276,14 @@ private:
     void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
     [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
     void count_good(plane lane, int by);
-    void move(unsigned slot, path_state to);
-    void leave(unsigned slot, path_state to);
+    bool step(unsigned slot, path_event event, path_cause cause);
+    void find_substitute(unsigned slot);
     void take_place(unsigned newcomer, unsigned leaver);
-    void retire(unsigned slot, std::optional<instant> silent_since, instant now);
-    void keep(unsigned slot, instant now);
+    void blame(unsigned slot, path_cause cause, std::optional<instant> silent_since, instant now);
+    void retire(unsigned slot, path_cause cause, std::optional<instant> silent_since, instant now);
+    void keep(unsigned slot, path_cause cause, instant now);
     void forget_kept(instant now);
-    void readmit(unsigned slot, std::optional<instant> now);
+    void readmit(unsigned slot, path_event event, path_cause cause, std::optional<instant> now);
     [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
 
     path_group_config config_;
@@ -264,7 +295,6 @@ private:
     instant kept_deadline_ = never;                  // no KEPT path is GOOD again before
     std::array<std::uint8_t, max_planes> missing_{}; // on_unanswered since the plane's last delivery
     path_evidence evidence_;
-    sack_proofs proofs_;
     path_prober prober_;
     path_heartbeat heartbeat_;
     std::uint64_t arrivals_ = 0;

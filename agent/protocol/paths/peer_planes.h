@@ -3,14 +3,10 @@
 // to the path group of its T0, which other hosts share; a dead host, or a dead link from a leaf to one host, is no
 // path's fault.
 //
-// plane (toward this host)  event                                                      next
-// used                      `suspicion` packets given up, and none sent since the
-//                           last of them got through, though others of the host did,
-//                           and other hosts of the T0 still hear on the plane          suspected: no packet is sent
-//                           there
-// suspected                 `successes` probes to this host in a row answered, or so
-//                           many packets delivered that were sent after the suspicion  used
-// The last plane that is left is never suspected. Probes are timed as those of bad paths (path_prober.h, decision D12).
+// A plane toward this host is suspected when `suspicion` packets on it are given up, and none sent since the last of
+// them got through, though others of the host did, and other hosts of the T0 still hear on the plane. No packet is sent
+// there until `successes` probes to this host in a row are answered, or so many packets delivered that were sent after
+// the suspicion. The last plane that is left is never suspected. Probes are timed as those of bad paths (path_prober.h, decision D12).
 #pragma once
 
 #include <algorithm>

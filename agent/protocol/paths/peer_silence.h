@@ -4,14 +4,8 @@
 // oldest packet again at growing intervals. What it has in flight leaves the congestion window, for other QPs of the
 // host may be well.
 //
-// state   event                                                    action                          next
-// talks   time-out; nothing that the QP sent since has arrived     probe, oldest packet again,     silent
-//                                                                  flight leaves the window
-// silent  retry interval (RTO, linear then doubling)               probe, oldest packet again      silent
-// silent  probe interval (at most 100 ms)                          probe                           silent
-// silent  anything from the peer's QP                              timers restart, blame forgiven  talks
-// silent  another QP hears the peer's host                         none                            silent
-// any     no progress within the retry policy's time               QP fails: retry exceeded        -
+// A time-out, when nothing that the QP sent since has arrived, begins it. Whatever comes from the peer's QP ends it: the
+// timers restart, blame is forgiven. That another QP hears the peer's host does not.
 #pragma once
 
 #include <algorithm>

@@ -91,17 +91,17 @@ std::optional<outgoing> port_status::next_packet(instant now)
         return send_reply(replies_.pop());
     const plane_mask own = paths_.usable();
     if (!has_to_tell(now) || own.empty()) { // nobody to tell, or no way to
-        telling_ = false;
+        step(update_event::cease);
         if (!own.empty())
             due_ = never;
         return std::nullopt;
     }
     if (own == told_ && now < due_)
         return std::nullopt;
-    if (telling_ && own == told_) {
+    if (update_ == update_state::announcing && own == told_) {
         if (sent_ < config_.attempts)
             return send_update(now);
-        telling_ = false;
+        step(update_event::give_up);
         owes_ = owes_ && now < until_;
         due_ = now + config_.refresh;
         return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<outgoing> port_status::next_packet(instant now)
     told_ = own;
     owes_ = owes_ || told_ != all_;
     id_ = issue_id();
-    telling_ = true;
+    step(update_event::announce);
     sent_ = 0;
     return send_update(now);
 }
@@ -150,11 +150,11 @@ port_status::outcome port_status::on_request(const endpoint_request_packet &requ
 
 bool port_status::on_response(const endpoint_response_packet &response)
 {
-    if (!telling_ || response.request_id != id_) {
+    if (update_ != update_state::announcing || response.request_id != id_) {
         ++counters_.rejected_response;
         return false;
     }
-    telling_ = false;
+    step(update_event::confirm);
     owes_ = told_ != all_;
     due_ += config_.refresh;
     ++counters_.confirmed;

@@ -3,16 +3,7 @@
 // which of its ports it can be reached. What the peer tells is one mask, consulted whenever a QP draws a path: however
 // many QPs there are, losing a port of either end is one store.
 //
-// telling the peer
-// state    event                                            action                                       next
-// settled  this host's usable ports changed, and traffic
-//          goes there                                       update with a new id                         telling
-// settled  `refresh` has passed, and traffic goes there     update with a new id: the peer may be new    telling
-// telling  response with the update's id                    -                                            settled
-// telling  `retry` has passed, fewer than `attempts` sent   the same update again, on another plane      telling
-// telling  `retry` has passed, `attempts` sent              -                                            settled
-// telling  this host's usable ports changed                 update with a new id                         telling
-// telling  no traffic any more, or no port left             -                                            settled
+// An update is repeated every `retry`, on another plane each time, until it is confirmed (update_transitions below).
 // A peer that was told of fewer ports than all is told on, although no traffic goes there any more, until it has
 // confirmed all of them or does not answer: it may send to this host, ordinary sockets for instance.
 //
@@ -35,10 +26,29 @@
 #include "protocol/paths/path_group.h"
 #include "protocol/rate_limit.h"
 #include "protocol/request_ids.h"
+#include "protocol/transition_table.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
 {
+
+enum class update_state : std::uint8_t { settled, announcing };
+enum class update_event : std::uint8_t { announce, confirm, give_up, cease };
+
+inline constexpr auto update_transitions = [] {
+    using from = update_state;
+    using on = update_event;
+    using to = update_state;
+    return transition_table<update_state, update_event, 2, 4>{
+        // Traffic goes to the peer, and this host's usable ports changed, or `refresh` has passed (the peer may be a new
+        // one): an update with a new id.
+        {from::settled, on::announce, to::announcing},
+        {from::announcing, on::announce, to::announcing}, // the ports changed again
+        {from::announcing, on::confirm, to::settled},     // a response with the update's id
+        {from::announcing, on::give_up, to::settled},     // `retry` has passed, `attempts` were sent
+        {from::announcing, on::cease, to::settled},       // no traffic any more, or no port left
+    };
+}();
 
 struct port_status_config {
     duration retry = std::chrono::milliseconds{1};
@@ -114,6 +124,8 @@ private:
     [[nodiscard]] plane_mask planes_of(std::uint32_t mask) const;
     [[nodiscard]] instant forgotten_at() const; // what the peer told
     [[nodiscard]] bool has_to_tell(instant now) const { return now < until_ || owes_; }
+    // What the table does not know changes nothing.
+    void step(update_event event) { update_ = update_transitions.next(update_, event).value_or(update_); }
     [[nodiscard]] std::optional<path_choice> next_path();
     [[nodiscard]] std::optional<outgoing> send_update(instant now);
     [[nodiscard]] outgoing send_reply(const reply &to);
@@ -128,7 +140,7 @@ private:
     std::uint16_t last_id_; // issued
     std::uint16_t id_;      // of the present update
     unsigned sent_ = 0;     // of the present update
-    bool telling_ = false;
+    update_state update_ = update_state::settled;
     bool owes_ = false; // the peer was told of fewer ports than all
     unsigned turn_ = 0;
     instant due_; // of the next repetition or refresh

@@ -2,11 +2,9 @@
 // Immediates that have arrived and wait for everything that was sent before them (protocol.md §2.2). METH.rqmsn
 // counts the messages with immediate, so it gives each its place, however late its siblings are.
 //
-// event                                             place of rqmsn       outcome
-// last packet arrives, rqmsn within max_wimm        empty → waiting      stashed
-// last packet arrives, place waiting already        waiting              invalid request: two messages, one rqmsn
-// last packet arrives, rqmsn beyond max_wimm        -                    invalid request: more than was negotiated
-// the edge passes the packet                        waiting → empty      delivered; the next rqmsn is awaited
+// When a message's last packet arrives, its immediate waits in its rqmsn's place; a place taken already (two messages
+// with one rqmsn) or beyond max_wimm (more than was negotiated) is an invalid request. When the edge passes that packet,
+// the immediate is delivered, and the next rqmsn is awaited.
 #pragma once
 
 #include <cstddef>

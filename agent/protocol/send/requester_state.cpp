@@ -6,13 +6,13 @@
 namespace mrc::protocol
 {
 
-requester_state::requester_state(const qp_config &config_, const route &way_, path_selector &selector_,
-                                 congestion_control &control_, qp_counters &counters_)
+requester_state::requester_state(const qp_config &config_, const route &way_, sack_proofs &proofs,
+                                 path_selector &selector_, congestion_control &control_, qp_counters &counters_)
     : config{config_}, way{way_}, selector{selector_}, control{control_}, counters{counters_}, space{config.first_send},
       queue{config.send_queue_depth, config.payload_bytes}, window{config.window_psns}, packets{config.window_psns},
       delivered{config.window_psns}, lost{config.window_psns}, timers{packets.capacity()},
-      same_path{way.paths.proofs(), way.paths.size()}, retry{config.retry},
-      silence_generation{way.paths.silence_generation()}, carrying{way.carrying()}
+      same_path{proofs, way.paths.size()}, retry{config.retry}, silence_generation{way.paths.silence_generation()},
+      carrying{way.carrying()}
 {
 }
 

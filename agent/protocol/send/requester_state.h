@@ -60,8 +60,8 @@ struct route {
 };
 
 struct requester_state {
-    requester_state(const qp_config &config, const route &way, path_selector &selector, congestion_control &control,
-                    qp_counters &counters);
+    requester_state(const qp_config &config, const route &way, sack_proofs &proofs, path_selector &selector,
+                    congestion_control &control, qp_counters &counters);
 
     // What it works with.
     qp_config config;

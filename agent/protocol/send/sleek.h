@@ -3,10 +3,8 @@
 // out of order that waiting for the same-EV rule or for age makes no sense, as with a peer that reflects no
 // entropy, over so many paths that no two packets share one.
 //
-// state     event                                              action                                      next
-// idle      ooo_count * packet ≥ max(5 packets, 1.5 cwnd)      from the edge to one cwnd, what was sent    recovery
-//                                                              once, an RTT ago or more, is lost
-// recovery  the edge passes what was sent when it began        -                                           idle
+// Recovery begins at ooo_count * packet ≥ max(5 packets, 1.5 cwnd): from the edge to one cwnd, what was sent once, an RTT
+// ago or more, is lost. It ends when the edge passes what was sent when it began.
 #pragma once
 
 #include <algorithm>

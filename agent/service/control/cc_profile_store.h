@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Congestion control profiles (mrc_ctl_modify_cc_profile): an algorithm, or none, and its constants.
 //
-// state    STATE                                  ALGORITHM, CONFIG                 next
-// INIT     →OFFLINE with ALGORITHM                with →OFFLINE                     OFFLINE
-// OFFLINE  →ONLINE with CONFIG, by now or         yes; another algorithm forgets    ONLINE
-//          before; not needed without algorithm   the constants
-// OFFLINE  →INIT, alone                           no                                INIT: forgotten
-// ONLINE   →OFFLINE, alone; EBUSY with QPs        no; CONFIG with modify_cc_online  OFFLINE
-// Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Profile 0 is
+// What a step of the life cycle (transitions.h) asks for:
+// INIT to OFFLINE    ALGORITHM; CONFIG may come with it
+// OFFLINE to ONLINE  CONFIG, by now or before; not needed without algorithm
+// OFFLINE to INIT    nothing else in the call
+// ONLINE to OFFLINE  nothing else in the call, no QPs (EBUSY)
+// OFFLINE, ALGORITHM and CONFIG may be changed: another algorithm forgets the constants. ONLINE, CONFIG may with
+// modify_cc_online. Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Profile 0 is
 // built in: the configuration's congestion control, ONLINE, and cannot be changed.
 #pragma once
 

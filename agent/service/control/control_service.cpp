@@ -50,7 +50,7 @@ void control_service::push(const noted &one)
 
 void control_service::note(const protocol::path_transition &change)
 {
-    push(noted_path{.path = change.path, .state = change.to});
+    push(noted_path{.path = change.path, .condition = {change.to, change.cause}});
 }
 
 void control_service::note_peer(const mrc_ip &peer, protocol::plane_mask reachable)
@@ -69,8 +69,8 @@ void control_service::take_notes()
     [[maybe_unused]] const int read = ::eventfd_read(bell_.get(), &rings);
     notes_.consume_all([this](const noted &one) { std::visit([this](const auto &known) { observe(known); }, one); });
     if (lost_.exchange(false)) {
-        for (const auto &[path, state] : around_.peers.path_states())
-            observe(noted_path{.path = path, .state = state});
+        for (const auto &[path, condition] : around_.peers.path_conditions())
+            observe(noted_path{.path = path, .condition = condition});
         for (const auto &[peer, reachable] : around_.peers.peer_ports())
             observe(noted_peer{.peer = peer, .reachable = reachable});
     }
@@ -84,10 +84,10 @@ void control_service::observe(const noted_path &one)
     if (!place)
         return;
     around_.log.on_path({.profile = place->profile, .leaf = place->leaf, .plane = place->plane}, place->uplink,
-                        place->paths, one.state, kernel::monotonic_now());
+                        place->paths, one.condition, kernel::monotonic_now());
     if (place->leaf != around_.rules.self().leaf) // profiles are of the EVs toward other leaves
         controller_.ev_profiles().observe(place->profile, place->leaf, {.plane = place->plane, .uplink = place->uplink},
-                                          one.state);
+                                          one.condition.state);
 }
 
 void control_service::observe(const noted_peer &one)

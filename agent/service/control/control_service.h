@@ -73,7 +73,7 @@ public:
 private:
     struct noted_path {
         protocol::path_index path;
-        protocol::path_state state = protocol::path_state::good;
+        protocol::path_condition condition;
     };
     struct noted_peer {
         mrc_ip peer{};

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // EV format profiles: how wide the fields of an EV are in a packet, and where they go (mrc_ctl_modify_ev_fmt_profile).
 //
-// state    STATE                          MODE, fields            next
-// INIT     →OFFLINE with MODE             with →OFFLINE           OFFLINE
-// OFFLINE  →ONLINE once there are fields  yes                     ONLINE
-// OFFLINE  →INIT, alone                   no                      INIT: forgotten
-// ONLINE   →OFFLINE, alone; EBUSY while   no                      OFFLINE
-//          an EV profile on it is ONLINE
-// Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Format 0,
+// What a step of the life cycle (transitions.h) asks for:
+// INIT to OFFLINE    MODE; fields may come with it
+// OFFLINE to ONLINE  fields, by now or before
+// OFFLINE to INIT    nothing else in the call
+// ONLINE to OFFLINE  nothing else in the call, no EV profile on it ONLINE (EBUSY)
+// OFFLINE, MODE and fields may be changed. Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Format 0,
 // built in, is ONLINE and cannot be changed: STEV of 21 bits of entropy, 8 of uplink, 3 of plane (mrc/abi/srv6.h).
 #pragma once
 

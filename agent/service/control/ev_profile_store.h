@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // EV profiles (mrc_ctl_modify_ev_profile): which EVs a QP's packets take, and which of them are denied.
 //
-// state    STATE                            attributes, fields            entries                       next
-// INIT     →OFFLINE with MODE, and unless   with →OFFLINE                 no                            OFFLINE
-//          AUTO with FMT_ID and COUNT
-// OFFLINE  →ONLINE with MIN_ACTIVE and      yes                           REPLACE if listed, STATE      ONLINE
-//          EVENT_MASK, by now or before;
-//          format ONLINE, EVs populated
-// OFFLINE  →INIT, alone                     no                            no                            INIT: forgotten
-// ONLINE   →OFFLINE; EBUSY with QPs         no; EVENT_MASK and fields     STATE; REPLACE with           OFFLINE
-//                                           with modify_ev_online         modify_ev_online
+// What a step of the life cycle (transitions.h) asks for:
+// INIT to OFFLINE    MODE, and unless AUTO FMT_ID and COUNT; other attributes come with it, entries do not
+// OFFLINE to ONLINE  MIN_ACTIVE and EVENT_MASK, by now or before; format ONLINE, EVs populated
+// OFFLINE to INIT    nothing else in the call
+// ONLINE to OFFLINE  no QPs (EBUSY)
+// What may be changed in a state:
+// OFFLINE            attributes, fields, entries: REPLACE if listed, STATE
+// ONLINE             entries: STATE; with modify_ev_online EVENT_MASK, fields, REPLACE
 // Everything else is EINVAL; to name the present state is no transition.
 //
 // A call does its attributes first, then its entries in their order, then the transition. A call without entries that

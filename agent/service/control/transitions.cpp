@@ -29,11 +29,6 @@ constexpr bool is_state(std::uint32_t number)
     return number <= static_cast<std::uint32_t>(session::profile_state::online);
 }
 
-constexpr bool is_step(session::profile_state from, session::profile_state to)
-{
-    return from == session::profile_state::offline ? to != from : to == session::profile_state::offline;
-}
-
 } // namespace
 
 session::outcome<std::optional<session::profile_state>>
@@ -47,7 +42,7 @@ transition_of(session::profile_state from, std::optional<std::uint32_t> asked, s
     if (!is_state(*asked))
         return std::unexpected{session::refusal{EINVAL, fmt::format("found state {}, allowed is 0 to 2", *asked)}};
     const auto to = static_cast<session::profile_state>(*asked);
-    if (!is_step(from, to))
+    if (!profile_transitions.next(from, to))
         return std::unexpected{session::refusal{
             EINVAL, fmt::format("the profile is {} and cannot go {} without OFFLINE between", text(from), text(to))}};
     return std::optional{to};

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life cycle that formats, EV profiles and CC profiles share: INIT → OFFLINE → ONLINE → OFFLINE → INIT.
+// The life cycle that formats, EV profiles and CC profiles share. What each of them asks for on a step stands with its
+// store.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "protocol/transition_table.h"
 #include "session/values.h"
 
 namespace mrc::service::control
 {
+
+// By the state that a call asks for.
+inline constexpr auto profile_transitions = [] {
+    using from = session::profile_state;
+    using on = session::profile_state;
+    using to = session::profile_state;
+    return protocol::transition_table<session::profile_state, session::profile_state, 3, 3>{
+        {from::init, on::offline, to::offline},
+        {from::offline, on::online, to::online},
+        {from::offline, on::init, to::init}, // forgotten
+        {from::online, on::offline, to::offline},
+    };
+}();
 
 [[nodiscard]] std::string_view text(session::profile_state state);
 

@@ -93,7 +93,8 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
                                   .memory = *built->memory,
                                   .control = *built->congestion,
                                   .peer_ports = &peer.ports->peer_ports(),
-                                  .peer = peer.planes});
+                                  .peer = peer.planes,
+                                  .proofs = peer.proofs});
     return built;
 }
 

@@ -123,11 +123,12 @@ struct sender {
     local_ports local{plane_mask{0xFF}};
     plane_mask peer_ports{0xFF};
     path_group paths;
+    sack_proofs proofs{paths.size()};
     peer_planes peer{probe_config{}, paths};
     mrc_selector selector{paths, 1};
     fixed_window control{1 << 20};
     qp_counters counters;
-    requester_state qp{make_config(), {paths, peer_ports, peer}, selector, control, counters};
+    requester_state qp{make_config(), {paths, peer_ports, peer}, proofs, selector, control, counters};
     outgoing watched;
     outgoing other;
 };

@@ -146,6 +146,50 @@ TEST(state_tables, paths)
         }
 }
 
+// Every event in every state, as path_transitions has it. The floor (`min_active` = 1 of two paths) keeps the watched
+// path while the other is denied.
+TEST(state_tables, path_transitions_are_what_a_group_does)
+{
+    using enum path_state;
+    constexpr unsigned path = 1;
+    constexpr unsigned other = 0;
+    const auto blame = [](path_group &group, bool floor) {
+        if (floor)
+            group.deny(other);
+        group.on_silence(path, start, start);
+        group.allow(other);
+    };
+    const std::array<std::function<void(path_group &)>, 4> bring_to{
+        [](path_group &) {}, [&](path_group &g) { blame(g, true); }, [&](path_group &g) { blame(g, false); },
+        [](path_group &g) { g.deny(path); }};
+    const std::array<std::function<void(path_group &)>, 6> cause{
+        [&](path_group &g) { blame(g, false); },
+        [&](path_group &g) { blame(g, true); },
+        [](path_group &g) {
+            while (g.next_packet(start + 2s))
+                continue;
+        },
+        [](path_group &g) { times(3, [&] { g.on_delivered(path, start + 1us); }); },
+        [](path_group &g) { g.deny(path); },
+        [](path_group &g) { g.allow(path); }};
+    for (const path_state from : {good, kept, assumed_bad, denied})
+        for (const path_event event : {path_event::retire, path_event::keep, path_event::calm, path_event::prove,
+                                       path_event::deny, path_event::allow}) {
+            const auto at = static_cast<std::size_t>(from);
+            const auto on = static_cast<std::size_t>(event);
+            SCOPED_TRACE("state " + std::to_string(at) + ", event " + std::to_string(on));
+            const local_ports local{plane_mask{0b1}};
+            path_group group{fabric(1, 2), local};
+            bring_to[at](group);
+            ASSERT_EQ(group.state(path), from);
+            cause[on](group);
+            const path_state to = path_transitions.next(from, event).value_or(from);
+            EXPECT_EQ(group.state(path), to);
+            EXPECT_EQ(group.condition(path).cause == path_cause::none, to == good && from == good)
+                << "of its last change";
+        }
+}
+
 // ---- path_heartbeat.h
 
 TEST(state_tables, heartbeats)

@@ -13,6 +13,7 @@ namespace
 {
 
 using protocol::instant;
+using protocol::path_cause;
 using protocol::path_state;
 
 constexpr unsigned paths = 3;
@@ -33,7 +34,10 @@ struct written {
                            (level == log_level::info ? info : debug).push_back(line);
                        }};
 
-    void path(unsigned uplink, path_state state, instant now = {}) { log.on_path(plane_1, uplink, paths, state, now); }
+    void path(unsigned uplink, path_state state, path_cause cause, instant now = {})
+    {
+        log.on_path(plane_1, uplink, paths, {state, cause}, now);
+    }
 };
 
 TEST(transition_log, tells_a_port_with_the_reason)
@@ -49,40 +53,43 @@ TEST(transition_log, tells_a_port_with_the_reason)
 TEST(transition_log, tells_of_a_plane_when_its_last_path_goes_and_the_first_comes_back)
 {
     written to;
-    to.path(0, path_state::assumed_bad);
-    to.path(2, path_state::assumed_bad);
-    to.path(2, path_state::assumed_bad);
+    to.path(0, path_state::assumed_bad, path_cause::silence);
+    to.path(2, path_state::assumed_bad, path_cause::silence);
+    to.path(2, path_state::assumed_bad, path_cause::silence);
     EXPECT_TRUE(to.info.empty());
-    to.path(1, path_state::assumed_bad);
-    to.path(2, path_state::good);
-    to.path(1, path_state::good);
-    EXPECT_EQ(to.info, (std::vector<std::string>{"plane 1 to leaf 4 (3 paths): out of use, nothing gets through",
-                                                 "plane 1 to leaf 4 (3 paths): in use again, a path gets through"}));
+    to.path(1, path_state::assumed_bad, path_cause::silence);
+    to.path(2, path_state::good, path_cause::probes);
+    to.path(1, path_state::good, path_cause::probes);
+    EXPECT_EQ(to.info, (std::vector<std::string>{
+                           "plane 1 to leaf 4 (3 paths): out of use, nothing gets through, though other paths deliver",
+                           "plane 1 to leaf 4 (3 paths): in use again, probes are answered"}));
     ASSERT_EQ(to.debug.size(), 6U);
-    EXPECT_EQ(to.debug.front(), "path by uplink 0 of plane 1 to leaf 4: assumed bad, packets are lost or not answered");
+    EXPECT_EQ(to.debug.front(),
+              "path by uplink 0 of plane 1 to leaf 4: assumed bad; nothing gets through, though other paths deliver");
 }
 
 TEST(transition_log, a_plane_whose_last_path_is_kept_is_in_use)
 {
     written to;
-    to.path(0, path_state::assumed_bad);
-    to.path(1, path_state::assumed_bad);
-    to.path(2, path_state::kept);
+    to.path(0, path_state::assumed_bad, path_cause::silence);
+    to.path(1, path_state::assumed_bad, path_cause::silence);
+    to.path(2, path_state::kept, path_cause::loss);
     EXPECT_TRUE(to.info.empty());
-    EXPECT_EQ(to.debug.back(), "path by uplink 2 of plane 1 to leaf 4: kept in use though bad, nothing better is left");
+    EXPECT_EQ(
+        to.debug.back(),
+        "path by uplink 2 of plane 1 to leaf 4: kept in use though bad, nothing better is left; packets are lost");
 }
 
 TEST(transition_log, tells_planes_of_profiles_and_leaves_apart)
 {
     written to;
-    to.log.on_path({.profile = 0, .leaf = 4, .plane = 1}, 0, 2, path_state::assumed_bad, {});
-    to.log.on_path({.profile = 0, .leaf = 5, .plane = 1}, 1, 2, path_state::assumed_bad, {});
-    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 1, 2, path_state::assumed_bad, {});
+    to.log.on_path({.profile = 0, .leaf = 4, .plane = 1}, 0, 2, {path_state::assumed_bad, path_cause::loss}, {});
+    to.log.on_path({.profile = 0, .leaf = 5, .plane = 1}, 1, 2, {path_state::assumed_bad, path_cause::loss}, {});
+    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 1, 2, {path_state::assumed_bad, path_cause::loss}, {});
     EXPECT_TRUE(to.info.empty());
-    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 0, 2, path_state::denied, {});
+    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 0, 2, {path_state::denied, path_cause::controller}, {});
     EXPECT_EQ(to.info,
-              (std::vector<std::string>{
-                  "plane 1 to leaf 4, EV profile 9 (2 paths): out of use, a controller denies the last of them"}));
+              (std::vector<std::string>{"plane 1 to leaf 4, EV profile 9 (2 paths): out of use, by a controller"}));
 }
 
 TEST(transition_log, tells_what_a_peer_says_of_each_port_that_changed)
@@ -108,9 +115,9 @@ TEST(transition_log, holds_back_what_flaps_and_counts_it)
     EXPECT_EQ(to.log.next_deadline(), start + transition_log::interval);
 
     const std::size_t ports_only = to.info.size();
-    to.path(0, path_state::assumed_bad, start);
-    to.path(1, path_state::assumed_bad, start);
-    to.path(2, path_state::assumed_bad, start);
+    to.path(0, path_state::assumed_bad, path_cause::loss, start);
+    to.path(1, path_state::assumed_bad, path_cause::loss, start);
+    to.path(2, path_state::assumed_bad, path_cause::loss, start);
     EXPECT_EQ(to.info.size(), ports_only + 1) << "each kind has a rate of its own";
 
     to.log.on_deadline(start + transition_log::interval);

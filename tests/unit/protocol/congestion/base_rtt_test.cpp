@@ -94,7 +94,7 @@ class clean_probe_test : public requester_test
 {
 protected:
     nscc controller_{derive_nscc(link_of_hosts)};
-    requester_state asker_{make_config(), {paths_, peer_ports_, peer_}, selector_, controller_, counters_};
+    requester_state asker_{make_config(), {paths_, peer_ports_, peer_}, proofs_, selector_, controller_, counters_};
 
     std::vector<outgoing> ask()
     {

@@ -171,7 +171,7 @@ TEST_F(acks_test, late_sack_of_the_oldest_packet_remembered_tells_its_own_round_
     // Stamps begin anew: whoever took a blank record for the packet would find the host's uptime a round trip.
     now_ = instant{duration{std::int64_t{1} << 16 << MRC_TS_TICK_SHIFT} * 100};
     fixed_window narrow{nominal_bytes(payload_bytes)};
-    requester_state other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
+    requester_state other{make_config(), {paths_, peer_ports_, peer_}, proofs_, selector_, narrow, counters_};
     ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0, 200 * payload_bytes}, .remote_va = 0, .rkey = 7}));
     std::vector<outgoing> sent;
     const auto hear = [&](const sack_packet &said) {

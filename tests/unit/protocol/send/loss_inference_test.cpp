@@ -91,9 +91,10 @@ TEST_F(loss_inference_test, peer_that_reflects_no_entropy_is_served_by_sleek)
     path_group_config many = make_group();
     many.uplinks = 64;
     path_group paths{many, local_};
+    sack_proofs proofs{paths.size()};
     mrc_selector selector{paths, 1};
     fixed_window narrow{std::uint64_t{16} * nominal_bytes(payload_bytes)};
-    requester_state other{make_config(), {paths, peer_ports_, peer_}, selector, narrow, counters_};
+    requester_state other{make_config(), {paths, peer_ports_, peer_}, proofs, selector, narrow, counters_};
     ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0x1000, 100 * payload_bytes}, .remote_va = 0, .rkey = 7}));
     // Packet 0 is lost; everything after it arrives and frees the window.
     unsigned again = 0;

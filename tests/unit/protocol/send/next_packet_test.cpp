@@ -49,7 +49,7 @@ TEST_F(next_packet_test, without_trim_nack_nothing_is_trimmable)
 {
     qp_config config = make_config();
     config.trim_nack = false;
-    requester_state other{config, {paths_, peer_ports_, peer_}, selector_, control_, counters_};
+    requester_state other{config, {paths_, peer_ports_, peer_}, proofs_, selector_, control_, counters_};
     ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0, 10}, .remote_va = 0, .rkey = 7}));
     EXPECT_EQ(next_packet(other, now_)->dscp, MRC_DSCP_NO_TRIM);
 }

@@ -55,7 +55,7 @@ TEST_F(path_blame_test, path_of_a_silence_is_blamed_when_the_copy_is_answered_at
     for (const duration answer :
          {duration{3ms}, duration{50us}}) { // of a time-out of 4 ms: there is no sample of a round trip
         counters_ = {};
-        requester_state other{make_config(), {paths_, peer_ports_, peer_}, selector_, control_, counters_};
+        requester_state other{make_config(), {paths_, peer_ports_, peer_}, proofs_, selector_, control_, counters_};
         ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}));
         const outgoing swallowed = next_packet(other, now_).value();
         while (counters_.silences == 0)

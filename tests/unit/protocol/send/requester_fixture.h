@@ -25,7 +25,7 @@ class requester_test : public testing::Test
 protected:
     requester_test() : requester_test{make_config()} {}
     explicit requester_test(const qp_config &config)
-        : requester_{config, {paths_, peer_ports_, peer_}, selector_, control_, counters_}
+        : requester_{config, {paths_, peer_ports_, peer_}, proofs_, selector_, control_, counters_}
     {
     }
 
@@ -118,6 +118,7 @@ protected:
     plane_mask peer_ports_{0b11};
     path_group paths_{make_group(), local_};
     peer_planes peer_{probe_config{}, paths_};
+    sack_proofs proofs_{paths_.size()};
     mrc_selector selector_{paths_, 1};
     fixed_window control_{1 << 20};
     qp_counters counters_;

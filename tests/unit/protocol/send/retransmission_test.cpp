@@ -100,8 +100,9 @@ TEST_F(retransmission_test, nacked_packet_takes_another_path)
     path_group_config one_plane = make_group();
     one_plane.planes = 1;
     path_group paths{one_plane, local_};
+    sack_proofs proofs{paths.size()};
     mrc_selector selector{paths, 1};
-    requester_state other{make_config(), {paths, peer_ports_, peer_}, selector, control_, counters_};
+    requester_state other{make_config(), {paths, peer_ports_, peer_}, proofs, selector, control_, counters_};
     const auto nack = [&](const outgoing &sent, std::uint8_t reason) {
         arrival how;
         how.at = now_;

@@ -81,7 +81,7 @@ TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
 TEST_F(shared_window_test, what_flew_into_silence_is_made_up_for_as_answers_come)
 {
     fixed_window narrow{16 * packet};
-    requester_state other{make_config(), {paths_, peer_ports_, peer_}, selector_, narrow, counters_};
+    requester_state other{make_config(), {paths_, peer_ports_, peer_}, proofs_, selector_, narrow, counters_};
     ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0, 100 * payload_bytes}, .remote_va = 0, .rkey = 7}));
     const auto send_all = [&] {
         std::vector<outgoing> sent;
