@@ -69,6 +69,6 @@ class tree:
 # Directory targets of Ninja: the tests in that directory, and only what they link.
 RELEASE = tree("release", "build", [])
 ASAN = tree("asan", "build/asan",
-            ["tests/unit/all", "tests/sim/all", "tests/client/all", "mrcd", "mrc-switch", "mrcctl"],
+            ["tests/unit/all", "tests/sim/all", "tests/api/all", "mrcd", "mrc-switch", "mrcctl"],
             prefix="asan.", without="command")
 FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])

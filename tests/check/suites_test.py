@@ -77,7 +77,8 @@ class changed_files(unittest.TestCase):
         self.assertFalse(changed.touches(str(SOURCE / script), SOURCE / "build", {}, {"README.md"}))
 
     def test_tests_of_the_lab_that_it_names_exist(self):
-        declared = (SOURCE / "tests/e2e/CMakeLists.txt").read_text(encoding="utf-8")
+        declared = "".join((SOURCE / "tests" / folder / "CMakeLists.txt").read_text(encoding="utf-8")
+                           for folder in ("api", "e2e"))
         for _, names in changed.LAB_TESTS:
             for name in names:
                 last = name.removeprefix("e2e.").removeprefix("transfer_").removeprefix("api_")

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
 from lab_support import binary, check, lab, left_behind, need_binaries, need_root, skip
 from transfer_support import wait_until
 

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """EVs that a controller lists or generates, expanded by the fields of their profile: the packets of a queue pair take
-the paths that they name, and those only (tests/client/ev_expansion.c)."""
+the paths that they name, and those only (tests/api/ev_expansion.c)."""
 
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from lab_support import binary, check, lab, left_behind, need_binaries, need_root
 from transfer_support import DEADLINE_S, lines_of, wait_until

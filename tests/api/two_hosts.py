@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of tests/client between two daemons of a lab, through libmrc.so: each as C11 and as C++.
+"""Programs of tests/api between two daemons of a lab, through libmrc.so: each as C11 and as C++.
 
-usage: api.py PROGRAM [ARGUMENTS of the program]
+usage: two_hosts.py PROGRAM [ARGUMENTS of the program]
 """
 
 import os
+import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from lab_support import LAB, binary, check, lab, left_behind, need_binaries, need_root
 

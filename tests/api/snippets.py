@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
 from lab_support import ROOT, binary, check, lab, need_binaries, need_root
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(ROOT) / "build"

@@ -2,7 +2,7 @@
 /*
  * EVs of two bits, one for the uplink and one for the plane, which the fields of a profile expand to what a packet
  * carries; listed by the controller, and generated. A queue pair sends by them. After each step it says so, and waits
- * for a byte on standard input while tests/e2e/ev_expansion.py looks at the paths.
+ * for a byte on standard input while ev_expansion.py looks at the paths.
  */
 #include <string.h>
 #include <unistd.h>

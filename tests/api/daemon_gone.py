@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """mrcd is killed under traffic: no program stays attached, its client knows within a second and has its requests back,
-and opens anew at the next daemon (tests/client/daemon_gone.c)."""
+and opens anew at the next daemon (tests/api/daemon_gone.c)."""
 
 import json
 import os
@@ -9,7 +9,10 @@ import pathlib
 import select
 import signal
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from lab_support import DEADLINE_S, TIME_SCALE, binary, check, lab, left_behind, need_binaries, need_root
 

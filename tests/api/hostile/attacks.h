@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a local client can do to the daemon. Each attack ends by itself, and ends the program when it sees that the
-// daemon did something wrong; that it and the others go on is for tests/e2e/hostile.py to see.
+// daemon did something wrong; that it and the others go on is for hostile.py to see.
 #pragma once
 
 #include <chrono>

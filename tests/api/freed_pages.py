@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pages freed out of registered huge-page memory hurt their owner only (tests/client/freed_pages.c)."""
+"""Pages freed out of registered huge-page memory hurt their owner only (tests/api/freed_pages.c)."""
 
 import contextlib
 import os
 import pathlib
 import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from lab_support import binary, check, lab, left_behind, need_binaries, need_root, skip
 

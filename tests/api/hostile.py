@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
 from lab_support import DEADLINE_S, binary, check, lab, left_behind, need_binaries, need_root
 from transfer_support import wait_until
 
