@@ -67,6 +67,8 @@ void endpoint_desk::watch(std::span<const connections::peer_in_use> used, instan
         host.peer.paths->watch_idle(now + peer_memory);
         host.peer.ports->watch(now + peer_memory);
         host.peer.planes->watch(now + peer_memory);
+        if (host.peer.planes->follow(now) && around_.on_peer_change)
+            around_.on_peer_change(host.peer);
         talk_to(host.peer);
     }
     targets_.watch_overlay(now);
@@ -96,8 +98,8 @@ std::size_t endpoint_desk::transmit(instant now)
     for (const worker_peer &peer : talking_) {
         const protocol::plane_mask reachable = peer.ports->peer_ports();
         sent += drain(peer, [&] { return peer.ports->next_packet(now); });
-        if (peer.ports->peer_ports() != reachable && around_.on_peer_ports) // what it told is forgotten
-            around_.on_peer_ports(peer);
+        if (peer.ports->peer_ports() != reachable && around_.on_peer_change) // what it told is forgotten
+            around_.on_peer_change(peer);
         sent += drain(peer, [&] { return peer.planes->next_packet(now); });
     }
     return sent + transmit_batches();
@@ -189,8 +191,8 @@ mrc_verdict endpoint_desk::on_port_status(const worker_peer &peer, const protoco
     const protocol::plane_mask before = peer.ports->peer_ports();
     const auto outcome = peer.ports->on_request(request, how, now);
     talk_to(peer);
-    if (peer.ports->peer_ports() != before && around_.on_peer_ports)
-        around_.on_peer_ports(peer);
+    if (peer.ports->peer_ports() != before && around_.on_peer_change)
+        around_.on_peer_change(peer);
     switch (outcome) {
     case protocol::port_status::outcome::limited:
         return MRC_AGENT_DROP_RATE;

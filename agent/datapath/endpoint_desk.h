@@ -38,8 +38,8 @@ public:
         const kernel::mapped_array<mrc_path_row> &paths;
         const kernel::mapped_array<mrc_overlay_row> &overlay;
         protocol::instant (*clock)() = nullptr; // a batch measures the network, so its packets are stamped one by one
-        std::function<void(const worker_peer &)> on_peer_ports; // a peer's port status has changed
-        std::function<void()> on_batch_done;                    // of start_batch
+        std::function<void(const worker_peer &)> on_peer_change; // its port status, or whether it is reached
+        std::function<void()> on_batch_done;                     // of start_batch
     };
 
     explicit endpoint_desk(surroundings around);

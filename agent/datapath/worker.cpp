@@ -81,7 +81,7 @@ worker::worker(const worker_options &options, resources borrowed)
                                                                .paths = *io_.paths,
                                                                .overlay = *io_.overlay,
                                                                .clock = kernel::monotonic_now,
-                                                               .on_peer_ports = io_.on_peer_ports,
+                                                               .on_peer_change = io_.on_peer_change,
                                                                .on_batch_done = io_.on_batch_done}},
       verdicts_{io_.write_verdict}
 {

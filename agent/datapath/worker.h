@@ -73,8 +73,9 @@ public:
         kernel::mapped_array<mrc_qp_row> *qps = nullptr;
         kernel::mapped_array<mrc_overlay_row> *overlay = nullptr;
         verdict_report::writer write_verdict; // the agent's rows of `verdicts`
-        // On the worker thread: a peer's port status has changed; a path has changed its state.
-        std::function<void(const worker_peer &)> on_peer_ports;
+        // On the worker thread: what a peer says of its ports has changed, or whether and on which planes it is
+        // reached; a path has changed its state.
+        std::function<void(const worker_peer &)> on_peer_change;
         std::function<void(const protocol::path_transition &)> on_path_state;
         std::function<void()> on_batch_done; // of start_batch
     };

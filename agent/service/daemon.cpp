@@ -158,10 +158,10 @@ daemon::daemon(daemon_config config)
                .qps = &programs_.qps(),
                .overlay = &programs_.overlay(),
                .write_verdict = datapath::per_cpu_writer(programs_.map_fd("verdicts")),
-               .on_peer_ports =
+               .on_peer_change =
                    [this](const datapath::worker_peer &peer) {
                        peers_.follow_ports(peer);
-                       control_.note_peer(peer.address, peer.ports->peer_ports());
+                       control_.note_peer(peer.address, condition_of(peer));
                    },
                .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },
                .on_batch_done = [this] { control_.note_batch(); }}},

@@ -23,6 +23,11 @@ std::uint64_t random_seed()
 
 } // namespace
 
+peer_condition condition_of(const datapath::worker_peer &peer)
+{
+    return {.ports = peer.ports->peer_ports(), .suspected = peer.planes->suspected(), .silent = peer.planes->silent()};
+}
+
 peer_directory::peer_directory(const daemon_config &config, const fabric &rules, kernel::host_tables &tables,
                                kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                                std::uint32_t payload_bytes)
@@ -264,12 +269,12 @@ std::vector<std::pair<protocol::path_index, protocol::path_condition>> peer_dire
     return all;
 }
 
-std::vector<std::pair<mrc_ip, protocol::plane_mask>> peer_directory::peer_ports()
+std::vector<std::pair<mrc_ip, peer_condition>> peer_directory::peer_conditions()
 {
-    std::vector<std::pair<mrc_ip, protocol::plane_mask>> all;
+    std::vector<std::pair<mrc_ip, peer_condition>> all;
     worker_.call([&] {
         for (const auto &[host, known] : peers_)
-            all.emplace_back(known.peer.address, known.ports->peer_ports());
+            all.emplace_back(known.peer.address, condition_of(known.peer));
     });
     return all;
 }

@@ -17,9 +17,13 @@
 #include "protocol/paths/path_group.h"
 #include "service/control/ev_profile_store.h"
 #include "service/fabric.h"
+#include "service/transition_log.h"
 
 namespace mrc::service
 {
+
+// On the worker thread.
+[[nodiscard]] peer_condition condition_of(const datapath::worker_peer &peer);
 
 class peer_directory
 {
@@ -58,7 +62,7 @@ public:
     // Of all paths there are, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_conditions();
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
-    [[nodiscard]] std::vector<std::pair<mrc_ip, protocol::plane_mask>> peer_ports();
+    [[nodiscard]] std::vector<std::pair<mrc_ip, peer_condition>> peer_conditions();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep
     // theirs.
     void renew_congestion();

@@ -123,20 +123,27 @@ void transition_log::on_path(const bundle &which, unsigned uplink, unsigned path
           now);
 }
 
-void transition_log::on_peer(const mrc_ip &peer, protocol::plane_mask reachable, protocol::instant now)
+void transition_log::on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now)
 {
     const std::string name = to_text(peer);
-    protocol::plane_mask &known = reachable_.try_emplace(name, protocol::plane_mask{~0U}).first->second;
+    peer_condition &known =
+        peers_.try_emplace(name, peer_condition{.ports = protocol::plane_mask{~0U}, .suspected = {}}).first->second;
+    const auto say = [&](const std::string &what) {
+        write(kinds_[of_peers], fmt::format("peer {}: {}", name, what), now);
+    };
     for (unsigned number = 0; number < planes_; ++number) {
         const protocol::plane plane{static_cast<std::uint8_t>(number)};
-        if (known.has(plane) == reachable.has(plane))
-            continue;
-        write(kinds_[of_peers],
-              fmt::format("peer {}: its port on plane {} is {}, it says", name, number,
-                          reachable.has(plane) ? "usable" : "out of use"),
-              now);
+        if (known.ports.has(plane) != condition.ports.has(plane))
+            say(fmt::format("its port on plane {} is {}, it says", number,
+                            condition.ports.has(plane) ? "usable" : "out of use"));
+        if (known.suspected.has(plane) != condition.suspected.has(plane))
+            say(fmt::format("plane {} is {}", number,
+                            condition.suspected.has(plane) ? "out of use, packets reach it on other planes only"
+                                                           : "in use again, packets reach it there"));
     }
-    known = reachable;
+    if (known.silent != condition.silent)
+        say(condition.silent ? "silent, nothing comes back on any plane" : "heard again");
+    known = condition;
 }
 
 } // namespace mrc::service

@@ -24,6 +24,12 @@
 namespace mrc::service
 {
 
+struct peer_condition {
+    protocol::plane_mask ports;     // usable, as the peer says
+    protocol::plane_mask suspected; // planes on which packets do not reach it
+    bool silent = false;            // nothing at all comes from it, although it is asked
+};
+
 class transition_log
 {
 public:
@@ -52,8 +58,7 @@ public:
         std::erase_if(lost_, [profile](const auto &known) { return known.first.profile == profile; });
     }
 
-    // What a peer says of its own ports.
-    void on_peer(const mrc_ip &peer, protocol::plane_mask reachable, protocol::instant now);
+    void on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now);
 
     // Lines held back are counted here as soon as their kind may have a line again; `never`: there are none.
     [[nodiscard]] protocol::instant next_deadline() const;
@@ -72,8 +77,8 @@ private:
     unsigned planes_;
     sink write_;
     std::array<kind, 3> kinds_{kind{.name = "ports"}, kind{.name = "planes"}, kind{.name = "peers"}};
-    std::map<bundle, std::set<unsigned>> lost_;             // uplinks whose paths are out of use
-    std::map<std::string, protocol::plane_mask> reachable_; // by peer; of those that have said something
+    std::map<bundle, std::set<unsigned>> lost_;   // uplinks whose paths are out of use
+    std::map<std::string, peer_condition> peers_; // by address; of those that have changed
 };
 
 } // namespace mrc::service

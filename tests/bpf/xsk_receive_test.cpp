@@ -133,7 +133,7 @@ protected:
                                         .qps = &qps,
                                         .overlay = &overlay,
                                         .write_verdict = datapath::per_cpu_writer(-1),
-                                        .on_peer_ports = {},
+                                        .on_peer_change = {},
                                         .on_path_state = {},
                                         .on_batch_done = {}});
         auto made = std::make_unique<datapath::worker_client>();

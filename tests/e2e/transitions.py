@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What mrcd logs when things go out of use and come back: a plane that is cut under a transfer and restored, one line
-each; a peer's port; at `debug` the paths and sessions, too; and a port that is of no use at the start."""
+each; a peer's port; a peer that is silent for a while; at `debug` the paths and sessions, too; and a port that is of no
+use at the start."""
 
 import os
 import pathlib
@@ -79,6 +80,32 @@ def check_peer(fabric):
     check(wait_until(lambda: said()[1:] == [name + "usable, it says"], DEADLINE_S), f"and back: {said()}")
 
 
+def check_silence(fabric):
+    """A peer that stands still for more than a second, under a transfer to it."""
+    host = fabric.host("h1")
+    name = f"peer {host['mrc_address']}: "
+    pid = next(each["pid"] for each in fabric.status()["hosts"] if each["name"] == "h1")
+    before = len(transitions(fabric, "h0"))
+    seen = []
+
+    def said():
+        return [line.removeprefix(name) for line in transitions(fabric, "h0")[before:] if line.startswith(name)]
+
+    def stop_peer(_event, _process):
+        if seen:
+            return
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            wait_until(lambda: "silent, nothing comes back on any plane" in said(), DEADLINE_S)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        seen.extend(said())
+
+    transfer(fabric, "-D", "2", on_sample=stop_peer)
+    check(seen == ["silent, nothing comes back on any plane"], f"the peer stands still: {seen}")
+    check(wait_until(lambda: said()[1:] == ["heard again"], DEADLINE_S), f"and goes on: {said()}")
+
+
 def check_debug(fabric):
     set_debug(fabric, "h0")
     cut_plane(fabric)
@@ -116,6 +143,7 @@ def main():
     with lab("transitions", "--planes", "2", "--spines", "2") as fabric:
         check_plane(fabric)
         check_peer(fabric)
+        check_silence(fabric)
         check_debug(fabric)
     check_start()
 

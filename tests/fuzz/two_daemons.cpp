@@ -118,7 +118,7 @@ fake_daemon::fake_daemon(unsigned leaf)
                .qps = &tables_.qps,
                .overlay = &tables_.overlay,
                .write_verdict = datapath::per_cpu_writer(-1),
-               .on_peer_ports = {},
+               .on_peer_change = {},
                .on_path_state = {},
                .on_batch_done = [this] { control_.note_batch(); }}},
       control_{{.config = config_,

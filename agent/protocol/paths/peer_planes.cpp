@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/paths/peer_planes.h"
 
+#include <utility>
+
 namespace mrc::protocol
 {
 
@@ -18,6 +20,13 @@ bool peer_planes::suspect(plane lane, plane_mask usable, instant now)
     planes_[lane.value].suspected_at = now;
     prober_.start(lane.value, now);
     return true;
+}
+
+bool peer_planes::follow(instant now)
+{
+    const bool silent = silent_since_ != never && now - silent_since_ >= silence_patience;
+    const report before = std::exchange(reported_, {suspected_, silent});
+    return before != reported_;
 }
 
 // A packet got through that was sent after the suspicion.

@@ -29,6 +29,10 @@ public:
     peer_planes(const probe_config &probes, const path_group &paths);
 
     [[nodiscard]] plane_mask suspected() const { return suspected_; }
+    // Nothing came from the host for `silence_patience` although it was asked; as of the last follow().
+    [[nodiscard]] bool silent() const { return reported_.silent; }
+    // For reports: has either changed since the last call?
+    [[nodiscard]] bool follow(instant now);
 
     // What the QPs report.
     void on_sent(plane lane) { ++planes_[lane.value].unanswered; }
@@ -44,6 +48,10 @@ public:
         if (suspected_.has(lane))
             on_proof(lane, sent_at);
     }
+
+    // Nothing answers one of them; until something of the host's reaches any of them.
+    void on_silence(instant now) { silent_since_ = std::min(silent_since_, now); }
+    void on_heard() { silent_since_ = never; }
 
     // A packet that was sent on the plane then is missing: because nothing of the plane reaches the host any more?
     // Planes that lag by no more than `tolerance` are not dead.
@@ -79,6 +87,8 @@ public:
 private:
     static constexpr instant long_ago = instant::min();
     static constexpr std::uint32_t suspicion = 3;
+    // A host that is off its CPU for a moment is not worth a line in a log.
+    static constexpr duration silence_patience = std::chrono::seconds{1};
 
     struct record {
         instant delivered = long_ago; // latest sending time of a packet known to have arrived
@@ -89,6 +99,12 @@ private:
         unsigned turn = 0;            // path to probe next
     };
 
+    struct report {
+        plane_mask suspected;
+        bool silent = false;
+        friend bool operator==(const report &, const report &) = default;
+    };
+
     // Has anything sent to the host at or after `since` arrived?
     [[nodiscard]] bool heard_since(instant since) const { return latest_ != long_ago && latest_ >= since; }
     void on_proof(plane lane, instant sent_at);
@@ -97,6 +113,8 @@ private:
     std::array<record, max_planes> planes_{};
     instant latest_ = long_ago;
     plane_mask suspected_;
+    instant silent_since_ = never;
+    report reported_;
     instant until_ = never; // there are probes
     bool resting_ = false;  // until_ has passed
     path_prober prober_;    // its paths are planes

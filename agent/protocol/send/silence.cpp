@@ -48,6 +48,7 @@ void fall_silent(requester_state &sender, packet_number number, instant now)
     sender.timers.arm(sender.packets.index(number), sender.retry.level(sender.packets[number].failures), now);
     ++sender.counters.silences;
     sender.silence.begin(now, sender.retry, sender.rto());
+    sender.way.peer.on_silence(now);
     discharge(sender);
     resend_oldest(sender, now);
     sender.due.probe = sender.silence.probe_due(now, sender.rto());
@@ -55,8 +56,10 @@ void fall_silent(requester_state &sender, packet_number number, instant now)
 
 void stay_silent(requester_state &sender, instant now)
 {
-    if (sender.silence.retry_due(now, sender.retry, sender.rto()))
+    if (sender.silence.retry_due(now, sender.retry, sender.rto())) {
+        sender.way.peer.on_silence(now);
         resend_oldest(sender, now);
+    }
     // Asked even while a probe waits for a usable plane: the deadline must move on.
     sender.due.probe = sender.silence.probe_due(now, sender.rto()) || sender.due.probe;
 }
@@ -71,6 +74,7 @@ void on_heard(requester_state &sender, instant now)
         forgive_waits(sender, now);
     }
     sender.heard_at = now;
+    sender.way.peer.on_heard();
     sender.tail.on_heard(now);
 }
 

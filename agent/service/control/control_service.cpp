@@ -53,9 +53,9 @@ void control_service::note(const protocol::path_transition &change)
     push(noted_path{.path = change.path, .condition = {change.to, change.cause}});
 }
 
-void control_service::note_peer(const mrc_ip &peer, protocol::plane_mask reachable)
+void control_service::note_peer(const mrc_ip &peer, const peer_condition &condition)
 {
-    push(noted_peer{.peer = peer, .reachable = reachable});
+    push(noted_peer{.peer = peer, .condition = condition});
 }
 
 void control_service::note_batch()
@@ -71,8 +71,8 @@ void control_service::take_notes()
     if (lost_.exchange(false)) {
         for (const auto &[path, condition] : around_.peers.path_conditions())
             observe(noted_path{.path = path, .condition = condition});
-        for (const auto &[peer, reachable] : around_.peers.peer_ports())
-            observe(noted_peer{.peer = peer, .reachable = reachable});
+        for (const auto &[peer, condition] : around_.peers.peer_conditions())
+            observe(noted_peer{.peer = peer, .condition = condition});
     }
     while (const auto over = batches_.take_finished())
         around_.send_reply(over->session, over->reply);
@@ -92,7 +92,7 @@ void control_service::observe(const noted_path &one)
 
 void control_service::observe(const noted_peer &one)
 {
-    around_.log.on_peer(one.peer, one.reachable, kernel::monotonic_now());
+    around_.log.on_peer(one.peer, one.condition, kernel::monotonic_now());
 }
 
 std::expected<datapath::worker_peer, std::string> control_service::peer_for(const mrc_ip &address,

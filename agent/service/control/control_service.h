@@ -62,8 +62,8 @@ public:
 
     // On the worker thread: a path has changed its state.
     void note(const protocol::path_transition &change);
-    // On the worker thread: what a peer says of its ports has changed.
-    void note_peer(const mrc_ip &peer, protocol::plane_mask reachable);
+    // On the worker thread: what a peer says of its ports has changed, or whether and on which planes it is reached.
+    void note_peer(const mrc_ip &peer, const peer_condition &condition);
     // On the worker thread: a batch is over.
     void note_batch();
     // Readable when one of them was called; then take_notes().
@@ -77,7 +77,7 @@ private:
     };
     struct noted_peer {
         mrc_ip peer{};
-        protocol::plane_mask reachable;
+        peer_condition condition;
     };
     using noted = std::variant<noted_path, noted_peer>;
 

@@ -62,7 +62,7 @@ protected:
          .paths = paths_,
          .overlay = overlay_,
          .clock = [] { return clock_now; },
-         .on_peer_ports = [this](const worker_peer &peer) { told_.push_back(peer.ports->peer_ports().bits()); },
+         .on_peer_change = [this](const worker_peer &peer) { told_.push_back(peer.ports->peer_ports().bits()); },
          .on_batch_done = [this] { ++batches_done_; }}};
     instant now_{1s};
 };

@@ -74,7 +74,7 @@ protected:
          .qps = &qps_,
          .overlay = &overlay_,
          .write_verdict = per_cpu_writer(-1),
-         .on_peer_ports = [this](const worker_peer &peer) { told_.push_back(peer.ports->peer_ports().bits()); },
+         .on_peer_change = [this](const worker_peer &peer) { told_.push_back(peer.ports->peer_ports().bits()); },
          .on_path_state = {},
          .on_batch_done = {}}};
 };

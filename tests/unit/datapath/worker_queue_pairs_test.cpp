@@ -66,7 +66,7 @@ protected:
                     .qps = &rows_,
                     .overlay = &overlay_,
                     .write_verdict = per_cpu_writer(-1),
-                    .on_peer_ports = {},
+                    .on_peer_change = {},
                     .on_path_state = {},
                     .on_batch_done = {}}};
     worker_client *client_ = [this] {

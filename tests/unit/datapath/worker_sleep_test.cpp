@@ -65,7 +65,7 @@ protected:
                             written_.release();
                             return true;
                         },
-                    .on_peer_ports = {},
+                    .on_peer_change = {},
                     .on_path_state =
                         [this](const protocol::path_transition &change) {
                             sleeps_when_written_ = worker_.counters().sleeps;

@@ -88,7 +88,7 @@ protected:
                     .qps = &qps_,
                     .overlay = &overlay_,
                     .write_verdict = per_cpu_writer(-1),
-                    .on_peer_ports = {},
+                    .on_peer_change = {},
                     .on_path_state = {},
                     .on_batch_done = {}}};
 };

@@ -92,16 +92,35 @@ TEST(transition_log, tells_planes_of_profiles_and_leaves_apart)
               (std::vector<std::string>{"plane 1 to leaf 4, EV profile 9 (2 paths): out of use, by a controller"}));
 }
 
-TEST(transition_log, tells_what_a_peer_says_of_each_port_that_changed)
+TEST(transition_log, prints_what_a_peer_says_of_each_port_that_changed)
 {
     written to;
     const mrc_ip peer = parse_ip("fd6d:7263::1:1").value();
-    to.log.on_peer(peer, protocol::plane_mask{0b11}, {});
+    to.log.on_peer(peer, {.ports = protocol::plane_mask{0b11}, .suspected = {}}, {});
     EXPECT_TRUE(to.info.empty());
-    to.log.on_peer(peer, protocol::plane_mask{0b01}, {});
-    to.log.on_peer(peer, protocol::plane_mask{0b11}, {});
+    to.log.on_peer(peer, {.ports = protocol::plane_mask{0b01}, .suspected = {}}, {});
+    to.log.on_peer(peer, {.ports = protocol::plane_mask{0b11}, .suspected = {}}, {});
     EXPECT_EQ(to.info, (std::vector<std::string>{"peer fd6d:7263::1:1: its port on plane 1 is out of use, it says",
                                                  "peer fd6d:7263::1:1: its port on plane 1 is usable, it says"}));
+}
+
+TEST(transition_log, prints_whether_and_on_which_planes_a_peer_is_reached)
+{
+    written to;
+    const mrc_ip peer = parse_ip("fd6d:7263::1:1").value();
+    const peer_condition well{.ports = protocol::plane_mask{0b11}, .suspected = {}};
+    peer_condition now = well;
+    now.suspected = protocol::plane_mask{0b10};
+    to.log.on_peer(peer, now, {});
+    to.log.on_peer(peer, now, {});
+    now.silent = true;
+    to.log.on_peer(peer, now, {});
+    to.log.on_peer(peer, well, {});
+    EXPECT_EQ(to.info, (std::vector<std::string>{
+                           "peer fd6d:7263::1:1: plane 1 is out of use, packets reach it on other planes only",
+                           "peer fd6d:7263::1:1: silent, nothing comes back on any plane",
+                           "peer fd6d:7263::1:1: plane 1 is in use again, packets reach it there",
+                           "peer fd6d:7263::1:1: heard again"}));
 }
 
 TEST(transition_log, holds_back_what_flaps_and_counts_it)

@@ -164,6 +164,23 @@ TEST_F(peer_planes_test, dead_link_to_one_host_is_left_by_its_qps_alone)
     EXPECT_TRUE(b_.planes.suspected().empty()) << "three answers, and it is used again";
 }
 
+TEST_F(peer_planes_test, dead_host_is_reported_silent_once_and_heard_once)
+{
+    run(5ms);
+    b_.dead = true;
+    run(900ms);
+    EXPECT_FALSE(b_.planes.follow(now_)) << "a host may be off its CPU for a moment";
+    run(200ms);
+    EXPECT_TRUE(b_.planes.follow(now_));
+    EXPECT_TRUE(b_.planes.silent());
+    EXPECT_FALSE(b_.planes.follow(now_)) << "as before";
+    EXPECT_FALSE(a_.planes.follow(now_)) << "its neighbour lives";
+    b_.dead = false;
+    run(200ms);
+    EXPECT_TRUE(b_.planes.follow(now_));
+    EXPECT_FALSE(b_.planes.silent());
+}
+
 TEST_F(peer_planes_test, plane_that_lags_is_not_suspected)
 {
     peer_planes planes{probe_config{}, paths_};
