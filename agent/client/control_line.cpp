@@ -23,7 +23,7 @@ result<std::vector<std::byte>> exchange_control(int socket, std::span<const std:
     return reply;
 }
 
-result<control_line> control_line::open(const instance &where, std::chrono::milliseconds patience)
+result<control_line> control_line::open(const daemon_instance &where, std::chrono::milliseconds patience)
 {
     auto socket = connect_to(where, patience);
     if (!socket)

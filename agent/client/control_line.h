@@ -17,7 +17,7 @@ class control_line
 {
 public:
     // Answers are awaited for so long.
-    [[nodiscard]] static result<control_line> open(const instance &where, std::chrono::milliseconds patience);
+    [[nodiscard]] static result<control_line> open(const daemon_instance &where, std::chrono::milliseconds patience);
 
     // A request of control_protocol.h with its array, and the reply with its own.
     [[nodiscard]] result<std::vector<std::byte>> control(std::span<const std::byte> request) const;

@@ -23,7 +23,7 @@ template <typename T>
 using result = std::expected<T, session_error>;
 
 // A daemon that can be spoken to: /run/mrc/<instance>/mrcd.sock.
-struct instance {
+struct daemon_instance {
     std::string name;
     std::string socket;
     bool is_named = false; // by MRC_INSTANCE: that it cannot be reached is an error
@@ -31,7 +31,7 @@ struct instance {
 
 // Those that MRC_INSTANCE (a comma list) names, whether they are there or not; without it all that are found, in name
 // order.
-[[nodiscard]] std::vector<instance> find_instances();
+[[nodiscard]] std::vector<daemon_instance> find_instances();
 
 struct host_port {
     bool up = false;      // carrier, neighbour and administrative state all permit packets
@@ -78,7 +78,7 @@ template <typename T, typename Change>
 class daemon_channel
 {
 public:
-    [[nodiscard]] static result<std::shared_ptr<daemon_channel>> open(const instance &where);
+    [[nodiscard]] static result<std::shared_ptr<daemon_channel>> open(const daemon_instance &where);
     virtual ~daemon_channel() = default;
 
     // As the daemon describes itself now (ports change).

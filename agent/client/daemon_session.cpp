@@ -36,7 +36,7 @@ session::session_request request_of(session::request_kind kind, std::uint32_t nu
 
 } // namespace
 
-result<std::shared_ptr<daemon_channel>> daemon_channel::open(const instance &where)
+result<std::shared_ptr<daemon_channel>> daemon_channel::open(const daemon_instance &where)
 {
     auto connected = daemon_session::connect(where);
     if (!connected)
@@ -44,7 +44,7 @@ result<std::shared_ptr<daemon_channel>> daemon_channel::open(const instance &whe
     return *connected;
 }
 
-result<std::shared_ptr<daemon_session>> daemon_session::connect(const instance &where)
+result<std::shared_ptr<daemon_session>> daemon_session::connect(const daemon_instance &where)
 {
     auto socket = connect_to(where, answer_patience);
     if (!socket)

@@ -36,7 +36,7 @@ struct shared_object {
 class daemon_session final : public daemon_channel
 {
 public:
-    [[nodiscard]] static result<std::shared_ptr<daemon_session>> connect(const instance &where);
+    [[nodiscard]] static result<std::shared_ptr<daemon_session>> connect(const daemon_instance &where);
 
     [[nodiscard]] result<host_description> describe() override;
     [[nodiscard]] result<std::uint32_t> allocate_pd() override;
@@ -71,13 +71,16 @@ public:
     void ring(std::uint32_t bell);
 
 private:
-    daemon_session(instance where, kernel::unique_fd socket) : where_{std::move(where)}, socket_{std::move(socket)} {}
+    daemon_session(daemon_instance where, kernel::unique_fd socket)
+        : where_{std::move(where)}, socket_{std::move(socket)}
+    {
+    }
     [[nodiscard]] result<session::session_reply> exchange(const session::session_request &request, int fd_out = -1,
                                                           std::span<kernel::unique_fd> fds_in = {});
     [[nodiscard]] result<session::session_reply> say_hello();
     [[nodiscard]] result<event_pipe> open_pipe(session::request_kind kind, session::request_kind undo);
 
-    instance where_;
+    daemon_instance where_;
     std::mutex turn_; // of requests
     kernel::unique_fd socket_;
     mutable std::atomic<bool> gone_ = false;

@@ -21,7 +21,7 @@ namespace
 
 using clock = std::chrono::steady_clock;
 
-std::optional<sockaddr_un> address_of(const instance &where)
+std::optional<sockaddr_un> address_of(const daemon_instance &where)
 {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -31,14 +31,14 @@ std::optional<sockaddr_un> address_of(const instance &where)
     return address;
 }
 
-std::unexpected<session_error> unreachable(const instance &where, int error)
+std::unexpected<session_error> unreachable(const daemon_instance &where, int error)
 {
     if (error == EAGAIN) // of connect(): its queue is full, as nobody accepts
         return failure("mrcd does not answer at '" + where.socket + "'", ETIMEDOUT);
     return failure("cannot reach mrcd at '" + where.socket + "'", error);
 }
 
-result<kernel::unique_fd> connected(const instance &where, int more_flags, std::chrono::milliseconds patience)
+result<kernel::unique_fd> connected(const daemon_instance &where, int more_flags, std::chrono::milliseconds patience)
 {
     const auto address = address_of(where);
     if (!address)
@@ -112,17 +112,17 @@ void set_patience(const kernel::unique_fd &socket, std::chrono::milliseconds pat
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-result<kernel::unique_fd> connect_to(const instance &where, std::chrono::milliseconds patience)
+result<kernel::unique_fd> connect_to(const daemon_instance &where, std::chrono::milliseconds patience)
 {
     return connected(where, 0, patience);
 }
 
-std::vector<result<host_description>> describe_instances(std::span<const instance> all)
+std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all)
 {
     return describe_instances(all, answer_patience);
 }
 
-std::vector<result<host_description>> describe_instances(std::span<const instance> all,
+std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all,
                                                          std::chrono::milliseconds patience)
 {
     std::vector<result<host_description>> answers;

@@ -18,14 +18,14 @@ namespace mrc::client
 inline constexpr std::chrono::milliseconds answer_patience{3000};
 
 // Connected; each send and receive on it waits so long, 0: for ever. ETIMEDOUT when nobody accepts.
-[[nodiscard]] result<kernel::unique_fd> connect_to(const instance &where, std::chrono::milliseconds patience);
+[[nodiscard]] result<kernel::unique_fd> connect_to(const daemon_instance &where, std::chrono::milliseconds patience);
 void set_patience(const kernel::unique_fd &socket, std::chrono::milliseconds patience);
 
 // What the hosts of those daemons are like, in the same order: all are asked at once, and the answers awaited for so
 // long together. None becomes a client of its daemon for that. ETIMEDOUT: it does not answer.
-[[nodiscard]] std::vector<result<host_description>> describe_instances(std::span<const instance> all,
+[[nodiscard]] std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all,
                                                                        std::chrono::milliseconds patience);
-[[nodiscard]] std::vector<result<host_description>> describe_instances(std::span<const instance> all);
+[[nodiscard]] std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all);
 
 [[nodiscard]] host_description description_of(const session::host_reply &host);
 

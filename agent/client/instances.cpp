@@ -25,28 +25,28 @@ bool is_instance(const std::filesystem::path &folder)
 }
 
 // A name is one folder: "../x" and "a/b" are none.
-bool is_name(std::string_view word)
+bool is_name(std::string_view name)
 {
-    return !word.empty() && word != "." && word != ".." && !word.contains('/');
+    return !name.empty() && name != "." && name != ".." && !name.contains('/');
 }
 
-std::vector<instance> named(std::string_view list, const std::filesystem::path &root)
+std::vector<daemon_instance> named(std::string_view list, const std::filesystem::path &root)
 {
-    std::vector<instance> found;
+    std::vector<daemon_instance> found;
     while (!list.empty()) {
         const std::size_t comma = std::min(list.find(','), list.size());
         const std::string name{list.substr(0, comma)};
         list.remove_prefix(std::min(comma + 1, list.size()));
-        const bool known = std::ranges::any_of(found, [&](const instance &other) { return other.name == name; });
+        const bool known = std::ranges::any_of(found, [&](const daemon_instance &other) { return other.name == name; });
         if (is_name(name) && !known)
             found.push_back({.name = name, .socket = socket_of(root / name), .is_named = true});
     }
     return found;
 }
 
-std::vector<instance> all(const std::filesystem::path &root)
+std::vector<daemon_instance> all(const std::filesystem::path &root)
 {
-    std::vector<instance> found;
+    std::vector<daemon_instance> found;
     std::error_code error;
     auto entry = std::filesystem::directory_iterator{root, error};
     while (!error && entry != std::filesystem::directory_iterator{}) {
@@ -54,18 +54,18 @@ std::vector<instance> all(const std::filesystem::path &root)
             found.push_back({.name = entry->path().filename(), .socket = socket_of(entry->path())});
         entry.increment(error);
     }
-    std::ranges::sort(found, {}, &instance::name);
+    std::ranges::sort(found, {}, &daemon_instance::name);
     return found;
 }
 
 } // namespace
 
-std::vector<instance> find_instances_under(const std::string &root, const char *names)
+std::vector<daemon_instance> find_instances_under(const std::string &root, const char *names)
 {
     return names != nullptr && *names != '\0' ? named(names, root) : all(root);
 }
 
-std::vector<instance> find_instances()
+std::vector<daemon_instance> find_instances()
 {
     return find_instances_under("/run/mrc", std::getenv("MRC_INSTANCE"));
 }

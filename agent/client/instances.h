@@ -11,6 +11,6 @@ namespace mrc::client
 {
 
 // `names`: a comma list, whose order is kept; nullptr or empty: all folders of `root` with a socket, in name order.
-[[nodiscard]] std::vector<instance> find_instances_under(const std::string &root, const char *names);
+[[nodiscard]] std::vector<daemon_instance> find_instances_under(const std::string &root, const char *names);
 
 } // namespace mrc::client

@@ -167,22 +167,22 @@ void report_mrc(const mrc_qp &qp, const mrc::session::qp_attributes &now, mrc_qp
 // Only what is asked for.
 void report_verbs(const mrc_qp &qp, const mrc::session::qp_attributes &now, ibv_qp_attr &vattr, int vmask)
 {
-    const auto tell = [&](int bit, auto &to, const auto &value) {
+    const auto store = [&](int bit, auto &to, const auto &value) {
         if ((vmask & bit) != 0)
             to = value;
     };
-    tell(IBV_QP_STATE, vattr.qp_state, verbs_state(now.state));
-    tell(IBV_QP_STATE, vattr.sq_draining, now.draining);
-    tell(IBV_QP_CUR_STATE, vattr.cur_qp_state, verbs_state(now.state));
-    tell(IBV_QP_PATH_MTU, vattr.path_mtu, mtu_not_above(now.payload_bytes));
-    tell(IBV_QP_RQ_PSN, vattr.rq_psn, now.receive_psn);
-    tell(IBV_QP_SQ_PSN, vattr.sq_psn, now.send_psn);
-    tell(IBV_QP_DEST_QPN, vattr.dest_qp_num, now.peer_qpn);
-    tell(IBV_QP_CAP, vattr.cap, qp.granted);
-    tell(IBV_QP_AV, vattr.ah_attr, qp.verbs.ah_attr);
-    tell(IBV_QP_ACCESS_FLAGS, vattr.qp_access_flags, qp.verbs.qp_access_flags);
-    tell(IBV_QP_PORT, vattr.port_num, qp.verbs.port_num);
-    tell(IBV_QP_PKEY_INDEX, vattr.pkey_index, std::uint16_t{0});
+    store(IBV_QP_STATE, vattr.qp_state, verbs_state(now.state));
+    store(IBV_QP_STATE, vattr.sq_draining, now.draining);
+    store(IBV_QP_CUR_STATE, vattr.cur_qp_state, verbs_state(now.state));
+    store(IBV_QP_PATH_MTU, vattr.path_mtu, mtu_not_above(now.payload_bytes));
+    store(IBV_QP_RQ_PSN, vattr.rq_psn, now.receive_psn);
+    store(IBV_QP_SQ_PSN, vattr.sq_psn, now.send_psn);
+    store(IBV_QP_DEST_QPN, vattr.dest_qp_num, now.peer_qpn);
+    store(IBV_QP_CAP, vattr.cap, qp.granted);
+    store(IBV_QP_AV, vattr.ah_attr, qp.verbs.ah_attr);
+    store(IBV_QP_ACCESS_FLAGS, vattr.qp_access_flags, qp.verbs.qp_access_flags);
+    store(IBV_QP_PORT, vattr.port_num, qp.verbs.port_num);
+    store(IBV_QP_PKEY_INDEX, vattr.pkey_index, std::uint16_t{0});
 }
 
 template <typename Page>

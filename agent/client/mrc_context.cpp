@@ -120,7 +120,7 @@ bool translate(mrc_context &context, const mrc::session::event_record &record, m
         event.element.port_num = static_cast<int>(record.number);
         return true;
     case mrc::session::event_kind::device_fatal:
-        context.told_gone = true;
+        context.gone_reported = true;
         return true;
     }
     return false;
@@ -138,7 +138,7 @@ result<void> next_event(mrc_context *context, mrc_async_event *event)
         if (got < 0)
             return refused(errno, "reading events");
         if (got == 0) { // the daemon has closed its end
-            if (context->told_gone)
+            if (context->gone_reported)
                 return refused(EIO, "mrcd has gone");
             record = {mrc::session::event_kind::device_fatal, 0};
         }

@@ -50,23 +50,23 @@ std::uint32_t mask_of_piece(const profile_call &call, bool first, bool last)
     return (first ? call.mask & ~at_end : call.mask & array_bits) | (last ? at_end : 0);
 }
 
-void store_attributes(const profile_call &call, const mrc::session::control_ev_profile &told)
+void store_attributes(const profile_call &call, const mrc::session::control_ev_profile &reported)
 {
     mrc_ctl_ev_profile_attr &attr = *call.attr;
     if (call.asks(MRC_CTL_EV_PROFILE_STATE))
-        attr.profile_state = static_cast<mrc_ctl_profile_state>(told.state);
+        attr.profile_state = static_cast<mrc_ctl_profile_state>(reported.state);
     if (call.asks(MRC_CTL_EV_PROFILE_CUR_STATE))
-        attr.cur_profile_state = static_cast<mrc_ctl_profile_state>(told.current);
+        attr.cur_profile_state = static_cast<mrc_ctl_profile_state>(reported.current);
     if (call.asks(MRC_CTL_EV_PROFILE_MODE))
-        attr.ev_mode = static_cast<mrc_ctl_ev_mode>(told.mode);
+        attr.ev_mode = static_cast<mrc_ctl_ev_mode>(reported.mode);
     if (call.asks(MRC_CTL_EV_PROFILE_FMT_ID))
-        attr.ev_fmt_profile_id = told.format;
+        attr.ev_fmt_profile_id = reported.format;
     if (call.asks(MRC_CTL_EV_PROFILE_COUNT))
-        attr.ev_count = told.count;
+        attr.ev_count = reported.count;
     if (call.asks(MRC_CTL_EV_PROFILE_MIN_ACTIVE))
-        attr.ev_min_active = told.min_active;
+        attr.ev_min_active = reported.min_active;
     if (call.asks(MRC_CTL_EV_PROFILE_EVENT_MASK))
-        attr.ev_event_mask = static_cast<int>(told.event_mask);
+        attr.ev_event_mask = static_cast<int>(reported.event_mask);
 }
 
 // Entries that the daemon changes, or whose states it tells, in order until one fails.

@@ -71,13 +71,13 @@ result<void> format_asked(mrc::session::control_kind kind, const mrc_context *co
         return done;
     if (kind == control_kind::modify_ev_format)
         return {};
-    const auto &told = answer->reply.ev_format;
+    const auto &reported = answer->reply.ev_format;
     if ((mask & MRC_CTL_EV_FMT_PROFILE_STATE) != 0)
-        attr->profile_state = static_cast<mrc_ctl_profile_state>(told.state);
+        attr->profile_state = static_cast<mrc_ctl_profile_state>(reported.state);
     if ((mask & MRC_CTL_EV_FMT_PROFILE_CUR_STATE) != 0)
-        attr->cur_profile_state = static_cast<mrc_ctl_profile_state>(told.current);
+        attr->cur_profile_state = static_cast<mrc_ctl_profile_state>(reported.current);
     if ((mask & MRC_CTL_EV_FMT_PROFILE_MODE) != 0)
-        attr->ev_fmt_mode = static_cast<mrc_ctl_ev_fmt_mode>(told.mode);
+        attr->ev_fmt_mode = static_cast<mrc_ctl_ev_fmt_mode>(reported.mode);
     if ((mask & MRC_CTL_EV_FMT_VENDOR_CFG) != 0)
         std::ranges::fill(attr->vendor_cfg, std::uint8_t{0});
     return {};
@@ -131,18 +131,18 @@ result<void> cc_queried(mrc_context *context, std::uint64_t id, mrc_ctl_cc_profi
         return std::unexpected{answer.error()};
     if (auto done = outcome_of(*answer); !done)
         return done;
-    const auto &told = answer->reply.cc_profile;
+    const auto &reported = answer->reply.cc_profile;
     if ((mask & MRC_CTL_CC_PROFILE_STATE) != 0)
-        attr->profile_state = static_cast<mrc_ctl_profile_state>(told.state);
+        attr->profile_state = static_cast<mrc_ctl_profile_state>(reported.state);
     if ((mask & MRC_CTL_CC_PROFILE_CUR_STATE) != 0)
-        attr->cur_profile_state = static_cast<mrc_ctl_profile_state>(told.current);
+        attr->cur_profile_state = static_cast<mrc_ctl_profile_state>(reported.current);
     if ((mask & MRC_CTL_CC_PROFILE_ALGORITHM) != 0)
-        attr->algorithm = told.algorithm[0] != '\0' ? mrc::session::nscc_algorithm : nullptr;
+        attr->algorithm = reported.algorithm[0] != '\0' ? mrc::session::nscc_algorithm : nullptr;
     if ((mask & MRC_CTL_CC_PROFILE_CONFIG) != 0) {
         const std::scoped_lock lock{context->lock};
         mrc_ctl_cc_nscc_cfg &kept = context->cc_configs[id];
-        std::memcpy(&kept, &told.config, sizeof(kept));
-        attr->cc_config = told.algorithm[0] != '\0' ? &kept : nullptr;
+        std::memcpy(&kept, &reported.config, sizeof(kept));
+        attr->cc_config = reported.algorithm[0] != '\0' ? &kept : nullptr;
     }
     if ((mask & MRC_CTL_CC_PROFILE_VENDOR_CFG) != 0)
         std::ranges::fill(attr->vendor_cfg, std::uint8_t{0});

@@ -35,7 +35,7 @@ struct mrc_context {
     mrc::client::event_pipe events;
     std::atomic<int> children = 0; // channels, CQs, QPs, hints
     std::atomic<int> hints = 0;
-    bool told_gone = false;                                // the device-fatal event has been given out
+    bool gone_reported = false;                            // the device-fatal event has been given out
     std::size_t ev_event_bytes = sizeof(mrc_ctl_ev_event); // as the caller's version of mrc_ctl.h has it
 
     std::mutex lock;                                         // of what follows

@@ -103,7 +103,7 @@ int post_one(mrc_qp &qp, const ibv_send_wr &request)
 
 // The worker looks at the rings. It does not have queue pairs that failed before they were connected: these are flushed
 // by failing once more.
-void tell(mrc_qp &qp)
+void notify_daemon(mrc_qp &qp)
 {
     if (qp.state.load(std::memory_order_relaxed) != IBV_QPS_ERR || qp.connected.load(std::memory_order_relaxed)) {
         qp.context->daemon->ring(qp.numbers.bell);
@@ -134,7 +134,7 @@ int post_sends(mrc_qp *qp, ibv_send_wr *request, ibv_send_wr **bad)
         }
     }
     if (posted)
-        tell(*qp);
+        notify_daemon(*qp);
     if (problem != 0 && bad != nullptr)
         *bad = request;
     return problem;
@@ -161,7 +161,7 @@ int post_receives(mrc_qp *qp, ibv_recv_wr *request, ibv_recv_wr **bad)
             (void)qp->receives.push({.id = request->wr_id}); // there is room: fewer are outstanding than fit
         }
     }
-    tell(*qp); // a failed queue pair flushes them
+    notify_daemon(*qp); // a failed queue pair flushes them
     if (problem != 0 && bad != nullptr)
         *bad = request;
     return problem;

@@ -28,7 +28,7 @@ mrc_device_attr capabilities_of(const host_description &host)
     };
 }
 
-void tell(std::uint32_t *where, std::uint32_t version)
+void store_version(std::uint32_t *where, std::uint32_t version)
 {
     if (where != nullptr)
         *where = version;
@@ -76,21 +76,21 @@ MRC_EXPORT int mrc_query_device_ex(ibv_context *context, mrc_context *mcontext, 
 MRC_EXPORT void mrc_query_version(std::uint32_t *current_version, std::uint32_t *last_supported_version,
                                   std::uint32_t *vendor_version, std::uint32_t *last_supported_vendor_version)
 {
-    using mrc::client::tell;
-    tell(current_version, MRC_API_CURRENT_VERSION);
-    tell(last_supported_version, MRC_API_LAST_SUPPORTED_VERSION);
-    tell(vendor_version, MRC_VENDOR_API_CURRENT_VERSION);
-    tell(last_supported_vendor_version, MRC_VENDOR_API_LAST_SUPPORTED_VERSION);
+    using mrc::client::store_version;
+    store_version(current_version, MRC_API_CURRENT_VERSION);
+    store_version(last_supported_version, MRC_API_LAST_SUPPORTED_VERSION);
+    store_version(vendor_version, MRC_VENDOR_API_CURRENT_VERSION);
+    store_version(last_supported_vendor_version, MRC_VENDOR_API_LAST_SUPPORTED_VERSION);
 }
 
 MRC_EXPORT void mrc_ctl_query_version(std::uint32_t *current_version, std::uint32_t *last_supported_version,
                                       std::uint32_t *vendor_version, std::uint32_t *last_supported_vendor_version)
 {
-    using mrc::client::tell;
-    tell(current_version, MRC_CTL_API_CURRENT_VERSION);
-    tell(last_supported_version, MRC_CTL_API_LAST_SUPPORTED_VERSION);
-    tell(vendor_version, MRC_CTL_VENDOR_API_CURRENT_VERSION);
-    tell(last_supported_vendor_version, MRC_CTL_VENDOR_API_LAST_SUPPORTED_VERSION);
+    using mrc::client::store_version;
+    store_version(current_version, MRC_CTL_API_CURRENT_VERSION);
+    store_version(last_supported_version, MRC_CTL_API_LAST_SUPPORTED_VERSION);
+    store_version(vendor_version, MRC_CTL_VENDOR_API_CURRENT_VERSION);
+    store_version(last_supported_vendor_version, MRC_CTL_VENDOR_API_LAST_SUPPORTED_VERSION);
 }
 
 } // extern "C"

@@ -216,8 +216,8 @@ result<void> queried(mrc_qp *qp, ibv_qp_attr *vattr, int vmask, mrc_qp_attr *mat
         return std::unexpected{now.error()};
     report(*qp, *now, vattr, vmask, mattr, mmask);
     if ((mmask & MRC_QP_VENDOR_CFG) != 0)
-        if (auto told = report_vendor(*qp, mattr->vendor_cfg); !told)
-            return told;
+        if (auto reported = report_vendor(*qp, mattr->vendor_cfg); !reported)
+            return reported;
     if (init != nullptr)
         *init = {.qp_context = qp->user,
                  .send_cq = qp->send_cq,

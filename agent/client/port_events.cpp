@@ -86,7 +86,7 @@ void port_events::look()
     const auto until = ready.begin() + std::max(count, 0);
     const bool edge =
         std::any_of(ready.begin(), until, [&](const epoll_event &each) { return each.data.fd != waiting_; });
-    if (!edge || told_gone_)
+    if (!edge || gone_reported_)
         return;
     daemon_->clear_events();
     if (const auto now = daemon_->describe()) {
@@ -98,7 +98,7 @@ void port_events::look()
     }
     if (daemon_->gone()) {
         push({host_event::kind::daemon_gone});
-        told_gone_ = true;
+        gone_reported_ = true;
     }
 }
 

@@ -51,7 +51,7 @@ private:
     std::mutex mutex_;
     std::vector<host_port> known_;
     std::deque<host_event> queue_;
-    bool told_gone_ = false;
+    bool gone_reported_ = false;
 };
 
 } // namespace mrc::client

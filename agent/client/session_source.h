@@ -12,9 +12,9 @@ namespace mrc::client
 {
 
 struct session_source {
-    std::vector<instance> (*find)() = &find_instances;
-    std::vector<result<host_description>> (*describe)(std::span<const instance> all) = &describe_instances;
-    result<std::shared_ptr<daemon_channel>> (*open)(const instance &where) = &daemon_channel::open;
+    std::vector<daemon_instance> (*find)() = &find_instances;
+    std::vector<result<host_description>> (*describe)(std::span<const daemon_instance> all) = &describe_instances;
+    result<std::shared_ptr<daemon_channel>> (*open)(const daemon_instance &where) = &daemon_channel::open;
 };
 
 [[nodiscard]] session_source current_session_source();

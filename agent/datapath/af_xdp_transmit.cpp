@@ -30,18 +30,18 @@ codec::mac_address mac_of(const __u8 (&bytes)[6])
 af_xdp_transmit::af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets,
                                  kernel::mapped_array<mrc_path_row> &paths, kernel::mapped_array<mrc_port_row> &ports,
                                  std::uint32_t longest_packet)
-    : memory_{memory}, lanes_(sockets.size()), paths_{paths}, ports_{ports},
+    : memory_{memory}, outputs_(sockets.size()), paths_{paths}, ports_{ports},
       frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + kernel::umem::frame_bytes - 1) / kernel::umem::frame_bytes}
 {
     for (std::size_t row = 0; row < sockets.size(); ++row)
-        lanes_[row].socket = sockets[row];
+        outputs_[row].socket = sockets[row];
     if (frames_per_packet_ > 1)
         staging_.resize(MRC_OUTER_BYTES + longest_packet);
 }
 
 bool af_xdp_transmit::usable(std::size_t row) const
 {
-    return row < lanes_.size() && lanes_[row].socket != nullptr &&
+    return row < outputs_.size() && outputs_[row].socket != nullptr &&
            (ports_[row].flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
 }
 
@@ -51,8 +51,8 @@ bool af_xdp_transmit::ready()
         current_ = memory_.allocate();
     if (!current_ || memory_.free_frames() + 1 < frames_per_packet_)
         return false;
-    for (std::size_t row = 0; row < lanes_.size(); ++row)
-        if (usable(row) && !lanes_[row].stalled && !lanes_[row].socket->has_room(frames_per_packet_))
+    for (std::size_t row = 0; row < outputs_.size(); ++row)
+        if (usable(row) && !outputs_[row].stalled && !outputs_[row].socket->has_room(frames_per_packet_))
             return false;
     return true;
 }
@@ -73,7 +73,7 @@ void af_xdp_transmit::commit(const departure &packet)
     mrc_path_row &path = paths_[packet.path];
     mrc_port_row &port = ports_[path.port];
     if (path.state == MRC_PATH_UNUSED || !usable(path.port) ||
-        !lanes_[path.port].socket->has_room(frames_per_packet_)) {
+        !outputs_[path.port].socket->has_room(frames_per_packet_)) {
         ++counters_.refused; // the frame stays ours for the next packet
         return;
     }
@@ -87,7 +87,7 @@ void af_xdp_transmit::commit(const departure &packet)
                         .next_header = packet.next_header,
                         .payload_length = packet.bytes});
     const auto length = static_cast<std::uint32_t>(codec::outer_header_bytes + packet.bytes);
-    if (!send(*lanes_[path.port].socket, length)) {
+    if (!send(*outputs_[path.port].socket, length)) {
         ++counters_.refused;
         return;
     }
@@ -116,11 +116,11 @@ bool af_xdp_transmit::send(kernel::xsk_socket_pair &socket, std::uint32_t length
 
 void af_xdp_transmit::flush()
 {
-    for (const lane &each : lanes_)
+    for (const port_output &each : outputs_)
         if (each.socket != nullptr)
             each.socket->flush();
     const protocol::instant now = kernel::monotonic_now();
-    for (lane &each : lanes_) {
+    for (port_output &each : outputs_) {
         if (each.socket == nullptr)
             continue;
         if (each.socket->reap() != 0 || each.socket->has_room(frames_per_packet_))

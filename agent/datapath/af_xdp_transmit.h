@@ -38,7 +38,7 @@ public:
 
 private:
     // A port's way out.
-    struct lane {
+    struct port_output {
         kernel::xsk_socket_pair *socket = nullptr;
         protocol::instant moved; // last time that it had room, or that something left
         bool stalled = false;
@@ -49,7 +49,7 @@ private:
     bool send(kernel::xsk_socket_pair &socket, std::uint32_t length);
 
     kernel::umem &memory_;
-    std::vector<lane> lanes_;
+    std::vector<port_output> outputs_;
     kernel::mapped_array<mrc_path_row> &paths_;
     kernel::mapped_array<mrc_port_row> &ports_;
     kernel::frame current_;

@@ -18,7 +18,7 @@ class client_pipe
 {
 public:
     explicit client_pipe(kernel::unique_fd end) : end_{std::move(end)} {}
-    void tell(const session::event_record &event) const
+    void notify(const session::event_record &event) const
     {
         [[maybe_unused]] const ssize_t written = ::write(end_.get(), &event, sizeof(event));
     }

@@ -31,12 +31,12 @@ public:
             return;
         if (!ring_.push(entry)) {
             overrun_ = true;
-            events_->tell({session::event_kind::cq_overrun, number_});
+            events_->notify({session::event_kind::cq_overrun, number_});
             return;
         }
         const bool solicited = entry.status != 0 || (entry.flags & session::completion_solicited) != 0;
         if (channel_ && session::take_signal(ring_.header(), solicited))
-            channel_->tell({session::event_kind{}, number_});
+            channel_->notify({session::event_kind{}, number_});
     }
     [[nodiscard]] bool overrun() const { return overrun_; }
     [[nodiscard]] std::uint32_t number() const { return number_; }

@@ -81,20 +81,20 @@ void take_send(worker_qp &qp, std::uint32_t position, const session::send_entry 
 }
 
 // As verbs: what the peer did wrong is an event, what this end's requests met is a completion.
-void tell_of_state(worker_qp &qp)
+void report_state(worker_qp &qp)
 {
-    if (const auto failure = qp.protocol->receive_failure(); failure && !qp.failure_told) {
-        qp.failure_told = true;
+    if (const auto failure = qp.protocol->receive_failure(); failure && !qp.failure_reported) {
+        qp.failure_reported = true;
         const session::event_kind kind = *failure == MRC_AETH_NAK_REMOTE_ACCESS ? session::event_kind::qp_access_error
                                          : *failure == MRC_AETH_NAK_INVALID_REQUEST
                                              ? session::event_kind::qp_request_error
                                              : session::event_kind::qp_fatal;
-        qp.events->tell({kind, qp.number.value});
+        qp.events->notify({kind, qp.number.value});
     }
     const bool drained = qp.protocol->drained();
-    if (drained && !qp.drain_told)
-        qp.events->tell({session::event_kind::qp_drained, qp.number.value});
-    qp.drain_told = drained;
+    if (drained && !qp.drain_reported)
+        qp.events->notify({session::event_kind::qp_drained, qp.number.value});
+    qp.drain_reported = drained;
 }
 
 } // namespace
@@ -154,7 +154,7 @@ std::size_t deliver_completions(worker_qp &qp, std::size_t most)
     }
     if (qp.send_completions->overrun() || qp.receive_completions->overrun())
         qp.protocol->fail(completion_status::flushed);
-    tell_of_state(qp);
+    report_state(qp);
     return count;
 }
 

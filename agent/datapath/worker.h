@@ -99,8 +99,8 @@ public:
     template <typename Task>
     void call(Task task)
     {
-        struct bound final : service_calls::call {
-            explicit bound(Task &t) : body{t} {}
+        struct bound_task final : service_calls::call {
+            explicit bound_task(Task &t) : body{t} {}
             void run() override { body(); }
             Task &body;
         } request{task};

@@ -41,12 +41,12 @@ struct worker_qp {
     completion_ring *send_completions = nullptr;
     completion_ring *receive_completions = nullptr;
     std::shared_ptr<const client_pipe> events;
-    std::uint32_t received = 0; // receive requests completed
-    std::int64_t allowance = 0; // bytes that it may send in this turn
-    std::size_t place = 0;      // the queue pair table's
-    bool active = false;        // in the client's list
-    bool failure_told = false;  // as an event
-    bool drain_told = false;
+    std::uint32_t received = 0;    // receive requests completed
+    std::int64_t allowance = 0;    // bytes that it may send in this turn
+    std::size_t place = 0;         // the queue pair table's
+    bool active = false;           // in the client's list
+    bool failure_reported = false; // as an event
+    bool drain_reported = false;
 };
 
 struct worker_client {

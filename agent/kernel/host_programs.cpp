@@ -72,7 +72,7 @@ void host_programs::release()
     ::rmdir(options_.pin_dir.c_str()); // stays, empty, where the folder above is not the user's
 }
 
-void host_programs::refuse_strangers() const
+void host_programs::refuse_other_owners() const
 {
     if (const auto problem = find_folder_problem(options_.pin_dir, options_.user.uid))
         throw startup_error{"cannot pin maps in '" + options_.pin_dir + "': " + problem->what + " (" + problem->remedy +
@@ -155,12 +155,12 @@ void host_programs::load_transmit()
 
 void host_programs::pin_maps()
 {
-    refuse_strangers();
+    refuse_other_owners();
     const auto claimed = claim_folder(options_.pin_dir, options_.user.uid);
     if (!claimed)
         throw startup_error{"cannot create '" + options_.pin_dir + "': " + claimed.error().message() +
                             " (is bpffs mounted on /sys/fs/bpf?)"};
-    refuse_strangers(); // again: where anybody may write, anybody may have been quicker than claim_folder
+    refuse_other_owners(); // again: where anybody may write, anybody may have been quicker than claim_folder
     pins_ = true;
     unlink_pins(); // left by a daemon that was killed
     for (const auto &[name, fd] : maps_) {

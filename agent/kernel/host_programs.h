@@ -80,7 +80,7 @@ private:
     void adopt_maps(bpf_object *object);
     void load(bpf_object *object, const std::string &what);
     void pin_maps();
-    void refuse_strangers() const;
+    void refuse_other_owners() const;
     void unlink_pins();
     void load_receive(const port_attachment &port);
     void load_transmit();

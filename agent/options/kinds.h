@@ -125,14 +125,14 @@ struct list_of {
 template <class Inner>
 struct automatic {
     Inner inner;
-    std::string_view word = "auto";
+    std::string_view instead = "auto";
 
-    [[nodiscard]] std::string allowed() const { return toml_string(word) + " or " + inner.allowed(); }
+    [[nodiscard]] std::string allowed() const { return toml_string(instead) + " or " + inner.allowed(); }
     template <class T>
     [[nodiscard]] bool read(const value &from, std::optional<T> &to) const
     {
         const auto *text = from.text();
-        if (text != nullptr && *text == word) {
+        if (text != nullptr && *text == instead) {
             to.reset();
             return true;
         }
@@ -145,7 +145,7 @@ struct automatic {
     template <class T>
     [[nodiscard]] std::string write(const std::optional<T> &from) const
     {
-        return from ? inner.write(*from) : toml_string(word);
+        return from ? inner.write(*from) : toml_string(instead);
     }
 };
 template <class Inner>
@@ -156,20 +156,20 @@ automatic(Inner, std::string_view) -> automatic<Inner>;
 // One of a few words, each an enumerator.
 template <class Enum, std::size_t count>
 struct choice {
-    std::array<std::pair<std::string_view, Enum>, count> words;
+    std::array<std::pair<std::string_view, Enum>, count> names;
 
     [[nodiscard]] std::string allowed() const
     {
         std::string text;
         for (std::size_t i = 0; i < count; i++)
-            text += (i == 0 ? "" : i + 1 == count ? " or " : ", ") + toml_string(words[i].first);
+            text += (i == 0 ? "" : i + 1 == count ? " or " : ", ") + toml_string(names[i].first);
         return text;
     }
     [[nodiscard]] bool read(const value &from, Enum &to) const
     {
         const auto *text = from.text();
-        for (const auto &[word, enumerator] : words) {
-            if (text != nullptr && *text == word) {
+        for (const auto &[name, enumerator] : names) {
+            if (text != nullptr && *text == name) {
                 to = enumerator;
                 return true;
             }
@@ -178,16 +178,16 @@ struct choice {
     }
     [[nodiscard]] std::string write(Enum from) const
     {
-        for (const auto &[word, enumerator] : words)
+        for (const auto &[name, enumerator] : names)
             if (enumerator == from)
-                return toml_string(word);
+                return toml_string(name);
         return {};
     }
 };
 template <class Enum, std::size_t count>
-constexpr choice<Enum, count> one_of(const std::pair<std::string_view, Enum> (&words)[count])
+constexpr choice<Enum, count> one_of(const std::pair<std::string_view, Enum> (&names)[count])
 {
-    return {std::to_array(words)};
+    return {std::to_array(names)};
 }
 
 struct flag {
@@ -201,7 +201,7 @@ struct flag {
 };
 
 // Of one character at least.
-struct words {
+struct string_value {
     std::string_view what = "text in quotes";
     std::size_t longest = SIZE_MAX;
 

@@ -122,7 +122,7 @@ std::string unknown(const toml::node &node, std::string_view key, const table &s
                    : fmt::format("unknown {}; known are {}", what, fmt::join(known, ", "));
 }
 
-using outcome = std::optional<error>;
+using failure = std::optional<error>;
 
 class reader
 {
@@ -130,12 +130,12 @@ public:
     explicit reader(origins &to) : to_{to} {}
 
     // `prefix` is what stands in front of the table's keys: "", "fabric.", "port[0].".
-    [[nodiscard]] outcome read_table(const toml::table &from, const table &schema, const std::string &prefix, void *row)
+    [[nodiscard]] failure read_table(const toml::table &from, const table &schema, const std::string &prefix, void *row)
     {
         for (const entry &each : in_order(from, schema)) {
             const std::string name = prefix + std::string{each.key->str()};
             const auto at = position_of(each.key->source());
-            outcome failed;
+            failure failed;
             if (each.as_option != nullptr)
                 failed = read_option(*each.as_option, *each.node, name, row);
             else if (each.as_part == nullptr)
@@ -151,7 +151,7 @@ public:
     }
 
 private:
-    [[nodiscard]] outcome read_option(const option &known, const toml::node &node, const std::string &name, void *row)
+    [[nodiscard]] failure read_option(const option &known, const toml::node &node, const std::string &name, void *row)
     {
         const value found = value_of(node);
         if (known.read(row, found))
@@ -160,14 +160,14 @@ private:
                      fmt::format("found {}, allowed is {}", found.shown(), known.allowed)};
     }
 
-    [[nodiscard]] outcome read_single(const part &known, const toml::node &node, const std::string &name, void *parent)
+    [[nodiscard]] failure read_single(const part &known, const toml::node &node, const std::string &name, void *parent)
     {
         if (const auto *from = node.as_table())
             return read_table(*from, *known.content, name + ".", known.add(parent));
         return to_.error_at(name, fmt::format("found {}, allowed is one table [{}]", found_instead(node), known.key));
     }
 
-    [[nodiscard]] outcome read_rows(const part &known, const toml::node &node, const std::string &name, void *parent)
+    [[nodiscard]] failure read_rows(const part &known, const toml::node &node, const std::string &name, void *parent)
     {
         if (!is_of_tables(node))
             return to_.error_at(name, fmt::format("found {}, allowed is one [[{}]] per {}", found_instead(node),
@@ -185,7 +185,7 @@ private:
         return std::nullopt;
     }
 
-    [[nodiscard]] outcome missing(const table &schema, const std::string &prefix, const void *row) const
+    [[nodiscard]] failure missing(const table &schema, const std::string &prefix, const void *row) const
     {
         const auto lacks = [this](const std::string &name, const std::string &what) {
             return to_.error_at(name, "missing; required is " + what);

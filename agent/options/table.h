@@ -38,9 +38,9 @@ struct option {
 
 struct presence {
     bool is_required = false;
-    std::string_view default_words; // instead of the default value's text
+    std::string_view default_note; // instead of the default value's text
 };
-inline constexpr presence required{.is_required = true, .default_words = {}};
+inline constexpr presence required{.is_required = true, .default_note = {}};
 
 class table;
 
@@ -107,7 +107,7 @@ public:
             .key = key,
             .allowed = kind.allowed(),
             .is_required = given.is_required,
-            .default_text = std::string{given.default_words},
+            .default_text = std::string{given.default_note},
             .read = [kind, member](void *row,
                                    const value &from) { return kind.read(from, std::invoke(member, of(row))); },
             .as_toml = {},
@@ -115,7 +115,7 @@ public:
                              const void *from) { std::invoke(member, of(to)) = std::invoke(member, of(from)); }};
         if constexpr (requires(const Row &row) { kind.write(std::invoke(member, row)); }) {
             added.as_toml = [kind, member](const void *row) { return kind.write(std::invoke(member, of(row))); };
-            if (!given.is_required && given.default_words.empty())
+            if (!given.is_required && given.default_note.empty())
                 added.default_text = kind.write(std::invoke(member, std::as_const(defaults())));
         }
         options_.push_back(std::move(added));

@@ -21,8 +21,8 @@ std::string toml_string(std::string_view text)
 
 std::string value::shown() const
 {
-    if (const auto *words = text())
-        return toml_string(*words);
+    if (const auto *string = text())
+        return toml_string(*string);
     if (const auto *number = whole())
         return fmt::format("{}", *number);
     if (const auto *truth = flag())

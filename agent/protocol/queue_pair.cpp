@@ -145,7 +145,7 @@ std::optional<path_choice> queue_pair::draw_reverse(std::optional<path_index> ca
 {
     const plane_mask usable = requester_.way.usable();
     if (const auto slot = cause ? paths_.slot_at(*cause) : std::nullopt)
-        if (paths_.in_use(*slot) && usable.has(paths_.path(*slot).lane))
+        if (paths_.in_use(*slot) && usable.has(paths_.path(*slot).plane))
             return paths_.path(*slot);
     auto where = reverse_selector_.draw(paths_, usable, {});
     for (unsigned tries = 1; where && !paths_.heard_on(where->slot) && tries < reverse_tries; ++tries)

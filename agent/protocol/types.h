@@ -78,9 +78,9 @@ struct ev {
 };
 
 // Plane of the fabric, 0-based; a host has one port per plane.
-struct plane {
+struct plane_index {
     std::uint8_t value = 0;
-    friend constexpr auto operator<=>(plane, plane) = default;
+    friend constexpr auto operator<=>(plane_index, plane_index) = default;
 };
 
 // Row of the `paths` and `signals` maps; 0 = unknown path.
@@ -96,10 +96,10 @@ public:
     constexpr plane_mask() = default;
     constexpr explicit plane_mask(std::uint32_t bits) : bits_{bits} {}
 
-    [[nodiscard]] constexpr bool has(plane p) const { return (bits_ >> p.value & 1u) != 0; }
+    [[nodiscard]] constexpr bool has(plane_index p) const { return (bits_ >> p.value & 1u) != 0; }
     [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
     [[nodiscard]] constexpr std::uint32_t bits() const { return bits_; }
-    constexpr void set(plane p, bool usable)
+    constexpr void set(plane_index p, bool usable)
     {
         const std::uint32_t bit = 1u << p.value;
         bits_ = usable ? bits_ | bit : bits_ & ~bit;

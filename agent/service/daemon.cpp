@@ -62,8 +62,8 @@ void write_line(log_level level, const std::string &line)
         spdlog::info(line);
 }
 
-kernel::host_programs_options programs_for(const daemon_config &config, const fabric &rules, const link_monitor &links,
-                                           const port_plan &plan, const host_modes &modes,
+kernel::host_programs_options programs_for(const daemon_config &config, const fabric_rules &rules,
+                                           const link_monitor &links, const port_plan &plan, const host_modes &modes,
                                            const kernel::user_identity &user)
 {
     std::vector<kernel::port_attachment> ports = attachments(config, rules, links, plan);
@@ -103,7 +103,7 @@ std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
     return points;
 }
 
-datapath::worker_options worker_options_for(const daemon_config &config, const fabric &rules)
+datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules)
 {
     const bool few_cores = std::thread::hardware_concurrency() < 4;
     const std::size_t burst = config.transmit.burst;
@@ -169,7 +169,7 @@ daemon::daemon(daemon_config config)
       link_watch_{links_.fd(),
                   [this] {
                       if (links_.on_readable())
-                          boost::asio::post(context_, [this, changes = follow_links()] { tell_changes(changes); });
+                          boost::asio::post(context_, [this, changes = follow_links()] { announce_changes(changes); });
                   }},
       signals_{context_, SIGTERM, SIGINT, SIGHUP},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
@@ -179,7 +179,7 @@ daemon::daemon(daemon_config config)
     ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
     create_overlay();
     peers_.add_all_if_small();
-    tell_changes(follow_links());
+    announce_changes(follow_links());
     attach_ports();
     listener_.open(config_, user_.who);
     warn_of_unusable_ports();
@@ -204,16 +204,16 @@ control_service::surroundings daemon::control_surroundings()
             .local = local_,
             .log = log_,
             .payload_bytes = plan_.payload_bytes,
-            .tell_session =
+            .notify_session =
                 [this](std::uint64_t session, std::uint64_t subscription) {
                     for (const auto &client : connections_)
                         if (client->session.number() == session)
-                            client->session.tell_subscription(subscription);
+                            client->session.notify_subscription(subscription);
                 },
-            .tell_ports =
-                [this](protocol::plane plane, bool usable) {
+            .notify_ports =
+                [this](protocol::plane_index plane, bool usable) {
                     log_change_of_port(plane, usable, port_reason(programs_.ports()[plane.value]));
-                    tell_of_port(plane, usable);
+                    notify_of_port(plane, usable);
                 },
             .send_reply =
                 [this](std::uint64_t session, std::span<const std::byte> reply) {
@@ -296,7 +296,7 @@ void daemon::create_overlay()
     overlay_->bring_up();
     overlay_->add_address(rules_.address_of(rules_.self()), common_prefix);
     for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
-        overlay_->add_address(rules_.address_of(rules_.self(), protocol::plane{plane}), common_prefix);
+        overlay_->add_address(rules_.address_of(rules_.self(), protocol::plane_index{plane}), common_prefix);
     overlay_->add_route(config_.fabric.address_prefix.address, config_.fabric.address_prefix.length);
     if (const auto &prefix = config_.fabric.ipv4_prefix) {
         overlay_->add_ipv4_route(prefix->address, prefix->length - mapped_bits);
@@ -360,15 +360,15 @@ void daemon::watch_paths()
                                    if (error)
                                        return;
                                    control_.take_notes();
-                                   tell_held_back_lines();
+                                   log_held_back_lines();
                                    watch_paths();
                                });
 }
 
-void daemon::tell_of_port(protocol::plane plane, bool usable)
+void daemon::notify_of_port(protocol::plane_index plane, bool usable)
 {
     for (const auto &client : connections_)
-        client->session.tell(
+        client->session.notify(
             {usable ? session::event_kind::port_up : session::event_kind::port_down, plane.value + 1U});
 }
 
@@ -392,20 +392,20 @@ std::vector<daemon::port_change> daemon::follow_links()
     return changes;
 }
 
-void daemon::tell_changes(const std::vector<port_change> &changes)
+void daemon::announce_changes(const std::vector<port_change> &changes)
 {
     for (const port_change &change : changes) {
         log_change_of_port(change.plane, change.up, change.reason);
-        tell_of_port(change.plane, change.usable);
+        notify_of_port(change.plane, change.usable);
     }
 }
 
-void daemon::log_change_of_port(protocol::plane plane, bool usable, std::string_view reason)
+void daemon::log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason)
 {
     for (const port_options &port : config_.ports)
         if (port.plane == plane)
             log_.on_port(port, usable, reason, kernel::monotonic_now());
-    tell_held_back_lines();
+    log_held_back_lines();
 }
 
 void daemon::warn_of_unusable_ports()
@@ -419,7 +419,7 @@ void daemon::warn_of_unusable_ports()
 }
 
 // Arms the timer for lines that are held back now.
-void daemon::tell_held_back_lines()
+void daemon::log_held_back_lines()
 {
     const protocol::instant due = log_.next_deadline();
     if (due == protocol::never)
@@ -429,7 +429,7 @@ void daemon::tell_held_back_lines()
         if (error)
             return;
         log_.on_deadline(kernel::monotonic_now());
-        tell_held_back_lines();
+        log_held_back_lines();
     });
 }
 

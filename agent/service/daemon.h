@@ -18,7 +18,7 @@
 #include "service/config/config.h"
 #include "service/control/control_service.h"
 #include "service/daemon_user.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
@@ -62,17 +62,17 @@ private:
     void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
     void watch_paths();
     struct port_change {
-        protocol::plane plane;
+        protocol::plane_index plane;
         bool up = false;     // as the kernel has it
         bool usable = false; // up, and the controller has it enabled
         std::string_view reason;
     };
     [[nodiscard]] std::vector<port_change> follow_links();
-    void tell_changes(const std::vector<port_change> &changes);
+    void announce_changes(const std::vector<port_change> &changes);
     void warn_of_unusable_ports();
-    void log_change_of_port(protocol::plane plane, bool usable, std::string_view reason);
-    void tell_held_back_lines();
-    void tell_of_port(protocol::plane plane, bool usable);
+    void log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason);
+    void log_held_back_lines();
+    void notify_of_port(protocol::plane_index plane, bool usable);
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources shared();
 
@@ -82,7 +82,7 @@ private:
     void reload();
     void adopt(const daemon_config &fresh);
     void begin_end(int signal);
-    void tell_clients_of_the_end();
+    void notify_clients_of_end();
     void drain(std::uint64_t traffic_before);
     [[nodiscard]] std::optional<std::uint64_t> traffic_in_flight();
     void feed_watchdog();
@@ -92,7 +92,7 @@ private:
     std::shared_ptr<const daemon_config>
         session_config_; // copy of it for sessions to come; older ones have an older one
     daemon_user user_;
-    fabric rules_;
+    fabric_rules rules_;
     transition_log log_;
     link_monitor links_;
     port_plan plan_;

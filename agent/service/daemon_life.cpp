@@ -120,7 +120,7 @@ void daemon::begin_end(int signal)
     spdlog::info("signal {}: stopping, at most {} ms for what is in flight", signal, config_.daemon.drain_ms);
     manager_.stopping("ending");
     listener_.turn_away();
-    tell_clients_of_the_end();
+    notify_clients_of_end();
     drain_until_ = boost::asio::steady_timer::clock_type::now() + std::chrono::milliseconds{config_.daemon.drain_ms};
     const auto traffic = traffic_in_flight();
     if (traffic)
@@ -129,11 +129,11 @@ void daemon::begin_end(int signal)
         context_.stop();
 }
 
-void daemon::tell_clients_of_the_end()
+void daemon::notify_clients_of_end()
 {
     spdlog::info("{} sessions are open", connections_.size());
     for (const auto &client : connections_)
-        client->session.tell({session::event_kind::device_fatal, 0});
+        client->session.notify({session::event_kind::device_fatal, 0});
 }
 
 // Until nothing is in flight and nothing has moved for an interval: what peers send counts as well.

@@ -28,7 +28,7 @@ peer_condition condition_of(const datapath::worker_peer &peer)
     return {.ports = peer.ports->peer_ports(), .suspected = peer.planes->suspected(), .silent = peer.planes->silent()};
 }
 
-peer_directory::peer_directory(const daemon_config &config, const fabric &rules, kernel::host_tables &tables,
+peer_directory::peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
                                kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                                std::uint32_t payload_bytes)
     : config_{config}, rules_{rules}, tables_{tables}, rows_{rows}, worker_{worker}, local_{local},
@@ -41,7 +41,7 @@ std::uint32_t peer_directory::slot_of(control::path_place where) const
     return where.plane * config_.fabric.uplinks + where.uplink;
 }
 
-std::expected<path_group, std::string> peer_directory::rows_for(group_key key)
+std::expected<path_group_rows, std::string> peer_directory::rows_for(group_key key)
 {
     const auto rows = table_.group_of(key);
     if (rows)
@@ -50,7 +50,7 @@ std::expected<path_group, std::string> peer_directory::rows_for(group_key key)
                                                                      : "no leaf " + std::to_string(key.leaf)};
 }
 
-peer_directory::known_group peer_directory::make_group(const path_group &rows, const group_terms &terms,
+peer_directory::known_group peer_directory::make_group(const path_group_rows &rows, const group_terms &terms,
                                                        unsigned id_part) const
 {
     auto group = std::make_unique<protocol::path_group>(
@@ -74,7 +74,7 @@ peer_directory::known_group peer_directory::make_group(const path_group &rows, c
     return {.paths = std::move(group), .proofs = std::move(proofs), .id_part = id_part};
 }
 
-void peer_directory::write_rows(const path_group &rows, const protocol::path_group &group)
+void peer_directory::write_rows(const path_group_rows &rows, const protocol::path_group &group)
 {
     const std::vector<mrc_path_row> paths = rules_.paths_of(rows);
     for (std::uint32_t slot = 0; slot < paths.size(); ++slot) {
@@ -147,7 +147,7 @@ void peer_directory::forget_profile(std::uint64_t profile)
             continue;
         }
         worker_.call([&] { worker_.remove_profile_group(group.paths.get()); });
-        const path_group rows = table_.groups().at(key);
+        const path_group_rows rows = table_.groups().at(key);
         for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
             tables_.paths[rows.base + slot] = {};
         table_.release(key);
@@ -155,11 +155,11 @@ void peer_directory::forget_profile(std::uint64_t profile)
     }
 }
 
-std::vector<mrc_ip> peer_directory::addresses_of(endpoint host) const
+std::vector<mrc_ip> peer_directory::addresses_of(host_place host) const
 {
     std::vector<mrc_ip> addresses{rules_.address_of(host)};
     for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
-        addresses.push_back(rules_.address_of(host, protocol::plane{plane}));
+        addresses.push_back(rules_.address_of(host, protocol::plane_index{plane}));
     if (const auto address4 = rules_.address4_of(host))
         addresses.push_back(*address4);
     return addresses;
@@ -182,7 +182,7 @@ void peer_directory::renew_congestion()
     }
 }
 
-bool peer_directory::add(endpoint host, protocol::path_group &group, const path_group &rows)
+bool peer_directory::add(host_place host, protocol::path_group &group, const path_group_rows &rows)
 {
     known_peer known;
     known.ports = std::make_unique<protocol::port_status>(
@@ -192,7 +192,7 @@ bool peer_directory::add(endpoint host, protocol::path_group &group, const path_
     known.planes = std::make_unique<protocol::peer_planes>(protocol::probe_config{}, group);
     known.congestion = shared_congestion();
     known.peer = {.address = rules_.address_of(host),
-                  .host_usid = fabric::host_usid(host),
+                  .host_usid = fabric_rules::host_usid(host),
                   .paths = &group,
                   .ports = known.ports.get(),
                   .planes = known.planes.get(),
@@ -281,7 +281,7 @@ std::vector<std::pair<mrc_ip, peer_condition>> peer_directory::peer_conditions()
 
 void peer_directory::follow_ports(const datapath::worker_peer &peer)
 {
-    const auto host = rules_.endpoint_of(peer.address);
+    const auto host = rules_.host_of(peer.address);
     if (!host)
         return;
     const auto mask = static_cast<std::uint8_t>(peer.ports->peer_ports().bits());
@@ -299,7 +299,7 @@ std::string peer_directory::prefix_text(bool ipv4) const
 
 std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(const mrc_ip &address)
 {
-    const auto host = rules_.endpoint_of(address);
+    const auto host = rules_.host_of(address);
     if (!host)
         return std::unexpected{to_text(address) + " is no address of this fabric (" + prefix_text(is_ipv4(address)) +
                                ")"};
@@ -319,7 +319,7 @@ std::expected<datapath::worker_peer, std::string>
 peer_directory::find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles)
 {
     auto peer = find_or_add(address);
-    const auto host = rules_.endpoint_of(address);
+    const auto host = rules_.host_of(address);
     if (!peer || !host || profile == session::built_in_profile)
         return peer;
     const auto group = profile_group_for(*peer, {.leaf = host->leaf, .profile = profile}, profiles);
@@ -336,7 +336,7 @@ void peer_directory::add_all_if_small()
         std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * addresses_of(rules_.self()).size();
     if (addresses > MRC_MAX_PEERS)
         return;
-    for (endpoint host{}; host.leaf < rules_.leaves(); ++host.leaf)
+    for (host_place host{}; host.leaf < rules_.leaves(); ++host.leaf)
         for (host.downlink = 0; host.downlink < config_.fabric.hosts_per_leaf; ++host.downlink)
             if (host != rules_.self() && !find_or_add(rules_.address_of(host)))
                 return; // path rows are used up: the other hosts are added when a queue pair asks for them

@@ -16,7 +16,7 @@
 #include "kernel/host_tables.h"
 #include "protocol/paths/path_group.h"
 #include "service/control/ev_profile_store.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include "service/transition_log.h"
 
 namespace mrc::service
@@ -29,7 +29,7 @@ class peer_directory
 {
 public:
     // All is borrowed and outlives the directory. `local` are the ports that every group reads.
-    peer_directory(const daemon_config &config, const fabric &rules, kernel::host_tables &tables,
+    peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
                    kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                    std::uint32_t payload_bytes);
 
@@ -78,7 +78,7 @@ private:
         std::unique_ptr<protocol::congestion_control> congestion;
     };
 
-    [[nodiscard]] std::vector<mrc_ip> addresses_of(endpoint host) const;
+    [[nodiscard]] std::vector<mrc_ip> addresses_of(host_place host) const;
     [[nodiscard]] std::unique_ptr<protocol::congestion_control> shared_congestion() const; // null: each has its own
     [[nodiscard]] std::string prefix_text(bool ipv4) const;
     // What a profile says of its groups.
@@ -87,24 +87,24 @@ private:
         unsigned min_active = 1;
         std::vector<std::uint32_t> denied; // slots
     };
-    [[nodiscard]] std::expected<path_group, std::string> rows_for(group_key key);
+    [[nodiscard]] std::expected<path_group_rows, std::string> rows_for(group_key key);
     struct known_group {
         std::unique_ptr<protocol::path_group> paths;
         std::unique_ptr<protocol::sack_proofs> proofs; // of the queue pairs on these paths
         unsigned id_part = 0;                          // of the probes' request ids; profile 0 has the first
     };
-    [[nodiscard]] known_group make_group(const path_group &rows, const group_terms &terms, unsigned id_part) const;
-    void write_rows(const path_group &rows, const protocol::path_group &group);
+    [[nodiscard]] known_group make_group(const path_group_rows &rows, const group_terms &terms, unsigned id_part) const;
+    void write_rows(const path_group_rows &rows, const protocol::path_group &group);
     [[nodiscard]] std::expected<protocol::path_group *, std::string> group_for(std::uint32_t leaf);
     [[nodiscard]] std::expected<protocol::path_group *, std::string>
     profile_group_for(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles);
     [[nodiscard]] std::optional<unsigned> free_id_part(std::uint32_t leaf) const;
     [[nodiscard]] std::uint32_t slot_of(control::path_place where) const;
     // False when the `peers` map is full; nothing of this host is in it then.
-    [[nodiscard]] bool add(endpoint host, protocol::path_group &group, const path_group &rows);
+    [[nodiscard]] bool add(host_place host, protocol::path_group &group, const path_group_rows &rows);
 
     const daemon_config &config_;
-    const fabric &rules_;
+    const fabric_rules &rules_;
     kernel::host_tables &tables_;
     kernel::peer_rows &rows_;
     datapath::worker &worker_;
@@ -112,7 +112,7 @@ private:
     std::uint32_t payload_bytes_;
     path_table table_;
     std::map<group_key, known_group> groups_;
-    std::map<endpoint, known_peer> peers_;
+    std::map<host_place, known_peer> peers_;
     std::vector<std::unique_ptr<protocol::congestion_control>> retired_; // queue pairs may have them still
     std::set<std::uint32_t> denied_; // slots of a group, but of the own leaf's, which has no uplinks
 };

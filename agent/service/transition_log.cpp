@@ -63,14 +63,14 @@ std::string name_of(const transition_log::bundle &which)
 
 void transition_log::write(kind &of, const std::string &line, protocol::instant now)
 {
-    tell_held_back(of, now);
+    write_held_back(of, now);
     if (of.rate.take(now))
         write_(log_level::info, line);
     else
         ++of.held_back;
 }
 
-void transition_log::tell_held_back(kind &of, protocol::instant now)
+void transition_log::write_held_back(kind &of, protocol::instant now)
 {
     if (of.held_back == 0 || !of.rate.take(now))
         return;
@@ -91,7 +91,7 @@ protocol::instant transition_log::next_deadline() const
 void transition_log::on_deadline(protocol::instant now)
 {
     for (kind &each : kinds_)
-        tell_held_back(each, now);
+        write_held_back(each, now);
 }
 
 void transition_log::on_port(const port_options &port, bool usable, std::string_view reason, protocol::instant now)
@@ -132,7 +132,7 @@ void transition_log::on_peer(const mrc_ip &peer, const peer_condition &condition
         write(kinds_[of_peers], fmt::format("peer {}: {}", name, what), now);
     };
     for (unsigned number = 0; number < planes_; ++number) {
-        const protocol::plane plane{static_cast<std::uint8_t>(number)};
+        const protocol::plane_index plane{static_cast<std::uint8_t>(number)};
         if (known.ports.has(plane) != condition.ports.has(plane))
             say(fmt::format("its port on plane {} is {}, it says", number,
                             condition.ports.has(plane) ? "usable" : "out of use"));

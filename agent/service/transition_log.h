@@ -72,7 +72,7 @@ private:
     };
 
     void write(kind &of, const std::string &line, protocol::instant now);
-    void tell_held_back(kind &of, protocol::instant now);
+    void write_held_back(kind &of, protocol::instant now);
 
     unsigned planes_;
     sink write_;

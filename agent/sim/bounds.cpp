@@ -190,9 +190,9 @@ std::vector<run_result> run_scenario(const scenario &what, std::optional<std::ui
     return runs;
 }
 
-verdict judge(const bound &what, const std::vector<run_result> &runs)
+bound_verdict judge(const bound &what, const std::vector<run_result> &runs)
 {
-    verdict result;
+    bound_verdict result;
     std::vector<double> values;
     for (const run_result &run : runs) {
         if (!matches(what.runs, run))

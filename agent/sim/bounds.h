@@ -20,13 +20,13 @@ namespace mrc::sim
 [[nodiscard]] std::string label_of(const run_result &run);
 [[nodiscard]] std::string shown_bytes(std::uint64_t bytes);
 
-struct verdict {
+struct bound_verdict {
     double measured = 0; // of the run that is nearest to failing
     bool holds = false;
     std::string problem; // why nothing could be measured
 };
 
-[[nodiscard]] verdict judge(const bound &what, const std::vector<run_result> &runs);
+[[nodiscard]] bound_verdict judge(const bound &what, const std::vector<run_result> &runs);
 // ">= 0.95"
 [[nodiscard]] std::string shown_bound(const bound &what);
 

@@ -38,28 +38,28 @@ bool engine::run(picoseconds end, const std::function<void(picoseconds)> &progre
 void engine::dispatch(const event &next)
 {
     switch (next.kind()) {
-    case event_kind::arrival:
+    case sim_event_kind::arrival:
         arrive(next.a, next.b);
         return;
-    case event_kind::port_free:
+    case sim_event_kind::port_free:
         topology.ports[next.a].wakes = false;
         transmit(next.a);
         return;
-    case event_kind::host_pump:
+    case sim_event_kind::host_pump:
         hosts_[next.a]->pump();
         return;
-    case event_kind::queue_pair:
+    case sim_event_kind::queue_pair:
         hosts_[next.a]->on_queue_pair_timer(next.b);
         return;
-    case event_kind::path_group:
+    case sim_event_kind::path_group:
         hosts_[next.a]->on_path_group_timer(next.b);
         return;
-    case event_kind::carrier:
+    case sim_event_kind::carrier:
         hosts_[next.a]->on_carrier(next.b >> 1, (next.b & 1) != 0);
         return;
-    case event_kind::fabric_event:
-    case event_kind::sample:
-    case event_kind::workload:
+    case sim_event_kind::fabric_event:
+    case sim_event_kind::sample:
+    case sim_event_kind::workload:
         listener_->on_event(next);
         return;
     }
@@ -76,7 +76,7 @@ void engine::forward(port_id to, frame_index index)
         transmit(to);
     } else if (!port.wakes) {
         port.wakes = true;
-        schedule(port.busy_until, event_kind::port_free, to);
+        schedule(port.busy_until, sim_event_kind::port_free, to);
     }
 }
 
@@ -94,7 +94,7 @@ void engine::transmit(port_id from)
     port.busy_until = now_ + port.serialisation(bytes);
     if (!port.idle()) {
         port.wakes = true;
-        schedule(port.busy_until, event_kind::port_free, from);
+        schedule(port.busy_until, sim_event_kind::port_free, from);
     }
     if (!port.up) {
         ++port.counters.dropped_cut;
@@ -103,7 +103,7 @@ void engine::transmit(port_id from)
         ++port.counters.dropped_loss;
         frames.give_back(index);
     } else {
-        schedule(port.busy_until + port.delay(), event_kind::arrival, from, index);
+        schedule(port.busy_until + port.delay(), sim_event_kind::arrival, from, index);
     }
     if (port.pumped_host >= 0)
         hosts_[static_cast<std::size_t>(port.pumped_host)]->pump();
@@ -137,7 +137,7 @@ void engine::set_link(const link_ports &link, bool up, bool carrier)
         return;
     const auto host = static_cast<std::uint32_t>(topology.ports[link.out].pumped_host);
     const std::uint32_t plane = topology.plane_of_host_port(link.out);
-    schedule(now_ + topology.config().carrier_delay, event_kind::carrier, host, plane << 1 | (up ? 1u : 0u));
+    schedule(now_ + topology.config().carrier_delay, sim_event_kind::carrier, host, plane << 1 | (up ? 1u : 0u));
 }
 
 void engine::set_loss(port_id one_way, double probability)

@@ -22,13 +22,13 @@ struct message_part {
 };
 
 // A host, whatever transport it speaks.
-class endpoint
+class attached_host
 {
 public:
-    endpoint() = default;
-    endpoint(const endpoint &) = delete;
-    endpoint &operator=(const endpoint &) = delete;
-    virtual ~endpoint() = default;
+    attached_host() = default;
+    attached_host(const attached_host &) = delete;
+    attached_host &operator=(const attached_host &) = delete;
+    virtual ~attached_host() = default;
 
     // A frame has arrived; the endpoint may read it during the call.
     virtual void on_frame(const frame &arrived) = 0;
@@ -60,14 +60,14 @@ public:
     engine(const fabric_config &config, std::uint32_t largest_payload, std::uint64_t seed);
 
     // Both outlive the engine's runs.
-    void set_hosts(std::vector<endpoint *> hosts) { hosts_ = std::move(hosts); }
+    void set_hosts(std::vector<attached_host *> hosts) { hosts_ = std::move(hosts); }
     void set_listener(event_listener &listener) { listener_ = &listener; }
 
     [[nodiscard]] picoseconds now() const { return now_; }
     [[nodiscard]] protocol::instant instant() const { return to_instant(now_); }
     [[nodiscard]] protocol::random_source &random() { return random_; }
 
-    void schedule(picoseconds at, event_kind kind, std::uint32_t a, std::uint32_t b = 0)
+    void schedule(picoseconds at, sim_event_kind kind, std::uint32_t a, std::uint32_t b = 0)
     {
         events_.push(at, kind, a, b);
     }
@@ -98,7 +98,7 @@ private:
 
     event_queue events_;
     protocol::random_source random_;
-    std::vector<endpoint *> hosts_;
+    std::vector<attached_host *> hosts_;
     event_listener *listener_ = nullptr;
     picoseconds now_ = 0;
     bool stopped_ = false;

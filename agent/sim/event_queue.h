@@ -13,7 +13,7 @@
 namespace mrc::sim
 {
 
-enum class event_kind : std::uint8_t {
+enum class sim_event_kind : std::uint8_t {
     arrival,      // frame `b` reaches the far end of port `a`
     port_free,    // port `a` has sent its frame
     host_pump,    // host `a` looks for something to send
@@ -31,7 +31,7 @@ struct event {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
 
-    [[nodiscard]] event_kind kind() const { return static_cast<event_kind>(order_and_kind & 0xFF); }
+    [[nodiscard]] sim_event_kind kind() const { return static_cast<sim_event_kind>(order_and_kind & 0xFF); }
 };
 
 class event_queue
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] picoseconds next_at() const { return heap_.front().at; }
     [[nodiscard]] std::uint64_t scheduled() const { return order_; }
 
-    void push(picoseconds at, event_kind kind, std::uint32_t a, std::uint32_t b)
+    void push(picoseconds at, sim_event_kind kind, std::uint32_t a, std::uint32_t b)
     {
         const event fresh{at, order_++ << 8 | static_cast<std::uint64_t>(kind), a, b};
         std::size_t hole = heap_.size();

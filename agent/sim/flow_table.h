@@ -51,7 +51,7 @@ class flow_table
 public:
     flow_table(engine &engine, std::uint32_t payload_bytes) : engine_{engine}, payload_bytes_{payload_bytes} {}
 
-    void set_hosts(std::vector<endpoint *> hosts) { hosts_ = std::move(hosts); }
+    void set_hosts(std::vector<attached_host *> hosts) { hosts_ = std::move(hosts); }
     void set_listener(delivery_listener &listener) { listener_ = &listener; }
 
     std::uint32_t add(unsigned source, unsigned target, unsigned series);
@@ -82,7 +82,7 @@ private:
 
     engine &engine_;
     std::uint32_t payload_bytes_;
-    std::vector<endpoint *> hosts_;
+    std::vector<attached_host *> hosts_;
     delivery_listener *listener_ = nullptr;
     std::vector<flow> flows_;
     std::vector<std::string> names_;

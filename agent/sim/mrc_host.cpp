@@ -47,7 +47,7 @@ bool mrc_host::post(unsigned queue, const message_part &part)
     if (!queues_[queue]->qp->post_write(request, shared_.clock.instant()))
         return false;
     backlog(queue);
-    shared_.clock.schedule(shared_.clock.now(), event_kind::host_pump, index_);
+    shared_.clock.schedule(shared_.clock.now(), sim_event_kind::host_pump, index_);
     return true;
 }
 
@@ -67,7 +67,7 @@ bool mrc_host::has_room() const
     std::uint64_t waiting = 0;
     std::uint64_t ports = 0;
     for (unsigned plane = 0; plane < topology.config().planes; ++plane) {
-        if (!ports_.usable().has(protocol::plane{static_cast<std::uint8_t>(plane)}))
+        if (!ports_.usable().has(protocol::plane_index{static_cast<std::uint8_t>(plane)}))
             continue;
         const std::uint64_t bytes = topology.ports[topology.host_port(index_, plane)].waiting_bytes();
         if (bytes >= nic_limit * packet)
@@ -220,7 +220,7 @@ void mrc_host::follow_peer(unsigned far_host)
     const picoseconds at = due == never ? no_time : std::max(from_instant(due), shared_.clock.now() + least_wait);
     if (at != no_time && (peer.timer_at == no_time || at < peer.timer_at)) {
         peer.timer_at = at;
-        shared_.clock.schedule(at, event_kind::path_group, index_, peer_timers + far_host);
+        shared_.clock.schedule(at, sim_event_kind::path_group, index_, peer_timers + far_host);
     }
     pump();
 }
@@ -260,7 +260,7 @@ void mrc_host::set_timer(unsigned queue)
     if (each.timer_at != no_time && each.timer_at <= at)
         return;
     each.timer_at = at;
-    shared_.clock.schedule(at, event_kind::queue_pair, index_, queue);
+    shared_.clock.schedule(at, sim_event_kind::queue_pair, index_, queue);
 }
 
 void mrc_host::on_queue_pair_timer(unsigned queue)
@@ -289,7 +289,7 @@ void mrc_host::set_group_timer(unsigned group)
     if (each.silences != each.paths->silence_generation()) {
         each.silences = each.paths->silence_generation();
         std::ranges::for_each(each.queues, [this](unsigned queue) { backlog(queue); });
-        shared_.clock.schedule(shared_.clock.now(), event_kind::host_pump, index_);
+        shared_.clock.schedule(shared_.clock.now(), sim_event_kind::host_pump, index_);
     }
     const protocol::instant due = each.paths->next_deadline();
     if (due == never)
@@ -298,7 +298,7 @@ void mrc_host::set_group_timer(unsigned group)
     if (each.timer_at != no_time && each.timer_at <= at)
         return;
     each.timer_at = at;
-    shared_.clock.schedule(at, event_kind::path_group, index_, group);
+    shared_.clock.schedule(at, sim_event_kind::path_group, index_, group);
 }
 
 void mrc_host::on_path_group_timer(unsigned group)
@@ -322,7 +322,7 @@ void mrc_host::on_path_group_timer(unsigned group)
 
 void mrc_host::on_carrier(unsigned plane, bool up)
 {
-    ports_.up.set(protocol::plane{static_cast<std::uint8_t>(plane)}, up);
+    ports_.up.set(protocol::plane_index{static_cast<std::uint8_t>(plane)}, up);
     for (unsigned queue = 0; queue < queues_.size(); ++queue)
         backlog(queue);
     for (unsigned far_host = 0; far_host < peers_.size(); ++far_host)

@@ -40,7 +40,7 @@ struct mrc_shared {
     std::vector<path_change> &changes;
 };
 
-class mrc_host final : public endpoint
+class mrc_host final : public attached_host
 {
 public:
     mrc_host(unsigned index, const mrc_shared &shared, std::uint64_t seed);

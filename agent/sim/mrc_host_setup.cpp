@@ -59,7 +59,7 @@ mrc_host::peer_record &mrc_host::peer_of(unsigned far_host)
     fresh->ports->watch(never); // all peers here have traffic
     fresh->timer_at = shared_.clock.now();
     peers_[far_host] = std::move(fresh);
-    shared_.clock.schedule(shared_.clock.now(), event_kind::path_group, index_, peer_timers + far_host);
+    shared_.clock.schedule(shared_.clock.now(), sim_event_kind::path_group, index_, peer_timers + far_host);
     return *peers_[far_host];
 }
 

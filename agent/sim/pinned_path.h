@@ -16,7 +16,7 @@ public:
     draw(const protocol::path_group &paths, protocol::plane_mask usable, const protocol::path_avoidance &) override
     {
         const protocol::path_choice only = paths.path(slot_);
-        return usable.has(only.lane) ? std::optional{only} : std::nullopt;
+        return usable.has(only.plane) ? std::optional{only} : std::nullopt;
     }
     void on_feedback(std::uint16_t, protocol::path_feedback) override {}
 

@@ -33,7 +33,7 @@ std::string shown_value(double value)
 
 bool scenario_results::all_hold() const
 {
-    return std::ranges::all_of(verdicts, &verdict::holds);
+    return std::ranges::all_of(verdicts, &bound_verdict::holds);
 }
 
 scenario_results judge_all(scenario what, std::vector<run_result> runs)
@@ -64,7 +64,7 @@ std::string report_text(const scenario_results &results)
     out += "\n\n";
     for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
         const bound &each = results.what.bounds[i];
-        const verdict &found = results.verdicts[i];
+        const bound_verdict &found = results.verdicts[i];
         fmt::format_to(put, "{}  {:<10} {:<16} {}{}\n", found.holds ? "ok  " : "FAIL",
                        found.problem.empty() ? shown_value(found.measured) : "?", shown_bound(each), each.what,
                        found.problem.empty() ? "" : " (" + found.problem + ")");

@@ -13,7 +13,7 @@ namespace mrc::sim
 struct scenario_results {
     scenario what;
     std::vector<run_result> runs;
-    std::vector<verdict> verdicts; // by bound
+    std::vector<bound_verdict> verdicts; // by bound
 
     [[nodiscard]] bool all_hold() const;
 };

@@ -93,7 +93,7 @@ std::string report_json(const scenario_results &results)
     out += "  ],\n  \"bounds\": [\n";
     for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
         const bound &each = results.what.bounds[i];
-        const verdict &found = results.verdicts[i];
+        const bound_verdict &found = results.verdicts[i];
         fmt::format_to(put, "    {{\"what\": {}, \"paper\": {}, \"measured\": {}, \"bound\": {}, \"ok\": {}}}{}\n",
                        quoted(each.what), quoted(each.paper),
                        found.problem.empty() ? number(found.measured) : quoted(found.problem),

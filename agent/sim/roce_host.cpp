@@ -55,7 +55,7 @@ bool roce_host::post(unsigned queue, const message_part &part)
 {
     queues_[queue]->sender.post(part);
     backlog(queue);
-    clock_.schedule(clock_.now(), event_kind::host_pump, index_);
+    clock_.schedule(clock_.now(), sim_event_kind::host_pump, index_);
     return true;
 }
 
@@ -155,7 +155,7 @@ void roce_host::set_timer(unsigned queue)
     if (at == no_time || (each.timer_at != no_time && each.timer_at <= at))
         return;
     each.timer_at = at;
-    clock_.schedule(at, event_kind::queue_pair, index_, queue);
+    clock_.schedule(at, sim_event_kind::queue_pair, index_, queue);
 }
 
 void roce_host::on_queue_pair_timer(unsigned queue)

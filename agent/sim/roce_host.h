@@ -16,7 +16,7 @@
 namespace mrc::sim
 {
 
-class roce_host final : public endpoint
+class roce_host final : public attached_host
 {
 public:
     roce_host(unsigned index, engine &clock, flow_table &flows, const transport_config &transport);

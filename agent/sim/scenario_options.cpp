@@ -70,7 +70,7 @@ struct link_ends {
     [[nodiscard]] static bool read(const value &from, std::pair<std::string, std::string> &to)
     {
         std::vector<std::string> ends;
-        if (!list_of{words{}, "", 2, 2}.read(from, ends))
+        if (!list_of{string_value{}, "", 2, 2}.read(from, ends))
             return false;
         to = {ends[0], ends[1]};
         return true;
@@ -145,11 +145,11 @@ table_of<pair_spec> flow_table()
 {
     using row = pair_spec;
     return table_of<row>{}
-        .add("from", words{}, &row::from, required)
-        .add("to", words{}, &row::to, required)
-        .add("series", words{}, &row::series)
+        .add("from", string_value{}, &row::from, required)
+        .add("to", string_value{}, &row::to, required)
+        .add("series", string_value{}, &row::series)
         .add("start", time_span{}, &row::start)
-        .add("pinned", words{}, &row::pinned);
+        .add("pinned", string_value{}, &row::pinned);
 }
 
 table_of<traffic_config> traffic_table()
@@ -186,8 +186,8 @@ table_of<scenario_event> event_table()
                                     {"loss", fabric_action::loss}}),
              &row::what, required)
         .add("links", list_of{link_ends{}, R"(pairs such as [["p0t0-0", "p0t1-0"]])", 1}, &row::links)
-        .add("node", words{}, &row::node)
-        .add("watch", words{}, &row::watch)
+        .add("node", string_value{}, &row::node)
+        .add("watch", string_value{}, &row::watch)
         .add("random_uplinks", whole{1, 4096}, &row::random_uplinks)
         .add("every", time_span{}, &row::every)
         .add("restored", time_span{}, &row::restored)
@@ -198,9 +198,9 @@ table_of<watch_config> watch_table()
 {
     using row = watch_config;
     return table_of<row>{}
-        .add("name", words{}, &row::name, required)
-        .add("from", words{}, &row::from, required)
-        .add("to", words{}, &row::to, required)
+        .add("name", string_value{}, &row::name, required)
+        .add("from", string_value{}, &row::from, required)
+        .add("to", string_value{}, &row::to, required)
         .add("plane", whole{0, 7}, &row::plane)
         .add("position", whole{0, 255}, &row::position);
 }
@@ -209,7 +209,7 @@ table_of<watch_config> watch_table()
 template <class Row, class Member>
 table_of<Row> &add_selector(table_of<Row> &to, Member member)
 {
-    return to.add("variant", optional_of{words{}}, [=](auto &in) -> auto & { return member(in).variant; })
+    return to.add("variant", optional_of{string_value{}}, [=](auto &in) -> auto & { return member(in).variant; })
         .add("loss", optional_of{real{0, 1}}, [=](auto &in) -> auto & { return member(in).loss; })
         .add("bytes", optional_of{byte_count{}}, [=](auto &in) -> auto & { return member(in).bytes; });
 }
@@ -221,18 +221,18 @@ table_of<bound> bound_table()
     add_selector(over, [](auto &in) -> auto & { return in; });
     table_of<row> all;
     return add_selector(all, [](auto &in) -> auto & { return in.runs; })
-        .add("metric", words{}, &row::metric, required)
+        .add("metric", string_value{}, &row::metric, required)
         .add("op",
              one_of<comparison>(
                  {{"<=", comparison::at_most}, {">=", comparison::at_least}, {"within", comparison::within}}),
              &row::op, required)
         .add("value", real{-any, any}, &row::value, required)
         .add("tolerance", real{0, any}, &row::tolerance)
-        .add("series", words{}, &row::series)
-        .add("watch", words{}, &row::watch)
+        .add("series", string_value{}, &row::series)
+        .add("watch", string_value{}, &row::watch)
         .add("median", flag{}, &row::median)
-        .add("what", words{}, &row::what, required)
-        .add("paper", words{}, &row::paper)
+        .add("what", string_value{}, &row::what, required)
+        .add("paper", string_value{}, &row::paper)
         .add("in", optional_of{time_window{}}, &row::in)
         .add("baseline", optional_of{time_window{}}, &row::baseline)
         .add_table("over", over, &row::over);
@@ -272,21 +272,21 @@ table_of<report_config> report_table()
 {
     using row = report_config;
     return table_of<row>{}
-        .add("columns", list_of{words{}, "words in quotes", 1}, &row::columns)
-        .add("y_metric", words{}, &row::y_metric)
-        .add("y_label", words{}, &row::y_label);
+        .add("columns", list_of{string_value{}, "words in quotes", 1}, &row::columns)
+        .add("y_metric", string_value{}, &row::y_metric)
+        .add("y_label", string_value{}, &row::y_label);
 }
 
 table_of<scenario_text> whole_file()
 {
     const auto in_scenario = [](auto of) { return [of](auto &in) -> auto & { return in.to.*of; }; };
     table_of<variant> variant_table;
-    variant_table.add("name", words{}, &variant::name, required);
+    variant_table.add("name", string_value{}, &variant::name, required);
     table_of<scenario_text> all;
     return add_runs(all, [](auto &in) -> auto & { return in.base; })
-        .add("title", words{}, in_scenario(&scenario::title), required)
-        .add("paper", words{}, in_scenario(&scenario::paper))
-        .add("scale", words{}, in_scenario(&scenario::scale))
+        .add("title", string_value{}, in_scenario(&scenario::title), required)
+        .add("paper", string_value{}, in_scenario(&scenario::paper))
+        .add("scale", string_value{}, in_scenario(&scenario::scale))
         .add_rows("watch", watch_table(), [](auto &in) -> auto & { return in.base.config.watches; },
                   {.one_per = "path"})
         .add_rows("variant", add_runs(variant_table, [](auto &in) -> auto & { return in; }),

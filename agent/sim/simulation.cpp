@@ -97,7 +97,7 @@ void simulation::resolve_watches()
             throw std::runtime_error{"watch " + each.name + ": allowed are planes below " +
                                      std::to_string(paths.planes()) + " and positions below " +
                                      std::to_string(paths.active_per_plane())};
-        fresh.slot = paths.active_slot(protocol::plane{static_cast<std::uint8_t>(each.plane)}, each.position);
+        fresh.slot = paths.active_slot(protocol::plane_index{static_cast<std::uint8_t>(each.plane)}, each.position);
         watches_.push_back(std::move(fresh));
     }
 }
@@ -127,7 +127,7 @@ void simulation::add_change(const scenario_event &event, const link_ports &link,
     if (event.restored != 0)
         change.ends = at + event.restored;
     changes_.push_back(change);
-    engine_.schedule(at, event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
+    engine_.schedule(at, sim_event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
     if (event.restored == 0)
         return;
     change.what = event.what == fabric_action::loss ? fabric_action::loss : fabric_action::up;
@@ -135,7 +135,7 @@ void simulation::add_change(const scenario_event &event, const link_ports &link,
     change.at = change.ends;
     change.ends = no_time;
     changes_.push_back(change);
-    engine_.schedule(change.at, event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
+    engine_.schedule(change.at, sim_event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
 }
 
 void simulation::resolve_events()
@@ -180,24 +180,24 @@ void simulation::apply(const link_change &change)
 void simulation::on_event(const event &what)
 {
     switch (what.kind()) {
-    case event_kind::fabric_event:
+    case sim_event_kind::fabric_event:
         apply(changes_[what.a]);
         return;
-    case event_kind::sample:
+    case sim_event_kind::sample:
         if (what.a == settles)
             flows_.settle();
         else
             sample();
         return;
-    case event_kind::workload:
+    case sim_event_kind::workload:
         traffic_->on_timer(what.a);
         return;
-    case event_kind::arrival:
-    case event_kind::port_free:
-    case event_kind::host_pump:
-    case event_kind::queue_pair:
-    case event_kind::path_group:
-    case event_kind::carrier:
+    case sim_event_kind::arrival:
+    case sim_event_kind::port_free:
+    case sim_event_kind::host_pump:
+    case sim_event_kind::queue_pair:
+    case sim_event_kind::path_group:
+    case sim_event_kind::carrier:
         return; // the engine's own
     }
 }
@@ -224,7 +224,7 @@ void simulation::sample()
     if (traffic_->done())
         engine_.stop();
     else
-        engine_.schedule(engine_.now() + config_.interval, event_kind::sample, 0);
+        engine_.schedule(engine_.now() + config_.interval, sim_event_kind::sample, 0);
 }
 
 void simulation::run(run_result &result, const std::function<void(double)> &progress)
@@ -235,9 +235,9 @@ void simulation::run(run_result &result, const std::function<void(double)> &prog
         samples_.columns.push_back(each.name);
     sampled_bytes_.assign(samples_.flow_series, 0);
     traffic_->start(flows_, engine_);
-    engine_.schedule(config_.interval, event_kind::sample, 0);
+    engine_.schedule(config_.interval, sim_event_kind::sample, 0);
     if (config_.settle != 0)
-        engine_.schedule(config_.settle, event_kind::sample, settles);
+        engine_.schedule(config_.settle, sim_event_kind::sample, settles);
     engine_.run(config_.duration, [this, &progress](picoseconds now) {
         progress(static_cast<double>(now) / static_cast<double>(config_.duration));
     });

@@ -90,7 +90,7 @@ private:
     std::vector<path_change> path_changes_;
     std::vector<std::unique_ptr<mrc_host>> mrc_hosts_;
     std::vector<std::unique_ptr<roce_host>> roce_hosts_;
-    std::vector<endpoint *> hosts_;
+    std::vector<attached_host *> hosts_;
     std::vector<watched> watches_;
     std::vector<link_change> changes_;
     time_series samples_;

@@ -64,7 +64,7 @@ void traffic_streams::start(flow_table &flows, engine &clock)
 {
     flows_ = &flows;
     for (std::uint32_t flow = 0; flow < starts_.size(); ++flow)
-        clock.schedule(starts_[flow], event_kind::workload, flow);
+        clock.schedule(starts_[flow], sim_event_kind::workload, flow);
 }
 
 void traffic_streams::on_timer(std::uint32_t flow)

@@ -76,7 +76,7 @@ public:
     [[nodiscard]] std::string find(const char *names) const
     {
         std::string found;
-        for (const instance &each : find_instances_under(path_, names)) {
+        for (const daemon_instance &each : find_instances_under(path_, names)) {
             EXPECT_EQ(each.socket, path_ + "/" + each.name + "/mrcd.sock");
             found += each.name + " ";
         }

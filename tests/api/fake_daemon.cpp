@@ -27,8 +27,8 @@ namespace
 {
 
 using mrc::client::daemon_channel;
+using mrc::client::daemon_instance;
 using mrc::client::host_description;
-using mrc::client::instance;
 using mrc::client::memory_keys;
 using mrc::client::refused;
 using mrc::client::result;
@@ -209,17 +209,17 @@ result<void> fake_session::deregister_memory(std::uint32_t lkey)
     return {};
 }
 
-std::vector<instance> find()
+std::vector<daemon_instance> find()
 {
     const std::lock_guard lock{world().mutex};
-    std::vector<instance> found;
+    std::vector<daemon_instance> found;
     found.reserve(static_cast<std::size_t>(world().daemons));
     for (int i = 0; i < world().daemons; ++i)
         found.push_back({.name = std::string(1, static_cast<char>('a' + i)), .socket = "nowhere"});
     return found;
 }
 
-result<std::shared_ptr<daemon_channel>> open(const instance &where)
+result<std::shared_ptr<daemon_channel>> open(const daemon_instance &where)
 {
     {
         const std::lock_guard lock{world().mutex};
@@ -231,10 +231,10 @@ result<std::shared_ptr<daemon_channel>> open(const instance &where)
     return std::make_shared<fake_session>(where.name);
 }
 
-std::vector<result<host_description>> describe(std::span<const instance> all)
+std::vector<result<host_description>> describe(std::span<const daemon_instance> all)
 {
     std::vector<result<host_description>> hosts;
-    for (const instance &each : all) {
+    for (const daemon_instance &each : all) {
         const auto opened = open(each);
         hosts.push_back(opened ? (*opened)->describe() : std::unexpected{opened.error()});
     }

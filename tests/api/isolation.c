@@ -8,9 +8,9 @@
 
 #include "processes.h"
 
-enum { length = 4096, own_byte = 0x11, stranger_byte = 0xD7, guesses = 24, hidden_byte = 0x5C };
+enum { length = 4096, own_byte = 0x11, other_byte = 0xD7, guesses = 24, hidden_byte = 0x5C };
 
-/* What the stranger knows of the honest client. */
+/* What the other client knows of the honest client. */
 struct knowledge {
     struct offer source; /* on h0 */
     struct offer target; /* on h1 */
@@ -66,7 +66,7 @@ static int all_are(const unsigned char *bytes, int value)
     return 1;
 }
 
-/* Moves and checks messages until it is told to stop; the stranger's byte must never be there. */
+/* Moves and checks messages until it is told to stop; the other client's byte must never be there. */
 static void honest(int socket)
 {
     struct link link;
@@ -174,7 +174,7 @@ int main(void)
     struct knowledge known;
     char byte = 's';
     open_hosts(&link);
-    memset(link.memory[0].bytes, stranger_byte, length);
+    memset(link.memory[0].bytes, other_byte, length);
     hear(client.socket, &known, sizeof(known));
     attack_from_afar(&link, &known);
     attack_from_beside(&link, &known);
@@ -183,7 +183,7 @@ int main(void)
     connect_ends(&link); /* and what is allowed works */
     REQUIRE(post_write(&link.ends[0], 1, &link.memory[0], 0, length, &link.memory[1], 0, IBV_SEND_SIGNALED) == 0);
     REQUIRE(completion_of(link.ends[0].send_cq).status == IBV_WC_SUCCESS);
-    REQUIRE(all_are(link.memory[1].bytes, stranger_byte));
+    REQUIRE(all_are(link.memory[1].bytes, other_byte));
     free_ends(&link);
     tell(client.socket, &byte, 1);
     process_end(&client);

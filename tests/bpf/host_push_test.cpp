@@ -106,10 +106,10 @@ protected:
     mrc_push_ring &ring() { return (*ring_)[0]; }
 
     // Queues one inner packet as the worker does, and returns the frame that must leave for it.
-    frame queue(std::uint32_t length, std::uint32_t path = path_to_peer)
+    packet_bytes queue(std::uint32_t length, std::uint32_t path = path_to_peer)
     {
         mrc_push_slot &slot = (*slots_)[std::size_t{ring().producer % MRC_PUSH_SLOTS}];
-        const frame inner = inner_packet(length);
+        const packet_bytes inner = inner_packet(length);
 
         slot.length = length;
         slot.path = path;
@@ -119,23 +119,23 @@ protected:
         slot.next_header = IPPROTO_IPV6;
         slot.host_usid = peer_host_usid;
         std::memcpy(slot.inner, inner.data(), std::min(inner.size(), sizeof(slot.inner)));
-        frame expected = packet_builder()
-                             .ethernet({.destination = gateway_mac, .source = port_mac})
-                             .ipv6({.source = host_plane_address,
-                                    .destination = ip6("fcbb:bb00:2200:1201:2201:8203::"),
-                                    .dscp = MRC_DSCP_TRIMMABLE,
-                                    .ecn = MRC_ECN_ECT0,
-                                    .flow_label = slot.flow_label})
-                             .bytes(inner)
-                             .build();
+        packet_bytes expected = packet_builder()
+                                    .ethernet({.destination = gateway_mac, .source = port_mac})
+                                    .ipv6({.source = host_plane_address,
+                                           .destination = ip6("fcbb:bb00:2200:1201:2201:8203::"),
+                                           .dscp = MRC_DSCP_TRIMMABLE,
+                                           .ecn = MRC_ECN_ECT0,
+                                           .flow_label = slot.flow_label})
+                                    .bytes(inner)
+                                    .build();
         std::atomic_ref(ring().producer).store(ring().producer + 1, std::memory_order_release);
         return expected;
     }
 
     // Differs from packet to packet.
-    frame inner_packet(std::uint32_t length)
+    packet_bytes inner_packet(std::uint32_t length)
     {
-        frame bytes(std::min<std::size_t>(length, MRC_PUSH_SLOT_BYTES));
+        packet_bytes bytes(std::min<std::size_t>(length, MRC_PUSH_SLOT_BYTES));
 
         for (std::size_t i = 0; i < bytes.size(); i++)
             bytes[i] = static_cast<std::uint8_t>(i * 5 + std::size_t{ring().producer} * 3 + (i >> 8));
@@ -145,7 +145,7 @@ protected:
     // One live call. 0, or errno: EINTR says nothing about what left.
     int run_live(std::uint32_t frames, std::uint32_t batch = 64)
     {
-        static const frame blank(MRC_PUSH_FRAME_MAX);
+        static const packet_bytes blank(MRC_PUSH_FRAME_MAX);
         LIBBPF_OPTS(bpf_test_run_opts, opts);
         opts.data_in = blank.data();
         opts.data_size_in = static_cast<__u32>(blank.size());
@@ -161,7 +161,7 @@ protected:
     }
 
     // A slot that must be consumed, counted and not sent.
-    void expect_refused(mrc_verdict verdict, const frame &blank = frame(MRC_PUSH_FRAME_MAX))
+    void expect_refused(mrc_verdict verdict, const packet_bytes &blank = packet_bytes(MRC_PUSH_FRAME_MAX))
     {
         const std::int64_t before = count(verdict);
         const mrc_push_ring ring_before = ring();
@@ -205,8 +205,8 @@ TEST_F(host_push, writes_every_byte_of_the_slots_packet)
 {
     for (const std::uint32_t length : {20U, 82U, 1000U, 3072U + 92U, MRC_PUSH_FRAME_MAX - MRC_OUTER_BYTES + 0U}) {
         SCOPED_TRACE(length);
-        const frame expected = queue(length);
-        const prog_run_result result = run_prog(fd(), frame(MRC_PUSH_FRAME_MAX, 0xEE));
+        const packet_bytes expected = queue(length);
+        const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX, 0xEE));
 
         EXPECT_EQ(result.verdict, XDP_REDIRECT);
         EXPECT_TRUE(same_bytes(expected, result.packet));
@@ -220,8 +220,8 @@ TEST_F(host_push, writes_every_byte_of_the_slots_packet)
 TEST_F(host_push, counts_path_and_port)
 {
     const std::size_t bytes = queue(1000).size() + queue(500).size();
-    run_prog(fd(), frame(MRC_PUSH_FRAME_MAX));
-    run_prog(fd(), frame(MRC_PUSH_FRAME_MAX));
+    run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX));
+    run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX));
 
     const auto path = lookup<mrc_path_row>(skeleton_->maps.paths, path_to_peer);
     const auto port = lookup<mrc_port_row>(skeleton_->maps.ports, host_port);
@@ -235,7 +235,7 @@ TEST_F(host_push, counts_path_and_port)
 
 TEST_F(host_push, empty_ring_drops_the_blank_frame)
 {
-    const prog_run_result result = run_prog(fd(), frame(MRC_PUSH_FRAME_MAX));
+    const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX));
 
     EXPECT_EQ(result.verdict, XDP_DROP);
     EXPECT_EQ(count(MRC_PUSH_EMPTY), 1);
@@ -258,7 +258,7 @@ TEST_F(host_push, bad_slots_are_consumed_and_counted)
     queue(port_mtu - 40 + 1);
     expect_refused(MRC_PUSH_BAD_SLOT);
     queue(100);
-    expect_refused(MRC_PUSH_STORE, frame(100));
+    expect_refused(MRC_PUSH_STORE, packet_bytes(100));
 }
 
 TEST_F(host_push, unusable_ports_are_refused)
@@ -281,7 +281,7 @@ TEST_F(host_push, unusable_ports_are_refused)
 TEST_F(host_push, live_frames_arrive_byte_for_byte_in_order)
 {
     const capture arrivals("leaf0");
-    std::vector<frame> expected;
+    std::vector<packet_bytes> expected;
 
     // Sizes grow and shrink, so that a frame too short from an earlier run would be seen; the ring wraps.
     for (std::uint32_t round = 0; round < 24; round++) {
@@ -301,8 +301,8 @@ TEST_F(host_push, live_frames_arrive_byte_for_byte_in_order)
 TEST_F(host_push, a_call_longer_than_the_queue_sends_each_slot_once)
 {
     const capture arrivals("leaf0");
-    const frame first = queue(100);
-    const frame second = queue(200);
+    const packet_bytes first = queue(100);
+    const packet_bytes second = queue(200);
 
     ASSERT_EQ(run_live(64), 0);
     EXPECT_TRUE(same_bytes(first, arrivals.next()));
@@ -330,7 +330,7 @@ TEST_F(host_push, interrupted_calls_resume_at_the_consumer)
     for (long delay_ns = 20'000; !cut_in_the_middle && std::chrono::steady_clock::now() < deadline;
          delay_ns = delay_ns % 500'000 + 7'000) {
         const std::uint32_t start = ring().consumer;
-        std::vector<frame> expected;
+        std::vector<packet_bytes> expected;
         expected.reserve(128);
         for (std::uint32_t i = 0; i < 128; i++)
             expected.push_back(queue(200));
@@ -342,7 +342,7 @@ TEST_F(host_push, interrupted_calls_resume_at_the_consumer)
             const std::uint32_t done = ring().consumer - start;
             cut_in_the_middle |= error == EINTR && done > 0 && done < 128;
         }
-        for (const frame &each : expected)
+        for (const packet_bytes &each : expected)
             ASSERT_TRUE(same_bytes(each, arrivals.next()));
         ASSERT_TRUE(arrivals.empty());
     }

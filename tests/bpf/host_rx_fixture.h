@@ -112,7 +112,7 @@ protected:
     }
 
     // Runs one frame and checks the action, that exactly this verdict was counted, and returns what came out.
-    prog_run_result expect(const frame &packet, mrc_verdict verdict, std::uint32_t action)
+    prog_run_result expect(const packet_bytes &packet, mrc_verdict verdict, std::uint32_t action)
     {
         const verdict_counts counts = program_->verdicts();
         const std::int64_t all_before = counts.total();
@@ -126,7 +126,7 @@ protected:
         return result;
     }
 
-    void expect_untouched(const frame &packet, mrc_verdict verdict)
+    void expect_untouched(const packet_bytes &packet, mrc_verdict verdict)
     {
         const prog_run_result result = expect(packet, verdict, XDP_PASS);
 
@@ -134,7 +134,7 @@ protected:
     }
 
     // A steered frame: metadata in front, then `inner` as it was behind the outer header.
-    mrc_rx_meta expect_steered(const frame &packet, const frame &without_outer)
+    mrc_rx_meta expect_steered(const packet_bytes &packet, const packet_bytes &without_outer)
     {
         const prog_run_result result = expect(packet, MRC_RX_STEERED, XDP_REDIRECT);
         mrc_rx_meta meta{};
@@ -212,7 +212,7 @@ inline void append_inner(packet_builder &builder, const mrc_packet &packet)
     append_body(builder, packet);
 }
 
-inline frame encapsulated(const mrc_packet &packet)
+inline packet_bytes encapsulated(const mrc_packet &packet)
 {
     packet_builder builder;
 
@@ -220,7 +220,7 @@ inline frame encapsulated(const mrc_packet &packet)
     return builder.build();
 }
 
-inline frame plain(const mrc_packet &packet)
+inline packet_bytes plain(const mrc_packet &packet)
 {
     packet_builder builder;
 
@@ -228,7 +228,7 @@ inline frame plain(const mrc_packet &packet)
     return builder.build();
 }
 
-inline frame ipv6_ping(packet_builder builder, std::uint8_t ecn)
+inline packet_bytes ipv6_ping(packet_builder builder, std::uint8_t ecn)
 {
     return builder
         .ipv6({.source = peer_address,

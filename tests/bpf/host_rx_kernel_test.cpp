@@ -88,7 +88,7 @@ TEST_F(host_rx, lets_in_under_its_usid_only_what_is_for_its_own_addresses)
            MRC_RX_PASS_POPPED, XDP_PASS);
 }
 
-frame icmpv6(packet_builder builder, std::uint8_t type)
+packet_bytes icmpv6(packet_builder builder, std::uint8_t type)
 {
     return builder.byte(type).fill(63).build();
 }
@@ -138,7 +138,7 @@ constexpr int ecn_figure4[4][4] = {
     {MRC_ECN_CE, MRC_ECN_CE, MRC_ECN_CE, MRC_ECN_CE},
 };
 
-frame ipv4_ping(packet_builder builder, std::uint8_t ecn)
+packet_bytes ipv4_ping(packet_builder builder, std::uint8_t ecn)
 {
     return builder.ipv4({.source = peer_address4, .destination = host_address4, .protocol = 1, .dscp = 46, .ecn = ecn})
         .fill(64)
@@ -151,9 +151,9 @@ TEST_F(host_rx, ecn_of_popped_packets_follows_rfc6040)
         for (std::uint8_t outer = 0; outer < 4; outer++) {
             SCOPED_TRACE(std::to_string(inner) + " under " + std::to_string(outer));
             const int ecn = ecn_figure4[inner][outer];
-            const frame six =
+            const packet_bytes six =
                 ipv6_ping(packet_builder().ethernet().ipv6({.destination = host_usid, .ecn = outer}), inner);
-            const frame four = ipv4_ping(
+            const packet_bytes four = ipv4_ping(
                 packet_builder().ethernet().ipv6({.destination = host_usid, .next_header = IPPROTO_IPIP, .ecn = outer}),
                 inner);
             if (ecn == dropped) {
@@ -162,8 +162,8 @@ TEST_F(host_rx, ecn_of_popped_packets_follows_rfc6040)
                 continue;
             }
             // The builder computes the IPv4 checksum afresh, the program updates it.
-            const frame six_popped = ipv6_ping(packet_builder().ethernet(), static_cast<std::uint8_t>(ecn));
-            const frame four_popped =
+            const packet_bytes six_popped = ipv6_ping(packet_builder().ethernet(), static_cast<std::uint8_t>(ecn));
+            const packet_bytes four_popped =
                 ipv4_ping(packet_builder().ethernet({.type = ETH_P_IP}), static_cast<std::uint8_t>(ecn));
             EXPECT_TRUE(same_bytes(six_popped, expect(six, MRC_RX_PASS_POPPED, XDP_PASS).packet));
             EXPECT_TRUE(same_bytes(four_popped, expect(four, MRC_RX_PASS_POPPED, XDP_PASS).packet));

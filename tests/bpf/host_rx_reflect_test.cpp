@@ -49,7 +49,7 @@ protected:
     }
 
     // Steered to the agent as any other packet, not answered here.
-    void expect_left_to_the_agent(const frame &packet) { expect(packet, MRC_RX_STEERED, XDP_REDIRECT); }
+    void expect_left_to_the_agent(const packet_bytes &packet) { expect(packet, MRC_RX_STEERED, XDP_REDIRECT); }
 };
 
 class host_rx_that_leaves_probes : public host_rx_reflect
@@ -72,25 +72,25 @@ struct probe {
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE;
 };
 
-frame encoded(const protocol::packet &content, const codec::encode_options &options)
+packet_bytes encoded(const protocol::packet &content, const codec::encode_options &options)
 {
-    frame bytes(codec::encoded_size(content, false));
+    packet_bytes bytes(codec::encoded_size(content, false));
 
     EXPECT_TRUE(codec::encode(content, options, std::as_writable_bytes(std::span(bytes))).has_value());
     return bytes;
 }
 
-frame request(const probe &probe)
+packet_bytes request(const probe &probe)
 {
-    const frame inner = encoded(protocol::endpoint_request_packet{.request_id = request_id,
-                                                                  .operation = probe.operation,
-                                                                  .tx_timestamp = probe_timestamp},
-                                {.ip = {.source = to_ip(probe.source), .destination = to_ip(probe.destination)},
-                                 .udp_port = probe.udp_port,
-                                 .dscp = MRC_DSCP_TRIMMABLE,
-                                 .ecn = MRC_ECN_ECT0,
-                                 .hop_limit = 61,
-                                 .entropy = {probe.ev}});
+    const packet_bytes inner = encoded(protocol::endpoint_request_packet{.request_id = request_id,
+                                                                         .operation = probe.operation,
+                                                                         .tx_timestamp = probe_timestamp},
+                                       {.ip = {.source = to_ip(probe.source), .destination = to_ip(probe.destination)},
+                                        .udp_port = probe.udp_port,
+                                        .dscp = MRC_DSCP_TRIMMABLE,
+                                        .ecn = MRC_ECN_ECT0,
+                                        .hop_limit = 61,
+                                        .entropy = {probe.ev}});
     return packet_builder()
         .ethernet()
         .ipv6({.source = peer_plane_address, .destination = host_usid, .dscp = MRC_DSCP_TRIMMABLE, .ecn = MRC_ECN_ECT0})
@@ -98,9 +98,9 @@ frame request(const probe &probe)
         .build();
 }
 
-frame response(const probe &probe)
+packet_bytes response(const probe &probe)
 {
-    const frame inner =
+    const packet_bytes inner =
         encoded(protocol::endpoint_response_packet{.request_id = request_id, .tx_timestamp = probe_timestamp},
                 {.ip = {.source = to_ip(probe.destination), .destination = to_ip(probe.source)},
                  .udp_port = probe.udp_port,
@@ -136,13 +136,13 @@ TEST_F(host_rx_reflect, answers_as_the_codec_would)
 
 TEST_F(host_rx_reflect, a_wrong_icrc_is_never_answered)
 {
-    const frame right = request({});
+    const packet_bytes right = request({});
 
     // Every bit under the ICRC, and the ICRC itself; the fields it does not cover stand in the next test.
     for (std::size_t at = 54 + 40 + 8; at < right.size(); at++) {
         if (at == 54 + 40 + 8 + 4)
             continue;
-        frame wrong = right;
+        packet_bytes wrong = right;
         wrong[at] ^= 0x01;
         const prog_run_result result = run_prog(program_->fd(), wrong);
         EXPECT_NE(result.verdict, static_cast<std::uint32_t>(XDP_TX)) << "byte " << at;
@@ -152,7 +152,7 @@ TEST_F(host_rx_reflect, a_wrong_icrc_is_never_answered)
 
 TEST_F(host_rx_reflect, fields_outside_the_icrc_may_change_on_the_way)
 {
-    frame changed = request({});
+    packet_bytes changed = request({});
     changed[54 + 1] |= 0x30;        // inner CE
     changed[54 + 7] = 3;            // inner hop limit
     changed[54 + 40 + 6] = 0x12;    // UDP checksum
@@ -167,12 +167,12 @@ TEST_F(host_rx_reflect, everything_else_is_left_to_the_agent)
     expect_left_to_the_agent(request({.operation = MRC_EP_PORT_STATUS_UPDATE}));
     expect_left_to_the_agent(request({.ev = mrc_ev_make(2, 7, 0)})); // unknown path
     expect_left_to_the_agent(request({.ev = mrc_ev_make(1, 1, 0)})); // known, but no such row yet
-    frame padded = request({});
+    packet_bytes padded = request({});
     padded.push_back(0);
     expect_left_to_the_agent(padded);
     set_path(host_port + 1);
     expect_left_to_the_agent(request({}));
-    frame unencapsulated = request({});
+    packet_bytes unencapsulated = request({});
     unencapsulated.erase(unencapsulated.begin() + 14, unencapsulated.begin() + 54);
     expect_left_to_the_agent(unencapsulated);
     expect(request({.source = ip6("fd6d:7263::9:9")}), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
@@ -195,7 +195,7 @@ TEST_F(host_rx_reflect, a_flood_is_answered_at_the_configured_rate)
 {
     // The bucket holds 10 ms of 50,000 a second; the flood is shorter than a second.
     constexpr std::int64_t flood = 5000;
-    const frame packet = request({});
+    const packet_bytes packet = request({});
     const std::uint64_t start = monotonic_ns();
     for (std::int64_t i = 0; i < flood; i++)
         run_prog(program_->fd(), packet);

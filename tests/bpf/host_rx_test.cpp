@@ -27,7 +27,7 @@ protected:
 
 TEST_F(host_rx, steers_data_with_metadata_and_counts_its_path)
 {
-    const frame packet = encapsulated({});
+    const packet_bytes packet = encapsulated({});
     const mrc_rx_meta meta = expect_steered(packet, plain({}));
 
     EXPECT_EQ(meta.ev, ev_plane2_uplink1);
@@ -141,8 +141,8 @@ TEST_F(host_rx, marks_trimmed_packets_and_asks_only_for_what_a_nack_needs)
     const std::size_t shortest = 14 + 40 + 8 + 12 + 4 + 4;
 
     for (const mrc_packet &packet : {outer_trimmed, outer_last_hop, inner_trimmed}) {
-        frame with_outer = encapsulated(packet);
-        frame inner = plain(packet);
+        packet_bytes with_outer = encapsulated(packet);
+        packet_bytes inner = plain(packet);
         with_outer.resize(shortest + 40);
         inner.resize(shortest);
         const bool last_hop = packet.outer.dscp == MRC_DSCP_TRIMMED_LASTHOP;
@@ -161,13 +161,13 @@ TEST_F(host_rx, marks_trimmed_packets_and_asks_only_for_what_a_nack_needs)
 // The verdict at every length of a data packet says how far parsing came.
 TEST_F(host_rx, truncated_at_every_length)
 {
-    const frame whole = encapsulated({.payload = 8});
+    const packet_bytes whole = encapsulated({.payload = 8});
     const std::size_t opcode_present = 14 + 40 + 40 + 8 + 1;
     const std::size_t headers_present = 14 + 40 + 40 + 8 + 12 + 4 + 4 + 16 + 4;
 
     for (std::size_t length = 14; length <= whole.size(); length++) {
         SCOPED_TRACE(length);
-        const frame cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+        const packet_bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
         if (length < 54)
             expect_untouched(cut, MRC_RX_PASS_MALFORMED);
         else if (length < 94)
@@ -187,7 +187,7 @@ TEST_F(host_rx, control_packets_cut_by_one_byte_are_dropped)
                                       MRC_OP_ENDPOINT_REQUEST, MRC_OP_ENDPOINT_RESPONSE}) {
         SCOPED_TRACE(int{opcode});
         const bool endpoint = opcode == MRC_OP_ENDPOINT_REQUEST || opcode == MRC_OP_ENDPOINT_RESPONSE;
-        frame packet = encapsulated({.bth = {.opcode = opcode, .dqp = endpoint ? MRC_QPN_ENDPOINT : host_qpn}});
+        packet_bytes packet = encapsulated({.bth = {.opcode = opcode, .dqp = endpoint ? MRC_QPN_ENDPOINT : host_qpn}});
         packet.pop_back();
         expect(packet, MRC_RX_DROP_BAD_MRC, XDP_DROP);
     }
@@ -195,14 +195,14 @@ TEST_F(host_rx, control_packets_cut_by_one_byte_are_dropped)
 
 TEST_F(host_rx, drops_what_no_qp_or_peer_of_ours_sent)
 {
-    mrc_packet stranger{.source = ip6("fd6d:7263::9:9")};
-    expect(encapsulated(stranger), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
+    mrc_packet unknown_peer{.source = ip6("fd6d:7263::9:9")};
+    expect(encapsulated(unknown_peer), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
     // Same row, other number: all 24 bits count.
     expect(encapsulated({.bth = {.dqp = host_qpn + MRC_MAX_QPS}}), MRC_RX_DROP_UNKNOWN_QP, XDP_DROP);
     expect(encapsulated({.bth = {.dqp = 0}}), MRC_RX_DROP_UNKNOWN_QP, XDP_DROP);
     expect(encapsulated({.bth = {.dqp = MRC_QPN_MASK}}), MRC_RX_DROP_UNKNOWN_QP, XDP_DROP);
-    stranger.bth = {.opcode = MRC_OP_ENDPOINT_REQUEST, .dqp = MRC_QPN_ENDPOINT};
-    expect(encapsulated(stranger), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
+    unknown_peer.bth = {.opcode = MRC_OP_ENDPOINT_REQUEST, .dqp = MRC_QPN_ENDPOINT};
+    expect(encapsulated(unknown_peer), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
     expect(encapsulated({.bth = {.opcode = MRC_OP_ENDPOINT_REQUEST, .dqp = host_qpn}}), MRC_RX_DROP_BAD_MRC, XDP_DROP);
     expect(encapsulated({.bth = {.opcode = 0xC0, .dqp = host_qpn}}), MRC_RX_DROP_BAD_MRC, XDP_DROP);
     EXPECT_EQ(program_->signal(row_of(2, 1)).packets, 0U);
@@ -219,7 +219,7 @@ std::uint16_t ticks_ago(std::uint64_t ns)
     return ticks == 0 ? std::uint16_t{1} : ticks; // 0: no time stamp
 }
 
-frame sack(std::uint32_t reflected_ev, std::uint16_t flags, std::uint16_t timestamp)
+packet_bytes sack(std::uint32_t reflected_ev, std::uint16_t flags, std::uint16_t timestamp)
 {
     mrc_seth seth{};
     seth.flags = htons(flags);
@@ -238,7 +238,7 @@ frame sack(std::uint32_t reflected_ev, std::uint16_t flags, std::uint16_t timest
         .build();
 }
 
-frame nack(std::uint32_t reflected_ev, std::uint8_t reason, std::uint16_t timestamp)
+packet_bytes nack(std::uint32_t reflected_ev, std::uint8_t reason, std::uint16_t timestamp)
 {
     mrc_neth neth{};
     neth.reason = reason;
@@ -356,7 +356,7 @@ TEST_F(host_rx, hostile_packets_end_in_one_verdict)
     const std::int64_t before = counts.total();
 
     for (int i = 0; i < packets; i++) {
-        frame packet = random() % 2 ? encapsulated({}) : sack(ev_plane2_uplink1, 0, 1);
+        packet_bytes packet = random() % 2 ? encapsulated({}) : sack(ev_plane2_uplink1, 0, 1);
         for (std::uint32_t changes = random() % 4; changes > 0; changes--)
             packet[random() % packet.size()] = static_cast<std::uint8_t>(random());
         if (random() % 2)
@@ -371,10 +371,10 @@ TEST_F(host_rx, hostile_packets_end_in_one_verdict)
 
 TEST_F(host_rx, cost)
 {
-    const frame small = encapsulated({});
-    const frame large = encapsulated({.payload = 3072});
-    const frame ack = sack(mrc_ev_make(0, 1, 77), 0, 1);
-    const frame foreign = ipv6_ping(packet_builder().ethernet(), 0);
+    const packet_bytes small = encapsulated({});
+    const packet_bytes large = encapsulated({.payload = 3072});
+    const packet_bytes ack = sack(mrc_ev_make(0, 1, 77), 0, 1);
+    const packet_bytes foreign = ipv6_ping(packet_builder().ethernet(), 0);
 
     std::cout << "host_rx: data " << timed_ns_per_run(program_->fd(), small) << " ns, data of 3072 bytes "
               << timed_ns_per_run(program_->fd(), large) << " ns, SACK " << timed_ns_per_run(program_->fd(), ack)

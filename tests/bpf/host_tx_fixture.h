@@ -55,8 +55,8 @@ inline mac_address numbered(mac_address mac, std::uint32_t plane)
     return mac;
 }
 
-inline frame outer_of(std::uint32_t plane, std::uint32_t uplink, std::uint32_t flow_label, std::uint8_t ecn,
-                      std::uint8_t next_header, std::span<const std::uint8_t> inner)
+inline packet_bytes outer_of(std::uint32_t plane, std::uint32_t uplink, std::uint32_t flow_label, std::uint8_t ecn,
+                             std::uint8_t next_header, std::span<const std::uint8_t> inner)
 {
     return packet_builder()
         .ethernet({.destination = numbered(gateway_mac, plane), .source = numbered(port_mac, plane)})
@@ -144,7 +144,7 @@ protected:
         return lookup<mrc_path_row>(skeleton_->maps.paths, row_of(plane, uplink));
     }
 
-    prog_run_result expect(const frame &packet, mrc_verdict verdict, std::uint32_t action)
+    prog_run_result expect(const packet_bytes &packet, mrc_verdict verdict, std::uint32_t action)
     {
         const verdict_counts counts(skeleton_->maps.verdicts);
         const std::int64_t before = counts.of(verdict);
@@ -159,7 +159,7 @@ protected:
     }
 
     // As it comes through a queueing layer, which notes the length on the wire.
-    void run_queued(const frame &packet) const
+    void run_queued(const packet_bytes &packet) const
     {
         __sk_buff context{};
         context.wire_len = static_cast<__u32>(packet.size());
@@ -174,11 +174,11 @@ protected:
     }
 
     // (plane, uplink) of every frame that was pushed; empty when one was not.
-    std::multiset<std::pair<std::uint32_t, std::uint32_t>> paths_taken(const std::vector<frame> &packets)
+    std::multiset<std::pair<std::uint32_t, std::uint32_t>> paths_taken(const std::vector<packet_bytes> &packets)
     {
         std::multiset<std::pair<std::uint32_t, std::uint32_t>> taken;
 
-        for (const frame &packet : packets) {
+        for (const packet_bytes &packet : packets) {
             const prog_run_result result = run_prog(fd(), packet);
             if (result.verdict != TC_ACT_REDIRECT)
                 return {};
@@ -191,8 +191,8 @@ protected:
     host_tx_bpf *skeleton_ = nullptr;
 };
 
-inline frame ipv6_datagram(std::uint16_t source, std::uint16_t destination, std::uint8_t ecn = MRC_ECN_NOT_ECT,
-                           std::uint8_t dscp = 46, std::size_t payload = 100)
+inline packet_bytes ipv6_datagram(std::uint16_t source, std::uint16_t destination, std::uint8_t ecn = MRC_ECN_NOT_ECT,
+                                  std::uint8_t dscp = 46, std::size_t payload = 100)
 {
     return packet_builder()
         .ethernet()

@@ -26,7 +26,7 @@ packet_builder to_peer4(std::uint16_t fragment = 0, std::size_t option_words = 0
                .option_words = option_words});
 }
 
-frame datagram(packet_builder builder, std::uint16_t destination)
+packet_bytes datagram(packet_builder builder, std::uint16_t destination)
 {
     return builder.udp({.source = 1024, .destination = destination}).fill(100).build();
 }
@@ -101,7 +101,7 @@ TEST_F(host_tx, drops_the_first_fragment_of_what_is_for_the_ports_of_mrc)
 TEST_F(host_tx_with_mrc_from_sockets, sprays_it_packet_by_packet)
 {
     for (const std::uint16_t port : mrc_ports) {
-        const auto taken = paths_taken(std::vector<frame>(400, ipv6_datagram(1024, port)));
+        const auto taken = paths_taken(std::vector<packet_bytes>(400, ipv6_datagram(1024, port)));
         ASSERT_EQ(taken.size(), 400U);
         EXPECT_EQ(std::set(taken.begin(), taken.end()).size(), 8U);
     }
@@ -110,12 +110,12 @@ TEST_F(host_tx_with_mrc_from_sockets, sprays_it_packet_by_packet)
 // The kernel refuses to run TC programs on less than an IP header; from there on every length has one verdict.
 TEST_F(host_tx, truncated_at_every_length)
 {
-    const frame whole = ipv6_datagram(1024, MRC_UDP_PORT_ROCE);
+    const packet_bytes whole = ipv6_datagram(1024, MRC_UDP_PORT_ROCE);
 
     for (std::size_t length = 54; length < whole.size(); length++) {
         SCOPED_TRACE(length);
         const bool udp_is_whole = length >= 54 + 8;
-        expect(frame(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)),
+        expect(packet_bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)),
                udp_is_whole ? MRC_TX_DROP_MRC_PORT : MRC_TX_DROP_HEADERS, TC_ACT_SHOT);
     }
 }

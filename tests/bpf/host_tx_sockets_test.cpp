@@ -80,7 +80,7 @@ protected:
     void send(std::size_t bytes) const
     {
         const sockaddr_in6 to = endpoint(peer_address, 5001);
-        const frame payload = packet_builder().fill(bytes).build();
+        const packet_bytes payload = packet_builder().fill(bytes).build();
 
         ASSERT_EQ(
             sendto(socket_, payload.data(), payload.size(), 0, reinterpret_cast<const sockaddr *>(&to), sizeof(to)),
@@ -88,7 +88,7 @@ protected:
     }
 
     // One datagram of `payload` on the wire: outer header, addresses, a right UDP checksum, the payload itself.
-    static void expect_datagram(const frame &arrived, std::span<const std::uint8_t> payload)
+    static void expect_datagram(const packet_bytes &arrived, std::span<const std::uint8_t> payload)
     {
         ASSERT_EQ(arrived.size(), 14 + 40 + 40 + 8 + payload.size());
         const std::span inner = std::span(arrived).subspan(54);
@@ -98,7 +98,7 @@ protected:
         EXPECT_TRUE(same_bytes(payload, inner.subspan(48)));
         packet_builder pseudo;
         pseudo.bytes(inner.subspan(8, 32)).be32(static_cast<std::uint32_t>(inner.size() - 40)).be32(IPPROTO_UDP);
-        frame summed = pseudo.bytes(inner.subspan(40)).build();
+        packet_bytes summed = pseudo.bytes(inner.subspan(40)).build();
         if (summed.size() % 2)
             summed.push_back(0);
         EXPECT_EQ(internet_checksum(summed), 0) << "UDP checksum";
@@ -127,7 +127,7 @@ TEST_F(host_tx_sockets, no_socket_reaches_the_ports_of_mrc)
     const capture arrivals("leaf0");
     const auto try_to_send = [&](std::size_t bytes, std::uint16_t port) {
         const sockaddr_in6 to = endpoint(peer_address, port);
-        const frame payload(bytes);
+        const packet_bytes payload(bytes);
         (void)sendto(socket_, payload.data(), payload.size(), 0, reinterpret_cast<const sockaddr *>(&to), sizeof(to));
     };
 
@@ -150,7 +150,7 @@ TEST_F(host_tx_sockets, udp_segmentation_offload_keeps_its_datagrams)
     const capture arrivals("leaf0");
 
     send(segment * 3 + 10);
-    const frame payload = packet_builder().fill(segment * 3 + 10).build();
+    const packet_bytes payload = packet_builder().fill(segment * 3 + 10).build();
     for (std::size_t at = 0; at < payload.size(); at += segment) {
         SCOPED_TRACE(at);
         expect_datagram(arrivals.next(), std::span(payload).subspan(at, std::min(segment, payload.size() - at)));

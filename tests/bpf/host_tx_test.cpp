@@ -10,9 +10,9 @@ namespace mrc::test
 namespace
 {
 
-std::vector<frame> flows(std::uint16_t count)
+std::vector<packet_bytes> flows(std::uint16_t count)
 {
-    std::vector<frame> packets;
+    std::vector<packet_bytes> packets;
 
     packets.reserve(count);
     for (std::uint16_t i = 0; i < count; i++)
@@ -25,11 +25,11 @@ TEST_F(host_tx, pushes_every_byte_of_the_outer_header)
     for (std::uint32_t plane = 0; plane < peer_planes; plane++) {
         set_host_planes(1U << plane);
         for (std::uint8_t ecn = 0; ecn < 4; ecn++) {
-            const frame packet = ipv6_datagram(1024, 5001, ecn);
+            const packet_bytes packet = ipv6_datagram(1024, 5001, ecn);
             const prog_run_result result = expect(packet, MRC_TX_PUSHED, TC_ACT_REDIRECT);
             ASSERT_EQ(result.packet.size(), packet.size() + 40);
             const std::uint32_t uplink = result.packet[14 + 24 + 7];
-            const frame expected =
+            const packet_bytes expected =
                 outer_of(plane, uplink, flow_label_of(result.packet), ecn, IPPROTO_IPV6, std::span(packet).subspan(14));
             EXPECT_TRUE(same_bytes(expected, result.packet));
         }
@@ -39,11 +39,12 @@ TEST_F(host_tx, pushes_every_byte_of_the_outer_header)
 TEST_F(host_tx, pushes_ipv4_inside_ipv6)
 {
     set_host_planes(1U << 1);
-    const frame packet = packet_builder()
-                             .ethernet({.type = ETH_P_IP})
-                             .ipv4({.source = host_address4, .destination = peer_address4, .protocol = 1, .ecn = 2})
-                             .fill(64)
-                             .build();
+    const packet_bytes packet =
+        packet_builder()
+            .ethernet({.type = ETH_P_IP})
+            .ipv4({.source = host_address4, .destination = peer_address4, .protocol = 1, .ecn = 2})
+            .fill(64)
+            .build();
     const prog_run_result result = expect(packet, MRC_TX_PUSHED, TC_ACT_REDIRECT);
 
     EXPECT_TRUE(same_bytes(outer_of(1, result.packet[14 + 24 + 7], flow_label_of(result.packet), MRC_ECN_ECT0,
@@ -55,7 +56,7 @@ TEST_F(host_tx, counts_path_and_port)
 {
     set_host_planes(1U << 2);
     set_path(2, 0, MRC_PATH_DENIED);
-    const frame packet = ipv6_datagram(1024, 5001);
+    const packet_bytes packet = ipv6_datagram(1024, 5001);
     run_queued(packet);
     run_queued(packet);
 
@@ -79,7 +80,7 @@ TEST_F(host_tx, tells_the_agent_whose_paths_sockets_use)
 
 TEST_F(host_tx, a_flow_keeps_its_path_and_flows_use_all)
 {
-    const std::vector<frame> one_flow(50, ipv6_datagram(1024, 5001));
+    const std::vector<packet_bytes> one_flow(50, ipv6_datagram(1024, 5001));
     const auto taken = paths_taken(one_flow);
     ASSERT_EQ(taken.size(), one_flow.size());
     EXPECT_EQ(std::set(taken.begin(), taken.end()).size(), 1U);
@@ -126,9 +127,9 @@ TEST_F(host_tx, prefers_good_over_skip_and_never_takes_a_bad_path)
 
 TEST_F(host_tx, drops_what_has_no_peer_or_no_plane)
 {
-    frame stranger = ipv6_datagram(1024, 5001);
-    stranger[14 + 39] ^= 0xFF;
-    expect(stranger, MRC_TX_DROP_NO_PEER, TC_ACT_SHOT);
+    packet_bytes unknown = ipv6_datagram(1024, 5001);
+    unknown[14 + 39] ^= 0xFF;
+    expect(unknown, MRC_TX_DROP_NO_PEER, TC_ACT_SHOT);
     set_host_planes(0);
     expect(ipv6_datagram(1024, 5001), MRC_TX_DROP_NO_PATH, TC_ACT_SHOT);
     expect(packet_builder().ethernet({.type = ETH_P_ARP}).fill(46).build(), MRC_TX_PASS_NOT_IP, TC_ACT_OK);

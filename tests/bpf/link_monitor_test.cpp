@@ -51,7 +51,7 @@ protected:
         ASSERT_TRUE(monitor_->refresh());
     }
 
-    const port_status &port(std::size_t row = 0) { return monitor_->ports()[row]; }
+    const port_condition &port(std::size_t row = 0) { return monitor_->ports()[row]; }
 
     // Reads events until the condition holds; false at the deadline.
     bool until(const std::function<bool()> &condition)
@@ -62,7 +62,7 @@ protected:
             pollfd readable{.fd = monitor_->fd(), .events = POLLIN, .revents = 0};
             if (left <= 0ms || poll(&readable, 1, static_cast<int>(left.count())) <= 0)
                 return condition();
-            const std::vector<port_status> before{monitor_->ports().begin(), monitor_->ports().end()};
+            const std::vector<port_condition> before{monitor_->ports().begin(), monitor_->ports().end()};
             const bool has_changed = monitor_->on_readable();
             EXPECT_EQ(has_changed, !std::equal(before.begin(), before.end(), monitor_->ports().begin()));
         }
@@ -111,7 +111,7 @@ TEST_F(link_monitor_test, device_comes_goes_and_comes_back)
 
     net().ip("link del p0");
     EXPECT_TRUE(until_reason(MRC_PORT_MISSING));
-    port_status gone;
+    port_condition gone;
     gone.departures = 1;
     EXPECT_EQ(port(), gone);
 
@@ -172,7 +172,7 @@ TEST_F(link_monitor_test, device_that_was_in_another_namespace_is_told_from_one_
     net().far_ip("link set d0 up");
     watch({port_with("p0", literal_gateway)});
     ASSERT_TRUE(until([&] { return port().is_usable(); }));
-    const port_status before = port();
+    const port_condition before = port();
     EXPECT_EQ(before.departures, 0U);
     net().move_far("p0");
     net().move_near("p0");

@@ -30,7 +30,7 @@
 namespace mrc::test
 {
 
-using frame = std::vector<std::uint8_t>;
+using packet_bytes = std::vector<std::uint8_t>;
 using mac_address = std::array<std::uint8_t, 6>;
 using ip6_address = std::array<std::uint8_t, 16>;
 using ip4_address = std::array<std::uint8_t, 4>;
@@ -236,9 +236,9 @@ public:
     // Fills up to a frame of `total` bytes, Ethernet header included.
     packet_builder &fill_to(std::size_t total) { return fill(total > frame_.size() ? total - frame_.size() : 0); }
 
-    [[nodiscard]] frame build() const
+    [[nodiscard]] packet_bytes build() const
     {
-        frame out = frame_;
+        packet_bytes out = frame_;
 
         for (const auto &length : lengths_)
             put16(out, length.field, static_cast<std::uint16_t>(out.size() - length.counted_from));
@@ -257,13 +257,13 @@ private:
         std::size_t bytes;
     };
 
-    static void put16(frame &out, std::size_t at, std::uint16_t value)
+    static void put16(packet_bytes &out, std::size_t at, std::uint16_t value)
     {
         out[at] = static_cast<std::uint8_t>(value >> 8);
         out[at + 1] = static_cast<std::uint8_t>(value);
     }
 
-    frame frame_;
+    packet_bytes frame_;
     std::vector<length_field> lengths_;
     std::vector<ipv4_header> ipv4_headers_;
 };

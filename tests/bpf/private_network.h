@@ -132,9 +132,9 @@ public:
     ~capture() { close(fd_); }
 
     // The next frame, or an empty one when none comes within the deadline.
-    [[nodiscard]] frame next(std::chrono::milliseconds deadline = std::chrono::seconds(2)) const
+    [[nodiscard]] packet_bytes next(std::chrono::milliseconds deadline = std::chrono::seconds(2)) const
     {
-        frame bytes;
+        packet_bytes bytes;
         do {
             pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
             if (poll(&ready, 1, static_cast<int>(deadline.count())) != 1)
@@ -149,7 +149,7 @@ public:
     [[nodiscard]] bool empty() const { return next(std::chrono::milliseconds(0)).empty(); }
 
 private:
-    static bool is_for_multicast_group(const frame &bytes)
+    static bool is_for_multicast_group(const packet_bytes &bytes)
     {
         constexpr std::uint8_t ipv6_group = 0x33; // RFC 2464 §7
         return bytes.size() > 1 && bytes[0] == ipv6_group && bytes[1] == ipv6_group;

@@ -49,7 +49,7 @@ struct data_packet {
     ethernet_layer ethernet{};
 };
 
-inline frame build(const data_packet &packet)
+inline packet_bytes build(const data_packet &packet)
 {
     return packet_builder()
         .ethernet(packet.ethernet)
@@ -73,7 +73,7 @@ inline frame build(const data_packet &packet)
 }
 
 // What leaves when `packet` is sent on by `port` to the destination `shifted`.
-inline frame forwarded(data_packet packet, std::uint32_t port, const std::string &shifted)
+inline packet_bytes forwarded(data_packet packet, std::uint32_t port, const std::string &shifted)
 {
     packet.destination = shifted;
     packet.hop_limit--;
@@ -168,7 +168,7 @@ protected:
     }
 
     // One packet in; its verdict, every byte that comes out and every counter that moves.
-    void expect(const frame &in, std::uint32_t action, const frame &out, const verdict_deltas &counted)
+    void expect(const packet_bytes &in, std::uint32_t action, const packet_bytes &out, const verdict_deltas &counted)
     {
         const verdict_deltas before = verdicts();
         const prog_run_result result = run_prog(fd(), in);
@@ -185,7 +185,7 @@ protected:
     }
 
     // A drop whose reason alone matters: dropped frames may have been changed before.
-    void expect_drop(const frame &in, std::uint32_t reason)
+    void expect_drop(const packet_bytes &in, std::uint32_t reason)
     {
         const std::int64_t before = per_cpu_sum(bpf_map__fd(program_->maps.verdicts), reason);
         const prog_run_result result = run_prog(fd(), in);

@@ -28,8 +28,8 @@ namespace
 constexpr int mtu = 3400;
 const mac_address spine_mac{0x02, 0, 0, 0, 0, 0x0B};
 
-frame packet(const std::string &destination, const ethernet_layer &ethernet, std::uint8_t hop_limit, std::size_t bytes,
-             std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
+packet_bytes packet(const std::string &destination, const ethernet_layer &ethernet, std::uint8_t hop_limit,
+                    std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
 {
     return packet_builder()
         .ethernet(ethernet)
@@ -102,7 +102,7 @@ protected:
         return false;
     }
 
-    static void send(const std::string &device, const frame &bytes)
+    static void send(const std::string &device, const packet_bytes &bytes)
     {
         const int socket = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
         sockaddr_ll address{};
@@ -115,11 +115,11 @@ protected:
         ASSERT_EQ(sent, static_cast<ssize_t>(bytes.size()));
     }
 
-    static frame to_spine(std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
+    static packet_bytes to_spine(std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
     {
         return packet("fcbb:bb00:2000:1000:2001:8000::", {}, 64, bytes, dscp);
     }
-    static frame at_spine(std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
+    static packet_bytes at_spine(std::size_t bytes, std::uint8_t dscp = MRC_DSCP_TRIMMABLE)
     {
         return packet("fcbb:bb00:1000:2001:8000::", {.destination = spine_mac, .source = {0x02, 0, 0, 0, 1, 0x01}}, 63,
                       bytes, dscp);
@@ -177,10 +177,10 @@ TEST_P(switch_forward_test, an_overfull_queue_trims_to_the_headers)
     impair("--port d1 --rate 10kbit --trim on --ecn-threshold off");
     for (int i = 0; i < packets; i++)
         send("p0", to_spine(3414));
-    frame last;
+    packet_bytes last;
     for (int i = 0; i < packets; i++)
         last = spine.next();
-    frame expected = at_spine(3414, MRC_DSCP_TRIMMED);
+    packet_bytes expected = at_spine(3414, MRC_DSCP_TRIMMED);
     expected.resize(MRC_TRIM_FRAME);
     expected[18] = 0;
     expected[19] = MRC_TRIM_FRAME - MRC_OUTER_BYTES;

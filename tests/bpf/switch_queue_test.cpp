@@ -63,9 +63,10 @@ protected:
 
     // `packet` as it leaves by `port` after a trim: cut to MRC_TRIM_FRAME, outer length and DSCP rewritten, the rest
     // kept.
-    static frame trimmed(const data_packet &packet, std::uint32_t port, const std::string &shifted, std::uint8_t dscp)
+    static packet_bytes trimmed(const data_packet &packet, std::uint32_t port, const std::string &shifted,
+                                std::uint8_t dscp)
     {
-        frame out = forwarded(packet, port, shifted);
+        packet_bytes out = forwarded(packet, port, shifted);
         const std::uint8_t tclass = MRC_TCLASS(dscp, packet.ecn);
 
         out.resize(MRC_TRIM_FRAME);
@@ -83,7 +84,7 @@ TEST_F(switch_queue_test, marks_ect_above_the_maximum)
     set_backlog(spine_port, bdp);
     for (const std::uint8_t ecn : {MRC_ECN_ECT0, MRC_ECN_ECT1}) {
         const data_packet packet{.destination = to_spine, .ecn = ecn};
-        frame marked = forwarded(packet, spine_port, to_spine_shifted);
+        packet_bytes marked = forwarded(packet, spine_port, to_spine_shifted);
 
         marked[15] = static_cast<std::uint8_t>(marked[15] |
                                                MRC_ECN_CE << 4); // outer only: the inner one is under the ICRC's care
@@ -116,7 +117,7 @@ TEST_F(switch_queue_test, marks_about_half_in_the_middle)
     constexpr int packets = 4000;
     constexpr int half = packets / 2;
     constexpr int six_sigma = 190;
-    const frame in = build({.destination = to_spine, .frame_bytes = 200});
+    const packet_bytes in = build({.destination = to_spine, .frame_bytes = 200});
 
     impair(spine_port, queue_row(MRC_SW_ECN));
     for (int i = 0; i < packets; i++) {
@@ -203,7 +204,7 @@ TEST_F(switch_queue_test, a_packet_no_longer_than_a_trimmed_one_is_dropped_inste
     impair(spine_port, queue_row(MRC_SW_TRIM));
     set_backlog(spine_port, bdp);
     expect_drop(build(longest_untrimmable), MRC_SW_DROP_QUEUE);
-    frame padded = build(longest_untrimmable);
+    packet_bytes padded = build(longest_untrimmable);
     padded.resize(padded.size() + 40);
     expect_drop(padded, MRC_SW_DROP_QUEUE);
     expect(build(shortest_trimmable), XDP_REDIRECT,

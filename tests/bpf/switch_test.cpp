@@ -86,11 +86,11 @@ TEST_F(switch_test, hop_limit_ends_at_one)
 
 TEST_F(switch_test, what_is_not_for_the_usid_block_goes_to_the_kernel_untouched)
 {
-    const frame arp = packet_builder().ethernet({.type = 0x0806}).fill(60).build();
-    const frame vlan = packet_builder().ethernet({.type = 0x8100}).be16(5).be16(0x86DD).fill(100).build();
+    const packet_bytes arp = packet_builder().ethernet({.type = 0x0806}).fill(60).build();
+    const packet_bytes vlan = packet_builder().ethernet({.type = 0x8100}).be16(5).be16(0x86DD).fill(100).build();
 
-    for (const frame &packet : {build({.destination = "ff02::1:ff00:1", .next_header = IPPROTO_ICMPV6}),
-                                build({.destination = "fcbb:bb01:2000:1000::"}), arp, vlan})
+    for (const packet_bytes &packet : {build({.destination = "ff02::1:ff00:1", .next_header = IPPROTO_ICMPV6}),
+                                       build({.destination = "fcbb:bb01:2000:1000::"}), arp, vlan})
         expect(packet, XDP_PASS, packet, {{MRC_SW_PASS_NOT_USID, 1}});
 }
 
@@ -115,11 +115,11 @@ TEST_F(switch_test, a_version_other_than_six_is_dropped)
 // forwarded.
 TEST_F(switch_test, a_frame_cut_short_anywhere_is_never_forwarded)
 {
-    const frame whole = build({.frame_bytes = 300});
+    const packet_bytes whole = build({.frame_bytes = 300});
 
     // 14 bytes is the shortest frame that the kernel's test run takes.
     for (std::size_t bytes = 14; bytes < whole.size(); bytes++) {
-        const frame cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes));
+        const packet_bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes));
 
         SCOPED_TRACE(bytes);
         if (bytes < MRC_OUTER_BYTES)
@@ -132,9 +132,9 @@ TEST_F(switch_test, a_frame_cut_short_anywhere_is_never_forwarded)
 TEST_F(switch_test, padding_behind_the_packet_is_forwarded_with_it)
 {
     const data_packet packet{.destination = to_host, .frame_bytes = 120};
-    const frame pad(8, 0xEE);
-    frame in = build(packet);
-    frame out = forwarded(packet, host_port, to_host_shifted);
+    const packet_bytes pad(8, 0xEE);
+    packet_bytes in = build(packet);
+    packet_bytes out = forwarded(packet, host_port, to_host_shifted);
 
     in.insert(in.end(), pad.begin(), pad.end());
     out.insert(out.end(), pad.begin(), pad.end());
@@ -152,7 +152,7 @@ TEST_F(switch_test, frames_of_several_buffers_are_forwarded_whole)
 
 TEST_F(switch_test, counts_packets_and_bytes_of_both_ports)
 {
-    const frame in = build({.destination = to_spine, .frame_bytes = 1000});
+    const packet_bytes in = build({.destination = to_spine, .frame_bytes = 1000});
 
     run_prog(fd(), in);
     run_prog(fd(), build({.destination = to_spine, .hop_limit = 1, .frame_bytes = 500}));
@@ -195,7 +195,7 @@ TEST_F(switch_test, half_loss_loses_about_half)
     constexpr int packets = 4000;
     constexpr int expected = packets / 2;
     constexpr int six_sigma = 190; // of 4,000 fair coins: sigma is 31.6
-    const frame in = build({.destination = to_spine});
+    const packet_bytes in = build({.destination = to_spine});
     mrc_sw_impair_row half{};
     int lost = 0;
 
@@ -209,7 +209,7 @@ TEST_F(switch_test, half_loss_loses_about_half)
 TEST_F(switch_test, corruption_flips_one_bit_behind_the_outer_header)
 {
     const data_packet packet{.destination = to_spine, .frame_bytes = 200};
-    const frame clean = forwarded(packet, spine_port, to_spine_shifted);
+    const packet_bytes clean = forwarded(packet, spine_port, to_spine_shifted);
     mrc_sw_impair_row always{};
 
     always.corrupt = MRC_SW_ALWAYS;
@@ -232,7 +232,7 @@ TEST_F(switch_test, corruption_flips_one_bit_behind_the_outer_header)
 
 TEST_F(switch_test, corruption_of_a_packet_without_payload_does_nothing)
 {
-    const frame in = packet_builder().ethernet().ipv6({.destination = ip6(to_spine)}).build();
+    const packet_bytes in = packet_builder().ethernet().ipv6({.destination = ip6(to_spine)}).build();
     mrc_sw_impair_row always{};
 
     always.corrupt = MRC_SW_ALWAYS;
@@ -257,7 +257,7 @@ TEST_F(switch_test, duplication_is_a_redirect_that_counts_two)
 TEST_F(switch_test, kernel_forwarding_passes_the_packet_untouched_after_the_ingress_ports_impairments)
 {
     load(true);
-    const frame in = build({.destination = to_spine, .hop_limit = 1});
+    const packet_bytes in = build({.destination = to_spine, .hop_limit = 1});
     mrc_sw_impair_row row{};
 
     expect(in, XDP_PASS, in, {{MRC_SW_PASS_KERNEL, 1}});
@@ -270,7 +270,7 @@ TEST_F(switch_test, kernel_forwarding_passes_the_packet_untouched_after_the_ingr
     row.flags = MRC_SW_BLACKHOLE;
     impair(host_port, row);
     expect(in, XDP_DROP, in, {{MRC_SW_IMPAIR_BLACKHOLE, 1}});
-    const frame other = build({.destination = "fe80::1"});
+    const packet_bytes other = build({.destination = "fe80::1"});
     expect(other, XDP_PASS, other, {{MRC_SW_PASS_NOT_USID, 1}});
 }
 
@@ -278,9 +278,9 @@ TEST_F(switch_test, kernel_forwarding_passes_the_packet_untouched_after_the_ingr
 TEST_F(switch_test, prints_what_a_packet_costs)
 {
     constexpr int repeat = 200; // each run takes one from the hop limit
-    const frame routed = build({.destination = to_spine_shifted, .hop_limit = 255});
-    const frame shifted = build({.destination = to_spine});
-    const frame foreign = build({.destination = "fe80::1"});
+    const packet_bytes routed = build({.destination = to_spine_shifted, .hop_limit = 255});
+    const packet_bytes shifted = build({.destination = to_spine});
+    const packet_bytes foreign = build({.destination = "fe80::1"});
     const std::uint32_t warm = ns_per_packet(fd(), routed, repeat);
     const std::uint32_t cold = timed_ns_per_run(fd(), shifted);
     mrc_sw_impair_row queue{};

@@ -112,14 +112,14 @@ protected:
     }
 
     // Commits one inner packet of `bytes` and returns the frame that must arrive.
-    frame commit(std::uint16_t bytes, std::uint32_t number, std::uint32_t path = path_row)
+    packet_bytes commit(std::uint16_t bytes, std::uint32_t number, std::uint32_t path = path_row)
     {
         EXPECT_TRUE(engine->ready());
         const std::span<std::byte> inner = engine->reserve();
         EXPECT_GE(inner.size(), bytes);
         for (std::size_t i = 0; i < bytes; ++i)
             inner[i] = static_cast<std::byte>(i * 7 + number);
-        frame expected(codec::outer_header_bytes + bytes);
+        packet_bytes expected(codec::outer_header_bytes + bytes);
         codec::outer_header outer{.source = address_ending_in(1),
                                   .carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1, 0x82, 3}},
                                   .traffic_class = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
@@ -159,7 +159,7 @@ TEST_P(transmit_engines, packets_arrive_byte_by_byte)
 {
     std::uint32_t number = 0;
     for (const std::uint16_t bytes : std::initializer_list<std::uint16_t>{60, 61, 200, 1440, 3072, 3164}) {
-        const frame expected = commit(bytes, ++number);
+        const packet_bytes expected = commit(bytes, ++number);
         engine->flush();
         EXPECT_EQ(far_end->next(), expected) << bytes << " bytes";
     }
@@ -174,7 +174,7 @@ TEST_P(transmit_engines, bursts_arrive_whole_and_in_order)
     constexpr std::uint32_t bursts = 20;
     constexpr std::uint32_t burst = 96; // more than one call takes
     for (std::uint32_t round = 0; round < bursts; ++round) {
-        std::vector<frame> expected;
+        std::vector<packet_bytes> expected;
         expected.reserve(burst);
         for (std::uint32_t i = 0; i < burst; ++i)
             expected.push_back(commit(1000, round * burst + i));
@@ -198,7 +198,7 @@ TEST_P(transmit_engines, nothing_leaves_through_a_port_out_of_use)
     EXPECT_EQ(engine->counters().refused, 1U);
 
     port->programs->ports()[plane].flags = MRC_PORT_USABLE;
-    const frame expected = commit(100, 2);
+    const packet_bytes expected = commit(100, 2);
     engine->flush();
     EXPECT_EQ(far_end->next(), expected);
 }
@@ -238,12 +238,12 @@ TEST_F(engine_test, packets_longer_than_a_frame_leave_in_several_buffers)
     std::uint32_t number = 0;
     for (const std::uint16_t bytes :
          std::initializer_list<std::uint16_t>{100, 4041, 4042, 4043, 4096, 4188, 4228, 8137, 8138, 8139, 8400}) {
-        const frame expected = commit(bytes, ++number);
+        const packet_bytes expected = commit(bytes, ++number);
         engine->flush();
         EXPECT_EQ(far_end->next(), expected) << bytes << " bytes";
     }
     for (std::uint32_t i = 0; i < 200; ++i) {
-        const frame expected = commit(4188, ++number);
+        const packet_bytes expected = commit(4188, ++number);
         engine->flush();
         ASSERT_EQ(far_end->next(), expected) << "packet " << i;
     }
@@ -316,7 +316,7 @@ TEST_F(engine_beside_a_stuck_port, the_other_ports_go_on)
     EXPECT_LT(held, 2 * stuck_frames);
     constexpr std::uint64_t beside = std::uint64_t{2} * ring_size;
     for (std::uint32_t i = 0; i < beside; ++i) {
-        const frame expected = commit(500, i);
+        const packet_bytes expected = commit(500, i);
         engine->flush();
         ASSERT_EQ(far_end->next(), expected) << "packet " << i;
     }

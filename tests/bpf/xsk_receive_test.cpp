@@ -65,7 +65,7 @@ protected:
         sockaddr_ll to{};
         to.sll_family = AF_PACKET;
         to.sll_ifindex = static_cast<int>(private_network::ifindex("leaf0"));
-        const frame bytes(100, 0x55);
+        const packet_bytes bytes(100, 0x55);
         for (std::uint32_t i = 0; i < packets; ++i)
             ASSERT_EQ(
                 ::sendto(wire.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr *>(&to), sizeof(to)),

@@ -236,8 +236,8 @@ def check_change_of_group(one, config, group):
     """By a reload: to a group that the daemon's user is in, but to no other."""
     text = config.read_text(encoding="ascii")
     own = grp.getgrgid(one.user.pw_gid)
-    stranger = next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, own.gr_gid, group.gr_gid))
-    for name in (stranger.gr_name, own.gr_name):
+    other_group = next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, own.gr_gid, group.gr_gid))
+    for name in (other_group.gr_name, own.gr_name):
         config.write_text(text.replace(f'"{group.gr_name}"', f'"{name}"'), encoding="ascii")
         one.signal(signal.SIGHUP)
         one.wait_logged(f"cannot give '{one.socket}' to group '{name}'" if name != own.gr_name

@@ -280,8 +280,8 @@ def check_locked_memory(node):
     if not may_raise_limits():
         print("skipped: without CAP_SYS_RESOURCE, as here, nobody can raise the limit again")
         return
-    mended = (*little, "bash", "-c", f'{command} && exec "$@"', "bash")
-    works(node.doctor(wrapper=mended), "locked_memory", "host")
+    remedied = (*little, "bash", "-c", f'{command} && exec "$@"', "bash")
+    works(node.doctor(wrapper=remedied), "locked_memory", "host")
 
 
 def check_foreign_pin_dir(node):
@@ -302,8 +302,8 @@ def check_no_bpffs(node):
     gone = "while umount /sys/fs/bpf 2>/dev/null; do :; done; "
     without = ("unshare", "--mount", "bash", "-c", gone + 'exec "$@"', "bash")
     command = lacks(node.doctor(wrapper=without, status=1), "bpffs", "host", "broken", r"mount -t bpf bpf /sys/fs/bpf")
-    mended = ("unshare", "--mount", "bash", "-c", f'{gone}{command} && exec "$@"', "bash")
-    works(node.doctor(wrapper=mended), "bpffs", "host")
+    remedied = ("unshare", "--mount", "bash", "-c", f'{gone}{command} && exec "$@"', "bash")
+    works(node.doctor(wrapper=remedied), "bpffs", "host")
 
 
 def check_huge_pages(node):

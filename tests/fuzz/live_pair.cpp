@@ -222,8 +222,8 @@ void live_pair::transmit(side &from, unsigned most)
         if (!put(packet))
             break;
         require(packet->path.value >= 1 && packet->path.value <= from.paths.size(), "a path that does not exist");
-        const plane lane = from.paths.path(packet->path.value - 1).lane;
-        require(from.ports.usable().has(lane), "sent by a port that cannot be used");
+        const plane_index plane = from.paths.path(packet->path.value - 1).plane;
+        require(from.ports.usable().has(plane), "sent by a port that cannot be used");
         if (const auto *data = std::get_if<data_packet>(&packet->content))
             from.sent = std::max<std::int64_t>(
                 from.sent, 1 + psn_space{from.config.first_send}.number_of(data->sequence, from.sent));
@@ -334,15 +334,15 @@ void live_pair::damage(side &from, fuzz_input &input)
 void live_pair::change_surroundings(side &at, fuzz_input &input)
 {
     const std::uint8_t what = input.byte();
-    const plane lane{static_cast<std::uint8_t>(what >> 4 & 3u)};
+    const plane_index plane{static_cast<std::uint8_t>(what >> 4 & 3u)};
     const bool on = (what & 8u) != 0;
     const unsigned slot = input.below(at.paths.size());
     switch (what & 7u) {
     case 0:
-        at.ports.up.set(lane, on);
+        at.ports.up.set(plane, on);
         break;
     case 1:
-        at.ports.enabled.set(lane, on);
+        at.ports.enabled.set(plane, on);
         break;
     case 2:
         at.memory.busy(on);

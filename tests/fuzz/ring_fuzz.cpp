@@ -56,7 +56,7 @@ struct target_memory {
 class attack
 {
 public:
-    attack(fake_daemon &here, fake_daemon &there, const bystander &beside)
+    attack(fake_daemon &here, fake_daemon &there, const honest_pair &beside)
         : here_{here}, there_{there}, near_{here, depth}, far_{there, depth},
           file_{::memfd_create("f", MFD_ALLOW_SEALING)}
     {
@@ -231,7 +231,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 {
     static fake_daemon here{0};
     static fake_daemon there{1};
-    static bystander beside{here, there};
+    static honest_pair beside{here, there};
     beside.transfer(here, there);
     const std::size_t qps = here.qps_in_use();
     const std::size_t descriptors = open_descriptors();

@@ -161,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 {
     static fake_daemon here{0};
     static fake_daemon there{1};
-    static bystander beside{here, there};
+    static honest_pair beside{here, there};
     beside.transfer(here, there);
     const std::size_t descriptors = open_descriptors();
     const std::size_t qps = here.qps_in_use();

@@ -130,10 +130,10 @@ fake_daemon::fake_daemon(unsigned leaf)
                 .log = log_,
                 .payload_bytes = payload_bytes,
                 .tell_session = [](std::uint64_t, std::uint64_t) {},
-                .tell_ports = [](protocol::plane, bool) {},
+                .tell_ports = [](protocol::plane_index, bool) {},
                 .send_reply = [](std::uint64_t, std::span<const std::byte>) {}}}
 {
-    local_.up.set(protocol::plane{0}, true);
+    local_.up.set(protocol::plane_index{0}, true);
 }
 
 session_resources fake_daemon::resources()
@@ -337,14 +337,14 @@ void connect(fake_endpoint &a, fake_endpoint &b)
     demand(a.modify(qp_state::ready_to_send) && b.modify(qp_state::ready_to_send), "no way to RTS");
 }
 
-bystander::bystander(fake_daemon &a, fake_daemon &b)
+honest_pair::honest_pair(fake_daemon &a, fake_daemon &b)
     : here_{a, 4}, there_{b, 4}, source_(size), target_(size), source_key_{here_.register_memory(source_.data(), size)},
       target_key_{there_.register_memory(target_.data(), size)}, sends_{here_.layout.sends(here_.rings.get())}
 {
     connect(here_, there_);
 }
 
-void bystander::transfer(fake_daemon &a, fake_daemon &b)
+void honest_pair::transfer(fake_daemon &a, fake_daemon &b)
 {
     std::ranges::fill(source_, static_cast<std::byte>(++turn_));
     session::send_entry entry;

@@ -14,7 +14,7 @@
 #include "kernel/host_tables.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include "service/peer_directory.h"
 #include "service/sessions/client_session.h"
 #include "service/transition_log.h"
@@ -142,10 +142,10 @@ struct fake_endpoint {
 void connect(fake_endpoint &a, fake_endpoint &b);
 
 // The client that must not notice anything: each transfer is of other bytes, which arrive as they are.
-class bystander
+class honest_pair
 {
 public:
-    bystander(fake_daemon &a, fake_daemon &b);
+    honest_pair(fake_daemon &a, fake_daemon &b);
     // Posts a message, and demands that it completes.
     void transfer(fake_daemon &a, fake_daemon &b);
     [[nodiscard]] std::uint32_t key_here() const { return source_key_; }

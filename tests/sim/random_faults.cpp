@@ -76,12 +76,12 @@ void random_transfer::add_port_changes()
 {
     for (unsigned change = one_in(2) ? 1 + random_.below(3) : 0; change > 0; --change) {
         host &where = one_in(2) ? net_.left() : net_.right();
-        const plane lane{static_cast<std::uint8_t>(random_.below(net_.config().planes))};
+        const plane_index plane{static_cast<std::uint8_t>(random_.below(net_.config().planes))};
         const bool drain = one_in(2);
         const instant from = soon();
         for (const bool usable : {false, true}) {
-            net_.at(usable ? from + between(50us, 5ms) : from, [this, &where, lane, drain, usable] {
-                (drain ? where.ports.enabled : where.ports.up).set(lane, usable);
+            net_.at(usable ? from + between(50us, 5ms) : from, [this, &where, plane, drain, usable] {
+                (drain ? where.ports.enabled : where.ports.up).set(plane, usable);
                 if (running_)
                     ++net_.faults()[static_cast<std::size_t>(drain ? fault::drained_port : fault::port_change)];
             });

@@ -91,7 +91,7 @@ void network::each_path_of(unsigned plane, const std::function<void(path_model &
 void network::at(instant when, std::function<void()> change)
 {
     changes_.push_back(std::move(change));
-    schedule(when, event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
+    schedule(when, sim_event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
 }
 
 bool network::post(host &from, std::size_t pair, const write_request &request)
@@ -132,7 +132,7 @@ void network::wake(unsigned index, instant at)
     if (at >= each.wakes_at)
         return;
     each.wakes_at = at;
-    schedule(at, event_kind::host_pump, index);
+    schedule(at, sim_event_kind::host_pump, index);
 }
 
 std::uint32_t network::store(const flying &frame)
@@ -163,11 +163,11 @@ bool network::run(const std::function<bool()> &done, instant deadline)
 
 void network::handle(const event &what)
 {
-    if (what.kind() == event_kind::arrival) {
+    if (what.kind() == sim_event_kind::arrival) {
         const flying frame = frames_[what.b];
         free_frames_.push_back(what.b);
         arrive(what.a, frame);
-    } else if (what.kind() == event_kind::fabric_event) {
+    } else if (what.kind() == sim_event_kind::fabric_event) {
         changes_[what.a]();
         wake(0, now_);
         wake(1, now_);
@@ -183,7 +183,7 @@ void network::arrive(unsigned at, const flying &frame)
     if (here.dead)
         return;
     const unsigned slot = frame.how.path.value - 1;
-    if (!here.ports.up.has(plane{static_cast<std::uint8_t>(plane_of(slot))})) {
+    if (!here.ports.up.has(plane_index{static_cast<std::uint8_t>(plane_of(slot))})) {
         hit(fault::port_down);
         return;
     }
@@ -271,8 +271,8 @@ void network::transmit(unsigned index)
                 const auto packet = end->qp.next_packet(now_);
                 if (!packet)
                     break;
-                const plane lane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
-                misdirected_ += here.ports.usable().has(lane) ? 0 : 1;
+                const plane_index plane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
+                misdirected_ += here.ports.usable().has(plane) ? 0 : 1;
                 send(index, *packet);
             }
             more = more || sent == burst;
@@ -292,7 +292,7 @@ void network::send(unsigned from, const outgoing &packet)
 
 bool network::swallowed(const host &from, unsigned slot, instant departs)
 {
-    if (!from.ports.up.has(plane{static_cast<std::uint8_t>(plane_of(slot))})) {
+    if (!from.ports.up.has(plane_index{static_cast<std::uint8_t>(plane_of(slot))})) {
         hit(fault::port_down);
         return true;
     }
@@ -368,7 +368,7 @@ void network::fly(unsigned from, const outgoing &packet, instant departs)
             here.last_out[slot] = at;
         }
         frame.how.at = at;
-        schedule(at, event_kind::arrival, 1 - from, store(frame));
+        schedule(at, sim_event_kind::arrival, 1 - from, store(frame));
     }
 }
 

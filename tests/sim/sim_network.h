@@ -87,7 +87,7 @@ private:
     void trim(flying &frame, const path_model &path);
     void reflect(unsigned at, const protocol::endpoint_request_packet &request, const protocol::arrival &how);
     void arrive(unsigned at, const flying &frame);
-    void schedule(instant at, event_kind kind, std::uint32_t a, std::uint32_t b = 0)
+    void schedule(instant at, sim_event_kind kind, std::uint32_t a, std::uint32_t b = 0)
     {
         events_.push(from_instant(at), kind, a, b);
     }

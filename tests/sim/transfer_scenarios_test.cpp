@@ -217,7 +217,7 @@ TEST(transfer, local_ports_come_and_go)
     network net{{}, usual_qp(), memory_bytes};
     stream writes{net, net.left(), net.right(), 1600, write_bytes};
     for (int change = 0; change < 20; ++change) {
-        const plane flapping{static_cast<std::uint8_t>(change % 4)};
+        const plane_index flapping{static_cast<std::uint8_t>(change % 4)};
         net.left().ports.up.set(flapping, false);
         const auto before = net.left().frames[flapping.value];
         ASSERT_FALSE(net.run([&] { return writes.done(); }, net.now() + 2ms));
@@ -269,7 +269,7 @@ TEST(transfer, small_messages_survive_a_dead_plane)
         net.post(net.left(), id, id * 8, id * 8, 8);
         ASSERT_TRUE(net.run([&] { return net.left().completions().size() == id + 1; }, net.now() + 100ms));
     }
-    EXPECT_FALSE(net.left().paths.good_planes().has(plane{2}));
+    EXPECT_FALSE(net.left().paths.good_planes().has(plane_index{2}));
     EXPECT_LT(net.left().qp().counters().timeouts, 50u);
     EXPECT_LT(net.now() - start, 400 * 60us + 50ms);
 }

@@ -28,7 +28,7 @@ namespace
 constexpr std::size_t max_devices = 64;
 
 struct table_row {
-    instance where; // name empty: free
+    daemon_instance where; // name empty: free
     std::uint64_t guid = 0;
 };
 
@@ -38,7 +38,7 @@ struct device_table {
     std::array<ibv_device, max_devices> devices{};
 
     // The row of an instance, taken from the free ones when it is new; nothing when there is none.
-    std::optional<std::size_t> row_of(const instance &where);
+    std::optional<std::size_t> row_of(const daemon_instance &where);
 };
 
 device_table &table()
@@ -64,7 +64,7 @@ void name(ibv_device &one, const std::string &number)
     write_text(one.ibdev_path, "/nonexistent/mrc/infiniband/mrc" + number);
 }
 
-std::optional<std::size_t> device_table::row_of(const instance &where)
+std::optional<std::size_t> device_table::row_of(const daemon_instance &where)
 {
     const auto row = std::ranges::find_if(
         rows, [&](const table_row &each) { return each.where.name.empty() || each.where.name == where.name; });
@@ -83,7 +83,7 @@ std::size_t index_of(const ibv_device *one)
 }
 
 // A daemon that was not asked for and is not there (its socket is left over) is no device that is missing.
-bool is_told(const instance &where, const session_error &error)
+bool has_report(const daemon_instance &where, const session_error &error)
 {
     return where.is_named || (error.code != ECONNREFUSED && error.code != ENOENT);
 }
@@ -102,12 +102,12 @@ namespace verbs
 reachable_list reachable_devices()
 {
     reachable_list found;
-    const std::vector<instance> all = current_session_source().find();
+    const std::vector<daemon_instance> all = current_session_source().find();
     const auto hosts = current_session_source().describe(all);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto &host = hosts[i];
         if (!host) {
-            if (!found.missing && is_told(all[i], host.error()))
+            if (!found.missing && has_report(all[i], host.error()))
                 found.missing = session_error{host.error().code, "instance " + all[i].name + ": " + host.error().text};
             continue;
         }
@@ -134,7 +134,7 @@ __be64 device_guid(const ibv_device *one) noexcept
 namespace
 {
 
-instance instance_of(const ibv_device *one)
+daemon_instance instance_of(const ibv_device *one)
 {
     const std::lock_guard lock{table().mutex};
     return table().rows[index_of(one)].where;

@@ -30,13 +30,13 @@ std::string line_of(const std::string &name)
     return line;
 }
 
-std::string without(const std::string &words, const std::string &one)
+std::string without(const std::string &names, const std::string &one)
 {
-    std::istringstream all{words};
+    std::istringstream all{names};
     std::string rest;
-    for (std::string word; all >> word;)
-        if (word != one)
-            rest += (rest.empty() ? "" : " ") + word;
+    for (std::string name; all >> name;)
+        if (name != one)
+            rest += (rest.empty() ? "" : " ") + name;
     return rest;
 }
 

@@ -102,7 +102,7 @@ void endpoint_batches::ask(endpoint_batch &batch, std::size_t index, instant now
         batch.next_retry = std::min(batch.next_retry, now + config_.retry);
 }
 
-endpoint_batches::transmission endpoint_batches::transmit(const endpoint_batch &batch, std::size_t index, instant now)
+endpoint_batches::batch_packet endpoint_batches::transmit(const endpoint_batch &batch, std::size_t index, instant now)
 {
     const endpoint_request &request = batch.requests[index];
     endpoint_request_packet content;
@@ -145,7 +145,7 @@ std::optional<std::size_t> endpoint_batches::due_request(endpoint_batch &batch, 
     return batch.next < batch.requests.size() ? std::optional{batch.next} : std::nullopt;
 }
 
-std::optional<endpoint_batches::transmission> endpoint_batches::next_packet(instant now)
+std::optional<endpoint_batches::batch_packet> endpoint_batches::next_packet(instant now)
 {
     for (std::size_t step = 0; step < batches_.size(); ++step) {
         const std::size_t position = (turn_ + step) % batches_.size();
@@ -153,7 +153,7 @@ std::optional<endpoint_batches::transmission> endpoint_batches::next_packet(inst
         expire(batch, now);
         while (const auto index = due_request(batch, now)) {
             const endpoint_request &request = batch.requests[*index];
-            const bool usable = request.host->paths().usable().has(request.path.lane);
+            const bool usable = request.host->paths().usable().has(request.path.plane);
             if (usable && !limit_.take(now))
                 return std::nullopt;
             ask(batch, *index, now);
@@ -233,7 +233,7 @@ bool endpoint_batches::on_response(const port_status &from, const endpoint_respo
     request.rtt = found->rtt;
     request.service_time = found->service_time;
     const auto slot = from.paths().slot_at(how.path);
-    request.arrived_on = slot ? from.paths().path(*slot).lane : request.path.lane;
+    request.arrived_on = slot ? from.paths().path(*slot).plane : request.path.plane;
     settle(request, batch->operation, request_event::answer);
     batch->answered.push_back(index);
     return true;

@@ -72,7 +72,7 @@ struct endpoint_request {
     // When answered:
     duration rtt{0};
     bool service_time = false; // was left out
-    plane arrived_on{};
+    plane_index arrived_on{};
 
     // What the table does not know changes nothing.
     void step(request_event event) { state = request_transitions.next(state, event).value_or(state); }
@@ -105,12 +105,12 @@ public:
 
     [[nodiscard]] bool idle() const { return batches_.empty(); }
 
-    struct transmission {
+    struct batch_packet {
         outgoing packet;
         const endpoint_batch *batch = nullptr;
         std::size_t request = 0; // of it
     };
-    [[nodiscard]] std::optional<transmission> next_packet(instant now);
+    [[nodiscard]] std::optional<batch_packet> next_packet(instant now);
     // A batch without a request that waits or is asked, once. To be called until null after what has arrived was given
     // to on_response, and packets were taken.
     [[nodiscard]] endpoint_batch *next_finished(instant now);
@@ -130,7 +130,7 @@ private:
     [[nodiscard]] std::optional<std::size_t> due_request(endpoint_batch &batch, instant now) const;
     [[nodiscard]] static std::optional<std::size_t> due_retry(endpoint_batch &batch, duration retry, instant now);
     void ask(endpoint_batch &batch, std::size_t index, instant now);
-    [[nodiscard]] static transmission transmit(const endpoint_batch &batch, std::size_t index, instant now);
+    [[nodiscard]] static batch_packet transmit(const endpoint_batch &batch, std::size_t index, instant now);
     void settle(endpoint_request &request, std::uint8_t operation, request_event how);
     void expire(endpoint_batch &batch, instant now);
     void leave(std::size_t position);

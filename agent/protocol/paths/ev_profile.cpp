@@ -17,7 +17,7 @@ namespace
 using entries = std::expected<std::vector<profile_entry>, profile_error>;
 using fault = std::optional<profile_error>;
 
-struct fabric_shape {
+struct path_layout {
     unsigned planes;
     unsigned uplinks;
     unsigned ev_bits;
@@ -32,34 +32,34 @@ constexpr std::uint64_t largest_of(unsigned bits)
 class universe
 {
 public:
-    explicit universe(const fabric_shape &shape)
+    explicit universe(const path_layout &shape)
         : shape_{shape}, taken_by_(std::size_t{shape.planes} * shape.uplinks, nobody)
     {
     }
 
     [[nodiscard]] fault add(ev entropy)
     {
-        const unsigned lane = mrc_ev_plane(entropy.value);
+        const unsigned plane = mrc_ev_plane(entropy.value);
         const unsigned uplink = mrc_ev_uplink(entropy.value);
         const std::size_t index = entries_.size();
         if (entropy.value == 0)
             return profile_error{profile_fault::ev_zero, index};
         if (entropy.value > largest_of(shape_.ev_bits))
             return profile_error{profile_fault::ev_too_wide, index, entropy.value, shape_.ev_bits};
-        if (lane >= shape_.planes)
-            return profile_error{profile_fault::plane_outside, index, lane, shape_.planes - 1};
+        if (plane >= shape_.planes)
+            return profile_error{profile_fault::plane_outside, index, plane, shape_.planes - 1};
         if (uplink >= shape_.uplinks)
             return profile_error{profile_fault::uplink_outside, index, uplink, shape_.uplinks - 1};
-        const std::size_t slot = std::size_t{lane} * shape_.uplinks + uplink;
+        const std::size_t slot = std::size_t{plane} * shape_.uplinks + uplink;
         if (taken_by_[slot] != nobody)
             return profile_error{profile_fault::same_path, index, entropy.value, taken_by_[slot]};
         taken_by_[slot] = index;
-        entries_.push_back({entropy, plane{static_cast<std::uint8_t>(lane)}, static_cast<std::uint16_t>(slot)});
+        entries_.push_back({entropy, plane_index{static_cast<std::uint8_t>(plane)}, static_cast<std::uint16_t>(slot)});
         return std::nullopt;
     }
 
     // What holds for all EVs together.
-    [[nodiscard]] entries finish(const ev_profile &profile)
+    [[nodiscard]] entries finish(const ev_profile_spec &profile)
     {
         const std::size_t size = entries_.size();
         if (size == 0)
@@ -70,10 +70,10 @@ public:
             return std::unexpected{profile_error{profile_fault::min_active_too_large, 0, profile.min_active, size}};
         std::array<std::uint64_t, MRC_EV_PLANE_MASK + 1> evs{};
         for (const profile_entry &entry : entries_)
-            ++evs[entry.lane.value];
-        for (unsigned lane = 1; lane < shape_.planes; ++lane)
-            if (evs[lane] != evs[0])
-                return std::unexpected{profile_error{profile_fault::unequal_planes, lane, evs[lane], evs[0]}};
+            ++evs[entry.plane.value];
+        for (unsigned plane = 1; plane < shape_.planes; ++plane)
+            if (evs[plane] != evs[0])
+                return std::unexpected{profile_error{profile_fault::unequal_planes, plane, evs[plane], evs[0]}};
         std::ranges::sort(entries_, {}, &profile_entry::slot);
         return std::move(entries_);
     }
@@ -81,12 +81,12 @@ public:
 private:
     static constexpr std::size_t nobody = SIZE_MAX;
 
-    fabric_shape shape_;
+    path_layout shape_;
     std::vector<std::size_t> taken_by_; // of each slot, the index of its EV
     std::vector<profile_entry> entries_;
 };
 
-fault check_count(unsigned count, const fabric_shape &shape)
+fault check_count(unsigned count, const path_layout &shape)
 {
     const unsigned paths = shape.planes * shape.uplinks;
     if (count > paths)
@@ -96,7 +96,7 @@ fault check_count(unsigned count, const fabric_shape &shape)
     return std::nullopt;
 }
 
-entries expand_automatic(const ev_profile &profile, const fabric_shape &shape, random_source random)
+entries expand_automatic(const ev_profile_spec &profile, const path_layout &shape, random_source random)
 {
     if (const fault wrong = check_count(profile.count, shape))
         return std::unexpected{*wrong};
@@ -108,20 +108,20 @@ entries expand_automatic(const ev_profile &profile, const fabric_shape &shape, r
     const unsigned per_plane = profile.count == 0 ? shape.uplinks : profile.count / shape.planes;
     std::vector<unsigned> uplinks(shape.uplinks);
     universe evs{shape};
-    for (unsigned lane = 0; lane < shape.planes; ++lane) {
+    for (unsigned plane = 0; plane < shape.planes; ++plane) {
         for (unsigned i = 0; i < shape.uplinks; ++i)
             uplinks[i] = i;
         for (unsigned i = 0; i < per_plane; ++i) {
             std::swap(uplinks[i], uplinks[i + random.below(shape.uplinks - i)]);
-            const std::size_t slot = std::size_t{lane} * shape.uplinks + uplinks[i];
-            if (const fault wrong = evs.add(ev{mrc_ev_make(lane, uplinks[i], entropy[slot])}))
+            const std::size_t slot = std::size_t{plane} * shape.uplinks + uplinks[i];
+            if (const fault wrong = evs.add(ev{mrc_ev_make(plane, uplinks[i], entropy[slot])}))
                 return std::unexpected{*wrong};
         }
     }
     return evs.finish(profile);
 }
 
-entries expand_listed(const ev_profile &profile, const fabric_shape &shape)
+entries expand_listed(const ev_profile_spec &profile, const path_layout &shape)
 {
     universe evs{shape};
     for (std::size_t index = 0; index < profile.list.size(); ++index) {
@@ -200,7 +200,7 @@ bool advance(const std::vector<mrc_ev_field> &fields, std::vector<std::uint32_t>
     return false;
 }
 
-entries expand_generated(const ev_profile &profile, const fabric_shape &shape)
+entries expand_generated(const ev_profile_spec &profile, const path_layout &shape)
 {
     if (const fault wrong = check_fields(profile.fields, shape.ev_bits))
         return std::unexpected{*wrong};
@@ -262,10 +262,10 @@ std::string_view wording(profile_fault of)
     return "unknown fault";
 }
 
-void append(profile_message &message, std::string_view words)
+void append(profile_message &message, std::string_view text)
 {
-    const std::size_t length = std::min(words.size(), message.text.size() - message.length);
-    std::ranges::copy(words.substr(0, length), message.text.begin() + static_cast<std::ptrdiff_t>(message.length));
+    const std::size_t length = std::min(text.size(), message.text.size() - message.length);
+    std::ranges::copy(text.substr(0, length), message.text.begin() + static_cast<std::ptrdiff_t>(message.length));
     message.length += length;
 }
 
@@ -282,10 +282,10 @@ void append(profile_message &message, std::uint64_t number, unsigned base)
 
 } // namespace
 
-entries expand_profile(const ev_profile &profile, unsigned planes, unsigned uplinks, unsigned ev_bits,
+entries expand_profile(const ev_profile_spec &profile, unsigned planes, unsigned uplinks, unsigned ev_bits,
                        std::uint64_t seed)
 {
-    const fabric_shape shape{.planes = planes, .uplinks = uplinks, .ev_bits = ev_bits};
+    const path_layout shape{.planes = planes, .uplinks = uplinks, .ev_bits = ev_bits};
     switch (profile.mode) {
     case profile_mode::automatic:
         return expand_automatic(profile, shape, random_source{seed});

@@ -33,7 +33,7 @@ struct listed_ev {
     unsigned port = 0; // 1-based: plane + 1
 };
 
-struct ev_profile {
+struct ev_profile_spec {
     profile_mode mode = profile_mode::automatic;
     std::vector<listed_ev> list;
     std::vector<mrc_ev_field> fields;
@@ -43,7 +43,7 @@ struct ev_profile {
 
 struct profile_entry {
     ev entropy;
-    plane lane;
+    plane_index plane;
     std::uint16_t slot = 0; // plane * uplinks + uplink
 
     friend constexpr bool operator==(profile_entry, profile_entry) = default;
@@ -96,6 +96,6 @@ struct profile_message {
 // The EVs of the profile in a fabric of 1…8 planes and 1…256 uplinks per plane, in the order of their slots.
 // `ev_bits`: 16 when inner packets are IPv4, else 32 (protocol.md §1.9).
 [[nodiscard]] std::expected<std::vector<profile_entry>, profile_error>
-expand_profile(const ev_profile &profile, unsigned planes, unsigned uplinks, unsigned ev_bits, std::uint64_t seed);
+expand_profile(const ev_profile_spec &profile, unsigned planes, unsigned uplinks, unsigned ev_bits, std::uint64_t seed);
 
 } // namespace mrc::protocol

@@ -22,9 +22,9 @@ mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed)
     : random_{seed}, planes_{paths.planes()}, count_{paths.active_per_plane()},
       positions_(std::size_t{planes_} * count_), skipped_(paths.size(), false)
 {
-    for (unsigned lane = 0; lane < planes_; ++lane) {
-        plane_order_[lane] = plane{static_cast<std::uint8_t>(lane)};
-        std::uint8_t *order = order_of(plane_order_[lane]);
+    for (unsigned plane = 0; plane < planes_; ++plane) {
+        plane_order_[plane] = plane_index{static_cast<std::uint8_t>(plane)};
+        std::uint8_t *order = order_of(plane_order_[plane]);
         for (unsigned i = 0; i < count_; ++i)
             order[i] = static_cast<std::uint8_t>(i);
         shuffle(order, count_, random_);
@@ -44,7 +44,7 @@ std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mas
 
 // The next plane of this round that is in `among`. It changes places with the planes it overtook, so these keep their
 // turn: avoiding a plane for one packet does not take a packet from it.
-plane mrc_selector::next_plane(plane_mask among)
+plane_index mrc_selector::next_plane(plane_mask among)
 {
     for (;;) {
         for (unsigned turn = plane_turn_; turn < planes_; ++turn) {
@@ -59,17 +59,17 @@ plane mrc_selector::next_plane(plane_mask among)
 }
 
 // Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one.
-std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane, std::optional<std::uint16_t> avoided)
+std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane, std::optional<std::uint16_t> avoided)
 {
-    std::uint8_t *order = order_of(lane);
-    std::uint16_t &next = next_[lane.value];
+    std::uint8_t *order = order_of(plane);
+    std::uint16_t &next = next_[plane.value];
     if (next >= count_) {
         next = 0;
         shuffle(order, count_, random_);
     }
     std::optional<std::uint16_t> restored;
     for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
-        const std::uint16_t slot = paths.active_slot(lane, order[at]);
+        const std::uint16_t slot = paths.active_slot(plane, order[at]);
         if (!paths.in_use(slot) || slot == avoided)
             continue;
         if (!skipped_[slot]) {
@@ -82,7 +82,7 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane lane, std::
         }
     }
     ++next;
-    return restored ? *restored : next_good(paths, lane, std::nullopt);
+    return restored ? *restored : next_good(paths, plane, std::nullopt);
 }
 
 // No GOOD path on any usable plane: the ones with the fewest recent losses carry on, so that a QP never stops sending
@@ -91,22 +91,22 @@ std::optional<path_choice> mrc_selector::draw_bad(const path_group &paths, plane
 {
     plane_mask among = usable;
     while (!among.empty()) {
-        const plane lane = next_plane(among);
-        if (const auto slot = least_bad(paths, lane))
+        const plane_index plane = next_plane(among);
+        if (const auto slot = least_bad(paths, plane))
             return paths.path(*slot);
-        among.set(lane, false);
+        among.set(plane, false);
     }
     return std::nullopt;
 }
 
-std::optional<std::uint16_t> mrc_selector::least_bad(const path_group &paths, plane lane)
+std::optional<std::uint16_t> mrc_selector::least_bad(const path_group &paths, plane_index plane)
 {
-    const std::uint8_t *order = order_of(lane);
-    std::uint16_t &next = next_[lane.value];
+    const std::uint8_t *order = order_of(plane);
+    std::uint16_t &next = next_[plane.value];
     std::optional<std::uint16_t> best;
     unsigned best_losses = 0;
     for (unsigned step = 0; step < count_; ++step) {
-        const std::uint16_t slot = paths.active_slot(lane, order[(next + step) % count_]);
+        const std::uint16_t slot = paths.active_slot(plane, order[(next + step) % count_]);
         const unsigned losses = paths.evidence().recent_losses(slot, 32);
         if (paths.state(slot) == path_state::denied || (best && losses >= best_losses))
             continue;

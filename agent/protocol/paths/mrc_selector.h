@@ -39,15 +39,19 @@ public:
 
 private:
     // A plane's order: positions of its active set, `count_` of them, and where the walk stands.
-    [[nodiscard]] std::uint8_t *order_of(plane lane) { return positions_.data() + std::size_t{lane.value} * count_; }
+    [[nodiscard]] std::uint8_t *order_of(plane_index plane)
+    {
+        return positions_.data() + std::size_t{plane.value} * count_;
+    }
 
-    [[nodiscard]] plane next_plane(plane_mask among);
-    [[nodiscard]] std::uint16_t next_good(const path_group &paths, plane lane, std::optional<std::uint16_t> avoided);
-    [[nodiscard]] std::optional<std::uint16_t> least_bad(const path_group &paths, plane lane);
+    [[nodiscard]] plane_index next_plane(plane_mask among);
+    [[nodiscard]] std::uint16_t next_good(const path_group &paths, plane_index plane,
+                                          std::optional<std::uint16_t> avoided);
+    [[nodiscard]] std::optional<std::uint16_t> least_bad(const path_group &paths, plane_index plane);
     [[nodiscard]] std::optional<path_choice> draw_bad(const path_group &paths, plane_mask usable);
 
     random_source random_;
-    std::array<plane, max_planes> plane_order_{};
+    std::array<plane_index, max_planes> plane_order_{};
     unsigned planes_;
     unsigned plane_turn_ = 0;
     unsigned count_;

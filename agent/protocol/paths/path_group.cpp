@@ -44,31 +44,31 @@ path_group::path_group(const path_group_config &config, const local_ports &local
 {
     for (unsigned slot = 0; slot < size(); ++slot) {
         paths_[slot].state = path_state::denied;
-        paths_[slot].told = path_state::denied;
-        paths_[slot].lane = plane{static_cast<std::uint8_t>(slot / config_.uplinks)};
+        paths_[slot].reported = path_state::denied;
+        paths_[slot].plane = plane_index{static_cast<std::uint8_t>(slot / config_.uplinks)};
     }
     changed_.slots.resize(size());
     std::array<std::vector<std::uint16_t>, max_planes> existing;
     for (const profile_entry &entry : config_.universe) {
         paths_[entry.slot].entropy = entry.entropy;
         paths_[entry.slot].state = path_state::good;
-        paths_[entry.slot].told = path_state::good;
-        existing[entry.lane.value].push_back(entry.slot);
+        paths_[entry.slot].reported = path_state::good;
+        existing[entry.plane.value].push_back(entry.slot);
     }
     // A random subset of each plane: senders that do not talk to each other spread over all uplinks.
     random_source random{config.seed};
-    for (unsigned lane = 0; lane < config_.planes; ++lane) {
-        std::vector<std::uint16_t> &slots = existing[lane];
+    for (unsigned plane = 0; plane < config_.planes; ++plane) {
+        std::vector<std::uint16_t> &slots = existing[plane];
         for (std::size_t i = slots.size(); i > 1; --i)
             std::swap(slots[i - 1], slots[random.below(static_cast<std::uint32_t>(i))]);
         for (unsigned position = 0; position < config_.active_per_plane; ++position) {
             const std::uint16_t slot = slots[position];
-            active_slots_[lane * config_.active_per_plane + position] = slot;
+            active_slots_[plane * config_.active_per_plane + position] = slot;
             paths_[slot].active = true;
             paths_[slot].position = static_cast<std::uint16_t>(position);
         }
-        good_active_[lane] = static_cast<std::uint16_t>(config_.active_per_plane);
-        good_planes_.set(plane{static_cast<std::uint8_t>(lane)}, true);
+        good_active_[plane] = static_cast<std::uint16_t>(config_.active_per_plane);
+        good_planes_.set(plane_index{static_cast<std::uint8_t>(plane)}, true);
     }
 }
 
@@ -95,9 +95,9 @@ void path_group::on_always_skip(unsigned slot, instant now)
     blame(slot, path_cause::always_skip, std::nullopt, now);
 }
 
-bool path_group::plane_delivers(plane lane, instant since) const
+bool path_group::plane_delivers(plane_index plane, instant since) const
 {
-    const unsigned first = lane.value * config_.uplinks;
+    const unsigned first = plane.value * config_.uplinks;
     for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
         if (evidence_.delivered(slot) >= since)
             return true;
@@ -105,11 +105,11 @@ bool path_group::plane_delivers(plane lane, instant since) const
 }
 
 // Several packets of the plane wait for an answer, and none of those sent since has got one.
-bool path_group::plane_silent(plane lane, instant since) const
+bool path_group::plane_silent(plane_index plane, instant since) const
 {
-    if (plane_delivers(lane, since))
+    if (plane_delivers(plane, since))
         return false;
-    const unsigned first = lane.value * config_.uplinks;
+    const unsigned first = plane.value * config_.uplinks;
     std::uint32_t unanswered = 0;
     for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
         unanswered += evidence_.unanswered(slot);
@@ -141,14 +141,14 @@ bool path_group::left_behind(unsigned slot, instant since, duration tolerance) c
 
 void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, instant now)
 {
-    const plane lane = plane_at(slot);
+    const plane_index plane = plane_at(slot);
     ++paths_[slot].counters.losses;
-    if (!in_use(slot) || !usable().has(lane))
+    if (!in_use(slot) || !usable().has(plane))
         return;
     blame(slot, path_cause::silence, sent_at, now);
     if (!whole_plane)
         return;
-    const unsigned first = lane.value * config_.uplinks;
+    const unsigned first = plane.value * config_.uplinks;
     for (unsigned other = first; other < first + config_.uplinks; ++other)
         if (other != slot)
             blame(other, path_cause::silence, sent_at, now);
@@ -158,12 +158,12 @@ void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, dura
 {
     evidence_.on_loss(slot);
     const instant since = suspect(slot, sent_at);
-    const plane lane = plane_at(slot);
-    std::uint8_t &missing = missing_[lane.value];
+    const plane_index plane = plane_at(slot);
+    std::uint8_t &missing = missing_[plane.value];
     missing = static_cast<std::uint8_t>(std::min<unsigned>(missing + 1u, plane_suspicion));
     // One loss on a plane that lags behind the others is no silence of the plane: its next packets may be about to
     // arrive.
-    const bool plane_quiet = missing == plane_suspicion && plane_silent(lane, sent_at);
+    const bool plane_quiet = missing == plane_suspicion && plane_silent(plane, sent_at);
     const bool path_quiet =
         evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at;
     if ((plane_quiet || path_quiet) && left_behind(slot, since, tolerance))
@@ -175,9 +175,9 @@ void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, dura
 unsigned path_group::good_on_usable_planes() const
 {
     unsigned good = 0;
-    for (unsigned lane = 0; lane < config_.planes; ++lane)
-        if (usable().has(plane{static_cast<std::uint8_t>(lane)}))
-            good += good_active_[lane];
+    for (unsigned plane = 0; plane < config_.planes; ++plane)
+        if (usable().has(plane_index{static_cast<std::uint8_t>(plane)}))
+            good += good_active_[plane];
     return good;
 }
 
@@ -202,10 +202,10 @@ std::optional<std::uint16_t> path_group::find_backup(unsigned slot) const
     return std::nullopt;
 }
 
-void path_group::count_good(plane lane, int by)
+void path_group::count_good(plane_index plane, int by)
 {
-    good_active_[lane.value] = static_cast<std::uint16_t>(good_active_[lane.value] + by);
-    good_planes_.set(lane, good_active_[lane.value] != 0);
+    good_active_[plane.value] = static_cast<std::uint16_t>(good_active_[plane.value] + by);
+    good_planes_.set(plane, good_active_[plane.value] != 0);
 }
 
 // False where the table has no row: the event means nothing in that state.
@@ -230,12 +230,12 @@ void path_group::take_place(unsigned newcomer, unsigned leaver)
 {
     path_record &in = paths_[newcomer];
     path_record &out = paths_[leaver];
-    const plane lane = plane_at(leaver);
+    const plane_index plane = plane_at(leaver);
     in.active = true;
     in.position = out.position;
     out.active = false;
-    active_slots_[lane.value * config_.active_per_plane + in.position] = static_cast<std::uint16_t>(newcomer);
-    count_good(lane, (is_in_use(in.state) ? 1 : 0) - (is_in_use(out.state) ? 1 : 0));
+    active_slots_[plane.value * config_.active_per_plane + in.position] = static_cast<std::uint16_t>(newcomer);
+    count_good(plane, (is_in_use(in.state) ? 1 : 0) - (is_in_use(out.state) ? 1 : 0));
 }
 
 void path_group::find_substitute(unsigned slot)
@@ -399,8 +399,8 @@ std::optional<path_transition> path_group::next_transition()
     --changed_.count;
     path_record &path = paths_[slot];
     path.changed = false;
-    return path_transition{path_index{config_.base.value + slot}, path.entropy, std::exchange(path.told, path.state),
-                           path.state, path.cause};
+    return path_transition{path_index{config_.base.value + slot}, path.entropy,
+                           std::exchange(path.reported, path.state), path.state, path.cause};
 }
 
 } // namespace mrc::protocol

@@ -87,7 +87,7 @@ struct path_condition {
 struct path_choice {
     path_index index;
     ev entropy;
-    plane lane;
+    plane_index plane;
     std::uint16_t slot = 0; // position in the group: plane * uplinks + uplink
 };
 
@@ -143,7 +143,7 @@ public:
     [[nodiscard]] unsigned active_per_plane() const { return config_.active_per_plane; }
     [[nodiscard]] path_choice path(unsigned slot) const
     {
-        return {path_index{config_.base.value + slot}, paths_[slot].entropy, paths_[slot].lane,
+        return {path_index{config_.base.value + slot}, paths_[slot].entropy, paths_[slot].plane,
                 static_cast<std::uint16_t>(slot)};
     }
     [[nodiscard]] path_state state(unsigned slot) const { return paths_[slot].state; }
@@ -154,11 +154,11 @@ public:
     // The slot that an EV of ours, reflected by the peer, names; nothing for an EV that we never used.
     [[nodiscard]] std::optional<std::uint16_t> slot_of(ev entropy) const
     {
-        const unsigned lane = mrc_ev_plane(entropy.value);
+        const unsigned plane = mrc_ev_plane(entropy.value);
         const unsigned uplink = mrc_ev_uplink(entropy.value);
-        if (lane >= config_.planes || uplink >= config_.uplinks)
+        if (plane >= config_.planes || uplink >= config_.uplinks)
             return std::nullopt;
-        const unsigned slot = lane * config_.uplinks + uplink;
+        const unsigned slot = plane * config_.uplinks + uplink;
         if (entropy.value == 0 || paths_[slot].entropy != entropy)
             return std::nullopt;
         return static_cast<std::uint16_t>(slot);
@@ -171,9 +171,9 @@ public:
         return static_cast<std::uint16_t>(index.value - config_.arrivals.value);
     }
     // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
-    [[nodiscard]] std::uint16_t active_slot(plane lane, unsigned position) const
+    [[nodiscard]] std::uint16_t active_slot(plane_index plane, unsigned position) const
     {
-        return active_slots_[lane.value * config_.active_per_plane + position];
+        return active_slots_[plane.value * config_.active_per_plane + position];
     }
 
     // Controller. A path without an EV stays DENIED.
@@ -209,7 +209,7 @@ public:
 
     [[nodiscard]] const path_evidence &evidence() const { return evidence_; }
     // Has a packet sent at or after `since` got through on the plane, to whatever host behind the T0?
-    [[nodiscard]] bool plane_delivers(plane lane, instant since) const;
+    [[nodiscard]] bool plane_delivers(plane_index plane, instant since) const;
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
@@ -247,12 +247,12 @@ private:
 
     struct path_record {
         ev entropy;
-        plane lane;
+        plane_index plane;
         path_state state = path_state::good;
         bool active = false;
         bool silenced = false;
-        bool changed = false;               // is in changed_
-        path_state told = path_state::good; // by next_transition()
+        bool changed = false;                   // is in changed_
+        path_state reported = path_state::good; // by next_transition()
         path_cause cause = path_cause::none;
         instant silent_since;            // when silenced: nothing sent from then on had got through
         instant suspected_since = never; // nothing sent from then on has got through, or it is out of date
@@ -267,15 +267,15 @@ private:
         std::size_t count = 0;
     };
 
-    [[nodiscard]] plane plane_at(unsigned slot) const { return paths_[slot].lane; }
+    [[nodiscard]] plane_index plane_at(unsigned slot) const { return paths_[slot].plane; }
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
-    [[nodiscard]] bool plane_silent(plane lane, instant since) const;
+    [[nodiscard]] bool plane_silent(plane_index plane, instant since) const;
     instant suspect(unsigned slot, instant sent_at);
     [[nodiscard]] bool left_behind(unsigned slot, instant since, duration tolerance) const;
     void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
     [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
-    void count_good(plane lane, int by);
+    void count_good(plane_index plane, int by);
     bool step(unsigned slot, path_event event, path_cause cause);
     void find_substitute(unsigned slot);
     void take_place(unsigned newcomer, unsigned leaver);

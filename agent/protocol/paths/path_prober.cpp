@@ -24,9 +24,9 @@ void path_prober::start(unsigned slot, instant now)
     path.streak = 0;
     path.due = now + path.interval;
     ++probed_;
-    plane_record &lane = planes_[plane_of(slot).value];
-    lane.due = std::max(lane.due, now + path.interval / 2);
-    next_due_ = std::min({next_due_, path.due, lane.due});
+    plane_record &plane = planes_[plane_of(slot).value];
+    plane.due = std::max(plane.due, now + path.interval / 2);
+    next_due_ = std::min({next_due_, path.due, plane.due});
 }
 
 void path_prober::stop(unsigned slot, std::optional<instant> now)
@@ -46,20 +46,20 @@ void path_prober::stop(unsigned slot, std::optional<instant> now)
 void path_prober::set_streak(unsigned slot, std::uint8_t streak)
 {
     record &path = paths_[slot];
-    plane_record &lane = planes_[plane_of(slot).value];
-    lane.answering += (streak != 0 ? 1u : 0u) - (path.streak != 0 ? 1u : 0u);
+    plane_record &plane = planes_[plane_of(slot).value];
+    plane.answering += (streak != 0 ? 1u : 0u) - (path.streak != 0 ? 1u : 0u);
     path.streak = streak;
 }
 
-bool path_prober::takes_turns(plane lane) const
+bool path_prober::takes_turns(plane_index plane) const
 {
-    return dark_.has(lane) && planes_[lane.value].answering == 0;
+    return dark_.has(plane) && planes_[plane.value].answering == 0;
 }
 
-std::optional<std::uint16_t> path_prober::whose_turn(unsigned lane) const
+std::optional<std::uint16_t> path_prober::whose_turn(unsigned plane) const
 {
     for (unsigned step = 0; step < uplinks_; ++step) {
-        const unsigned slot = lane * uplinks_ + (planes_[lane].turn + step) % uplinks_;
+        const unsigned slot = plane * uplinks_ + (planes_[plane].turn + step) % uplinks_;
         if (paths_[slot].probed)
             return static_cast<std::uint16_t>(slot);
     }
@@ -72,18 +72,18 @@ std::optional<std::uint16_t> path_prober::find_due(instant now)
     for (std::size_t step = 0; step < paths_.size(); ++step) {
         const auto slot = static_cast<unsigned>((cursor_ + step) % paths_.size());
         const record &path = paths_[slot];
-        const plane lane = plane_of(slot);
-        if (!path.probed || !usable_.has(lane) || path.due > now || takes_turns(lane))
+        const plane_index plane = plane_of(slot);
+        if (!path.probed || !usable_.has(plane) || path.due > now || takes_turns(plane))
             continue;
         if (path.streak != 0) // nearly reinstated: first
             return static_cast<std::uint16_t>(slot);
         if (!due)
             due = static_cast<std::uint16_t>(slot);
     }
-    for (unsigned lane = 0; lane < planes_.size() && !due; ++lane) {
-        const plane at{static_cast<std::uint8_t>(lane)};
-        if (usable_.has(at) && takes_turns(at) && planes_[lane].due <= now)
-            due = whose_turn(lane);
+    for (unsigned plane = 0; plane < planes_.size() && !due; ++plane) {
+        const plane_index at{static_cast<std::uint8_t>(plane)};
+        if (usable_.has(at) && takes_turns(at) && planes_[plane].due <= now)
+            due = whose_turn(plane);
     }
     return due;
 }
@@ -108,9 +108,9 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
     path.sent_at = now;
     path.due = now + path.interval;
     pending_[path.request_id % pending_capacity] = *slot;
-    plane_record &lane = planes_[plane_of(*slot).value];
-    lane.due = now + path.interval / 2;
-    lane.turn = *slot % uplinks_ + 1;
+    plane_record &plane = planes_[plane_of(*slot).value];
+    plane.due = now + path.interval / 2;
+    plane.turn = *slot % uplinks_ + 1;
     cursor_ = *slot + 1u;
     next_allowed_ = now + config_.spacing;
     find_next_due(now);
@@ -122,9 +122,9 @@ void path_prober::find_next_due(instant now)
     // Masks may change without our knowledge: look again after one interval at the latest.
     next_due_ = now + config_.interval;
     for (unsigned slot = 0; slot < paths_.size(); ++slot) {
-        const plane lane = plane_of(slot);
-        if (paths_[slot].probed && usable_.has(lane))
-            next_due_ = std::min(next_due_, takes_turns(lane) ? planes_[lane.value].due : paths_[slot].due);
+        const plane_index plane = plane_of(slot);
+        if (paths_[slot].probed && usable_.has(plane))
+            next_due_ = std::min(next_due_, takes_turns(plane) ? planes_[plane.value].due : paths_[slot].due);
     }
 }
 

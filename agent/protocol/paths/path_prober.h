@@ -72,10 +72,10 @@ private:
         instant due = instant::min();
     };
 
-    [[nodiscard]] plane plane_of(unsigned slot) const { return {static_cast<std::uint8_t>(slot / uplinks_)}; }
-    [[nodiscard]] bool takes_turns(plane lane) const;
+    [[nodiscard]] plane_index plane_of(unsigned slot) const { return {static_cast<std::uint8_t>(slot / uplinks_)}; }
+    [[nodiscard]] bool takes_turns(plane_index plane) const;
     [[nodiscard]] std::optional<std::uint16_t> find_due(instant now);
-    [[nodiscard]] std::optional<std::uint16_t> whose_turn(unsigned lane) const;
+    [[nodiscard]] std::optional<std::uint16_t> whose_turn(unsigned plane) const;
     void set_streak(unsigned slot, std::uint8_t streak);
     void find_next_due(instant now);
 

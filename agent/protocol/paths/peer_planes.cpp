@@ -11,14 +11,14 @@ peer_planes::peer_planes(const probe_config &probes, const path_group &paths)
 {
 }
 
-bool peer_planes::suspect(plane lane, plane_mask usable, instant now)
+bool peer_planes::suspect(plane_index plane, plane_mask usable, instant now)
 {
-    usable.set(lane, false);
+    usable.set(plane, false);
     if ((usable & plane_mask{~suspected_.bits()}).empty())
         return false;
-    suspected_.set(lane, true);
-    planes_[lane.value].suspected_at = now;
-    prober_.start(lane.value, now);
+    suspected_.set(plane, true);
+    planes_[plane.value].suspected_at = now;
+    prober_.start(plane.value, now);
     return true;
 }
 
@@ -30,12 +30,12 @@ bool peer_planes::follow(instant now)
 }
 
 // A packet got through that was sent after the suspicion.
-void peer_planes::on_proof(plane lane, instant sent_at)
+void peer_planes::on_proof(plane_index plane, instant sent_at)
 {
-    if (sent_at < planes_[lane.value].suspected_at || !prober_.on_success(lane.value))
+    if (sent_at < planes_[plane.value].suspected_at || !prober_.on_success(plane.value))
         return;
-    prober_.stop(lane.value, sent_at);
-    suspected_.set(lane, false);
+    prober_.stop(plane.value, sent_at);
+    suspected_.set(plane, false);
 }
 
 std::optional<outgoing> peer_planes::next_packet(instant now)
@@ -46,9 +46,9 @@ std::optional<outgoing> peer_planes::next_packet(instant now)
     const auto probe = prober_.next(now, paths_.usable(), plane_mask{});
     if (!probe)
         return std::nullopt;
-    const plane lane{static_cast<std::uint8_t>(probe->slot)};
-    record &at = planes_[lane.value];
-    const std::uint16_t slot = paths_.active_slot(lane, at.turn++ % paths_.active_per_plane());
+    const plane_index plane{static_cast<std::uint8_t>(probe->slot)};
+    record &at = planes_[plane.value];
+    const std::uint16_t slot = paths_.active_slot(plane, at.turn++ % paths_.active_per_plane());
     return paths_.make_probe(slot, probe->request_id, now);
 }
 
@@ -57,12 +57,12 @@ bool peer_planes::on_packet(const endpoint_response_packet &response, const arri
     const auto answer = prober_.on_answer(response.request_id, how.at);
     if (!answer)
         return false;
-    const plane lane{static_cast<std::uint8_t>(answer->slot)};
+    const plane_index plane{static_cast<std::uint8_t>(answer->slot)};
     if (!answer->reinstate)
         return true;
-    prober_.stop(lane.value, how.at);
-    planes_[lane.value].unanswered = 0;
-    suspected_.set(lane, false);
+    prober_.stop(plane.value, how.at);
+    planes_[plane.value].unanswered = 0;
+    suspected_.set(plane, false);
     return true;
 }
 

@@ -35,18 +35,18 @@ public:
     [[nodiscard]] bool follow(instant now);
 
     // What the QPs report.
-    void on_sent(plane lane) { ++planes_[lane.value].unanswered; }
-    void on_delivered(plane lane, instant sent_at)
+    void on_sent(plane_index plane) { ++planes_[plane.value].unanswered; }
+    void on_delivered(plane_index plane, instant sent_at)
     {
-        record &at = planes_[lane.value];
+        record &at = planes_[plane.value];
         at.unanswered = 0;
         at.missing = 0;
         if (sent_at <= at.delivered)
             return;
         at.delivered = sent_at;
         latest_ = sent_at > latest_ ? sent_at : latest_;
-        if (suspected_.has(lane))
-            on_proof(lane, sent_at);
+        if (suspected_.has(plane))
+            on_proof(plane, sent_at);
     }
 
     // Nothing answers one of them; until something of the host's reaches any of them.
@@ -55,16 +55,16 @@ public:
 
     // A packet that was sent on the plane then is missing: because nothing of the plane reaches the host any more?
     // Planes that lag by no more than `tolerance` are not dead.
-    [[nodiscard]] bool on_missing(plane lane, instant since, duration tolerance = duration{0})
+    [[nodiscard]] bool on_missing(plane_index plane, instant since, duration tolerance = duration{0})
     {
-        record &at = planes_[lane.value];
+        record &at = planes_[plane.value];
         at.missing_since = at.missing == 0 ? since : std::min(at.missing_since, since);
         ++at.missing;
         return at.delivered < since && at.missing >= suspicion && at.unanswered >= suspicion &&
                heard_since(std::max(since, at.missing_since + tolerance));
     }
     // False when it is the last plane of those `usable`.
-    bool suspect(plane lane, plane_mask usable, instant now);
+    bool suspect(plane_index plane, plane_mask usable, instant now);
 
     // Somebody wants to reach the host, until then at least; without a word, for ever. Nobody does: nothing is probed,
     // and a suspicion stays until somebody does again.
@@ -107,7 +107,7 @@ private:
 
     // Has anything sent to the host at or after `since` arrived?
     [[nodiscard]] bool heard_since(instant since) const { return latest_ != long_ago && latest_ >= since; }
-    void on_proof(plane lane, instant sent_at);
+    void on_proof(plane_index plane, instant sent_at);
 
     const path_group &paths_;
     std::array<record, max_planes> planes_{};

@@ -16,7 +16,7 @@ constexpr duration second = std::chrono::seconds{1};
 } // namespace
 
 port_status::port_status(const port_status_config &config, const path_group &paths)
-    : config_{config}, paths_{paths}, all_{(1u << paths.planes()) - 1}, peer_{all_}, told_{all_},
+    : config_{config}, paths_{paths}, all_{(1u << paths.planes()) - 1}, peer_{all_}, announced_{all_},
       last_id_{static_cast<std::uint16_t>(port_status_ids.first + config.first % port_status_ids.size())},
       id_{last_id_}, limit_{second / config.rate, config.burst}
 {
@@ -34,11 +34,11 @@ std::optional<path_choice> port_status::next_path()
     for (const plane_mask among : {usable & paths_.good_planes(), usable}) {
         for (unsigned step = 0; step < paths_.planes(); ++step) {
             const unsigned turn = turn_ + step;
-            const plane lane{static_cast<std::uint8_t>(turn % paths_.planes())};
-            if (!among.has(lane))
+            const plane_index plane{static_cast<std::uint8_t>(turn % paths_.planes())};
+            if (!among.has(plane))
                 continue;
             turn_ = turn + 1;
-            return paths_.path(paths_.active_slot(lane, turn / paths_.planes() % paths_.active_per_plane()));
+            return paths_.path(paths_.active_slot(plane, turn / paths_.planes() % paths_.active_per_plane()));
         }
     }
     return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<outgoing> port_status::send_update(instant now)
     endpoint_request_packet request;
     request.request_id = id_;
     request.operation = MRC_EP_PORT_STATUS_UPDATE;
-    request.port_status_mask = wire_mask(told_);
+    request.port_status_mask = wire_mask(announced_);
     request.tx_timestamp = wire_timestamp(now);
     return outgoing{request, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
@@ -90,15 +90,15 @@ std::optional<outgoing> port_status::next_packet(instant now)
     if (!replies_.empty())
         return send_reply(replies_.pop());
     const plane_mask own = paths_.usable();
-    if (!has_to_tell(now) || own.empty()) { // nobody to tell, or no way to
+    if (!has_to_announce(now) || own.empty()) { // nobody to tell, or no way to
         step(update_event::cease);
         if (!own.empty())
             due_ = never;
         return std::nullopt;
     }
-    if (own == told_ && now < due_)
+    if (own == announced_ && now < due_)
         return std::nullopt;
-    if (update_ == update_state::announcing && own == told_) {
+    if (update_ == update_state::announcing && own == announced_) {
         if (sent_ < config_.attempts)
             return send_update(now);
         step(update_event::give_up);
@@ -106,8 +106,8 @@ std::optional<outgoing> port_status::next_packet(instant now)
         due_ = now + config_.refresh;
         return std::nullopt;
     }
-    told_ = own;
-    owes_ = owes_ || told_ != all_;
+    announced_ = own;
+    owes_ = owes_ || announced_ != all_;
     id_ = issue_id();
     step(update_event::announce);
     sent_ = 0;
@@ -118,8 +118,8 @@ instant port_status::next_deadline() const
 {
     if (!replies_.empty())
         return instant::min();
-    const bool tells = has_to_tell(due_) && !paths_.usable().empty();
-    return std::min(tells ? due_ : never, forgotten_at());
+    const bool announces = has_to_announce(due_) && !paths_.usable().empty();
+    return std::min(announces ? due_ : never, forgotten_at());
 }
 
 port_status::outcome port_status::on_request(const endpoint_request_packet &request, const arrival &how, instant now)
@@ -128,8 +128,8 @@ port_status::outcome port_status::on_request(const endpoint_request_packet &requ
         ++counters_.limited;
         return outcome::limited;
     }
-    const plane_mask told = planes_of(request.port_status_mask);
-    if (told.empty()) {
+    const plane_mask named = planes_of(request.port_status_mask);
+    if (named.empty()) {
         ++counters_.rejected_empty;
         return outcome::rejected;
     }
@@ -142,7 +142,7 @@ port_status::outcome port_status::on_request(const endpoint_request_packet &requ
         return outcome::overtaken;
     }
     ++counters_.taken;
-    peer_ = told;
+    peer_ = named;
     taken_id_ = request.request_id;
     taken_at_ = now;
     return outcome::taken;
@@ -155,7 +155,7 @@ bool port_status::on_response(const endpoint_response_packet &response)
         return false;
     }
     step(update_event::confirm);
-    owes_ = told_ != all_;
+    owes_ = announced_ != all_;
     due_ += config_.refresh;
     ++counters_.confirmed;
     return true;

@@ -123,7 +123,7 @@ private:
 
     [[nodiscard]] plane_mask planes_of(std::uint32_t mask) const;
     [[nodiscard]] instant forgotten_at() const; // what the peer told
-    [[nodiscard]] bool has_to_tell(instant now) const { return now < until_ || owes_; }
+    [[nodiscard]] bool has_to_announce(instant now) const { return now < until_ || owes_; }
     // What the table does not know changes nothing.
     void step(update_event event) { update_ = update_transitions.next(update_, event).value_or(update_); }
     [[nodiscard]] std::optional<path_choice> next_path();
@@ -136,7 +136,7 @@ private:
     plane_mask peer_;
 
     // Telling.
-    plane_mask told_;
+    plane_mask announced_;
     std::uint16_t last_id_; // issued
     std::uint16_t id_;      // of the present update
     unsigned sent_ = 0;     // of the present update

@@ -132,8 +132,8 @@ bool responder::may_answer_beyond(psn sequence, instant now)
         beyond_.until = now + beyond_interval;
         beyond_.count = 0;
     }
-    const std::span told{beyond_.sequences.data(), beyond_.count};
-    if (beyond_.count == beyond_.sequences.size() || std::ranges::find(told, sequence) != told.end())
+    const std::span reported{beyond_.sequences.data(), beyond_.count};
+    if (beyond_.count == beyond_.sequences.size() || std::ranges::find(reported, sequence) != reported.end())
         return false;
     beyond_.sequences[beyond_.count++] = sequence;
     return true;
@@ -339,8 +339,8 @@ std::uint16_t responder::reflected(std::uint16_t stamp, instant arrived, instant
     return static_cast<std::uint16_t>(stamp + ((now - arrived).count() >> MRC_TS_TICK_SHIFT));
 }
 
-// D6: the bitmap slides with the trigger, so that the newest arrivals are always told; every fourth begins at the edge,
-// and every fourth sweeps what lies between, so that no gap of a window larger than two bitmaps stays untold.
+// D6: the bitmap slides with the trigger, so that the newest arrivals are always reported; every fourth begins at the edge,
+// and every fourth sweeps what lies between, so that no gap of a window larger than two bitmaps stays unreported.
 packet_number responder::bitmap_base(const sack_trigger &trigger)
 {
     const packet_number edge = received_.edge();

@@ -12,7 +12,7 @@ namespace mrc::protocol
 void reached_peer(requester_state &sender, std::uint16_t slot, instant sent_at)
 {
     sender.way.paths.on_delivered(slot, sent_at);
-    sender.way.peer.on_delivered(sender.way.paths.path(slot).lane, sent_at);
+    sender.way.peer.on_delivered(sender.way.paths.path(slot).plane, sent_at);
     sender.reached = std::max(sender.reached, sent_at);
 }
 

@@ -61,7 +61,7 @@ std::optional<outgoing> send_probe(requester_state &sender, instant now)
     traffic_class in = traffic_class::first_transmission;
     const transmission &oldest = sender.packets[sender.edge()];
     if (sender.tail.unanswered() == 0 && sender.edge() < sender.next && oldest.fate == packet_fate::inflight &&
-        paths.in_use(oldest.slot) && sender.way.usable().has(paths.path(oldest.slot).lane)) {
+        paths.in_use(oldest.slot) && sender.way.usable().has(paths.path(oldest.slot).plane)) {
         where = paths.path(oldest.slot);
         in = oldest.in();
     } else {
@@ -128,7 +128,7 @@ std::optional<outgoing> transmit(requester_state &sender, packet_number number, 
     if (sent.charged)
         sender.control.on_sent(nominal(sent), now);
     sender.way.paths.on_sent(where.slot, retransmission);
-    sender.way.peer.on_sent(where.lane);
+    sender.way.peer.on_sent(where.plane);
     sender.tail.on_activity(now);
     ++sender.counters.tx_packets;
     return make_data(sender, sender.queue.at(sent.request), number, where, retransmission, now);
@@ -143,7 +143,7 @@ std::optional<outgoing> send_lost(requester_state &sender, instant now)
     if (!allowed)
         return std::nullopt;
     path_avoidance avoid;
-    avoid.planes.set(sender.way.paths.path(lost.slot).lane, true);
+    avoid.planes.set(sender.way.paths.path(lost.slot).plane, true);
     if (lost.nacked)
         avoid.slot = lost.slot;
     const auto where = draw(sender, avoid);

@@ -12,11 +12,11 @@ namespace
 bool blame_plane(requester_state &sender, std::uint16_t slot, instant sent_at, instant now)
 {
     const route &way = sender.way;
-    const plane lane = way.paths.path(slot).lane;
-    if (way.peer.suspected().has(lane))
+    const plane_index plane = way.paths.path(slot).plane;
+    if (way.peer.suspected().has(plane))
         return true;
-    return way.suspects_planes && way.peer.on_missing(lane, sent_at, sender.skew.tolerance()) &&
-           way.paths.plane_delivers(lane, sent_at) && way.peer.suspect(lane, way.usable(), now);
+    return way.suspects_planes && way.peer.on_missing(plane, sent_at, sender.skew.tolerance()) &&
+           way.paths.plane_delivers(plane, sent_at) && way.peer.suspect(plane, way.usable(), now);
 }
 
 } // namespace

@@ -48,7 +48,7 @@ void leave_paths(requester_state &sender, instant now)
         const transmission &sent = sender.packets[number];
         if (sent.fate != packet_fate::inflight)
             continue;
-        if ((silenced && paths.silenced(sent.slot)) || gone.has(paths.path(sent.slot).lane))
+        if ((silenced && paths.silenced(sent.slot)) || gone.has(paths.path(sent.slot).plane))
             lose(sender, number, now);
     }
 }

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t max_leaves = 6 * 256;
 inline constexpr std::uint32_t max_uplinks = 256;
 
 enum class log_level : std::uint8_t { trace, debug, info, warning, error };
-enum class transmit_engine : std::uint8_t { automatic, xdp, af_xdp };
+enum class engine_kind : std::uint8_t { automatic, xdp, af_xdp };
 enum class attach_mode : std::uint8_t { automatic, native, generic };
 enum class congestion_algorithm : std::uint8_t { nscc, fixed, none };
 enum class congestion_scope : std::uint8_t { peer, queue_pair }; // what shares one window
@@ -70,14 +70,14 @@ using gateway_option = std::variant<automatic_gateway, mrc_ip, mac_address>;
 
 struct port_options {
     std::string device;
-    protocol::plane plane;
+    protocol::plane_index plane;
     gateway_option gateway;
     attach_mode mode = attach_mode::automatic;
     std::optional<std::uint32_t> queues; // receive queues that get an AF_XDP socket; auto: all of them
 };
 
 struct transmit_options {
-    transmit_engine engine = transmit_engine::automatic;
+    engine_kind engine = engine_kind::automatic;
     std::optional<std::uint32_t> payload; // bytes per packet, multiple of 64; auto: the largest that fits
     std::uint32_t burst = 64;             // frames per call of a transmit engine
     std::optional<std::uint32_t> spin_us; // auto: 20, and 0 with fewer than 4 cores

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "service/config/config_profiles.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include <fmt/format.h>
 
 namespace mrc::service
@@ -63,7 +63,7 @@ check_result check_ipv4_prefix(const daemon_config &config)
     if (!prefix)
         return std::nullopt;
     const unsigned room = 128U - prefix->length;
-    const unsigned needed = fabric::ipv4_host_bits(config.fabric);
+    const unsigned needed = fabric_rules::ipv4_host_bits(config.fabric);
     if (room < needed)
         return config.origin.error_at(
             "fabric.ipv4_prefix",
@@ -75,7 +75,7 @@ check_result check_ipv4_prefix(const daemon_config &config)
 
 check_result check_address(const daemon_config &config)
 {
-    const auto by_rule = fabric{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
+    const auto by_rule = fabric_rules{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
     if (!is_same(config.host.address, by_rule))
         return config.origin.error_at("host.address",
                                       fmt::format("found {}, allowed is {}, which leaf {} and downlink {} give",
@@ -146,7 +146,8 @@ void fill_in(daemon_config &config)
     if (!config.origin.has("daemon.pin_dir"))
         config.daemon.pin_dir = fmt::format("/sys/fs/bpf/mrc/{}", config.daemon.instance);
     if (!config.origin.has("host.address"))
-        config.host.address = fabric{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
+        config.host.address =
+            fabric_rules{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
 }
 
 } // namespace

@@ -28,8 +28,8 @@ constexpr auto log_levels = one_of<log_level>({{"trace", log_level::trace},
                                                {"info", log_level::info},
                                                {"warning", log_level::warning},
                                                {"error", log_level::error}});
-constexpr auto engines = one_of<transmit_engine>(
-    {{"auto", transmit_engine::automatic}, {"xdp", transmit_engine::xdp}, {"af_xdp", transmit_engine::af_xdp}});
+constexpr auto engines =
+    one_of<engine_kind>({{"auto", engine_kind::automatic}, {"xdp", engine_kind::xdp}, {"af_xdp", engine_kind::af_xdp}});
 constexpr auto modes = one_of<attach_mode>(
     {{"auto", attach_mode::automatic}, {"native", attach_mode::native}, {"generic", attach_mode::generic}});
 constexpr auto out_of_range_answers =
@@ -39,7 +39,7 @@ constexpr auto congestion_algorithms = one_of<congestion_algorithm>({{"nscc", co
                                                                      {"none", congestion_algorithm::none}});
 constexpr auto congestion_scopes =
     one_of<congestion_scope>({{"peer", congestion_scope::peer}, {"queue_pair", congestion_scope::queue_pair}});
-constexpr auto payload_words = one_of<payload_sizes>({{"any", payload_sizes::any}, {"verbs", payload_sizes::verbs}});
+constexpr auto payload_names = one_of<payload_sizes>({{"any", payload_sizes::any}, {"verbs", payload_sizes::verbs}});
 constexpr whole dscp{0, dscp_max};
 constexpr auto ev_profile_modes = one_of<ev_profile_mode>({{"auto", ev_profile_mode::automatic},
                                                            {"listed", ev_profile_mode::listed},
@@ -57,9 +57,9 @@ table_of<daemon_options> daemon_table()
     return table_of<row>{}
         .add("instance", instance_name{}, &row::instance)
         .add("socket", absolute_path{socket_path_longest}, &row::socket,
-             presence{.default_words = "\"/run/mrc/INSTANCE/mrcd.sock\""})
+             presence{.default_note = "\"/run/mrc/INSTANCE/mrcd.sock\""})
         .add("pin_dir", absolute_path{pin_path_longest}, &row::pin_dir,
-             presence{.default_words = "\"/sys/fs/bpf/mrc/INSTANCE\""})
+             presence{.default_note = "\"/sys/fs/bpf/mrc/INSTANCE\""})
         .add("user", automatic{account_name{"user"}}, &row::user)
         .add("group", automatic{account_name{"group"}}, &row::group)
         .add("drain_ms", whole{0, drain_ms_max}, &row::drain_ms)
@@ -71,7 +71,7 @@ table_of<host_options> host_table()
     using row = host_options;
     return table_of<row>{}
         .add("address", ipv6_address{}, &row::address,
-             presence{.default_words = "the address that leaf and downlink give"})
+             presence{.default_note = "the address that leaf and downlink give"})
         .add("leaf", whole{0, max_leaves - 1}, &row::leaf, required)
         .add("downlink", whole{0, max_downlinks - 1}, &row::downlink, required);
 }
@@ -150,7 +150,7 @@ table_of<peer_defaults> peer_defaults_table()
 {
     using row = peer_defaults;
     return table_of<row>{}
-        .add("payload", payload_words, &row::payload)
+        .add("payload", payload_names, &row::payload)
         .add("trim_nack", flag{}, &row::trim_nack)
         .add("service_time", flag{}, &row::service_time)
         .add("dynamic_mpr", flag{}, &row::dynamic_mpr);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "protocol/packet_number.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include <fmt/format.h>
 
 namespace mrc::service
@@ -214,7 +214,7 @@ control::fabric_shape shape_of(const daemon_config &config)
     control::fabric_shape shape{.planes = config.fabric.planes,
                                 .uplinks = config.fabric.uplinks,
                                 .usid_block = {},
-                                .ev_bits = fabric{config}.ev_bits()};
+                                .ev_bits = fabric_rules{config}.ev_bits()};
     std::copy_n(config.fabric.usid_block.address.bytes, shape.usid_block.size(), shape.usid_block.begin());
     return shape;
 }

@@ -104,13 +104,13 @@ std::expected<datapath::worker_peer, std::string> control_service::peer_for(cons
 
 session::outcome<bool> control_service::port_enabled(unsigned port)
 {
-    return around_.local.enabled.has(protocol::plane{static_cast<std::uint8_t>(port - 1)});
+    return around_.local.enabled.has(protocol::plane_index{static_cast<std::uint8_t>(port - 1)});
 }
 
 // Peers hear of it, and nothing is sent there from now on: the O(1) mask is what changes.
 session::outcome<> control_service::enable_port(unsigned port, bool enabled)
 {
-    const protocol::plane plane{static_cast<std::uint8_t>(port - 1)};
+    const protocol::plane_index plane{static_cast<std::uint8_t>(port - 1)};
     bool was_usable = false;
     bool usable = false;
     around_.worker.call([&] {
@@ -120,7 +120,7 @@ session::outcome<> control_service::enable_port(unsigned port, bool enabled)
     });
     around_.ports.enable(around_.local.enabled);
     if (usable != was_usable)
-        around_.tell_ports(plane, usable);
+        around_.notify_ports(plane, usable);
     return {};
 }
 
@@ -131,7 +131,7 @@ void control_service::set_denied(std::uint64_t profile, std::span<const control:
 
 void control_service::events_ready(std::uint64_t session, std::uint64_t subscription)
 {
-    around_.tell_session(session, subscription);
+    around_.notify_session(session, subscription);
 }
 
 session::outcome<> control_service::start_batch(control::ep_batch batch)

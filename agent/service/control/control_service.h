@@ -30,7 +30,7 @@ class control_service final : private control::control_host
 public:
     struct surroundings {
         const daemon_config &config;
-        const fabric &rules;
+        const fabric_rules &rules;
         datapath::worker &worker;
         port_controls &ports;
         peer_directory &peers;
@@ -38,8 +38,8 @@ public:
         transition_log &log;
         std::uint32_t payload_bytes = 0;
         // An EV event waits for that subscription of that session.
-        std::function<void(std::uint64_t session, std::uint64_t subscription)> tell_session;
-        std::function<void(protocol::plane which, bool usable)> tell_ports;
+        std::function<void(std::uint64_t session, std::uint64_t subscription)> notify_session;
+        std::function<void(protocol::plane_index which, bool usable)> notify_ports;
         // A reply that was not there yet when the session asked.
         std::function<void(std::uint64_t session, std::span<const std::byte> reply)> send_reply;
     };

@@ -170,7 +170,7 @@ session::outcome<protocol::listed_ev> ev_layout::path_ev(const session::ev_value
 session::outcome<std::vector<protocol::profile_entry>> ev_layout::paths_of(std::span<const session::ev_value> evs,
                                                                            const fabric_shape &fabric) const
 {
-    protocol::ev_profile profile{.mode = protocol::profile_mode::listed, .list = {}, .fields = {}};
+    protocol::ev_profile_spec profile{.mode = protocol::profile_mode::listed, .list = {}, .fields = {}};
     for (std::size_t i = 0; i < evs.size(); ++i) {
         const auto ev = path_ev(evs[i], i, fabric);
         if (!ev)
@@ -185,7 +185,8 @@ session::outcome<std::vector<protocol::profile_entry>> ev_layout::paths_of(std::
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const std::uint32_t number = profile.list[i].entropy.value;
         const auto slot = static_cast<std::uint16_t>(mrc_ev_plane(number) * fabric.uplinks + mrc_ev_uplink(number));
-        paths[i] = {profile.list[i].entropy, protocol::plane{static_cast<std::uint8_t>(mrc_ev_plane(number))}, slot};
+        paths[i] = {profile.list[i].entropy, protocol::plane_index{static_cast<std::uint8_t>(mrc_ev_plane(number))},
+                    slot};
     }
     return paths;
 }

@@ -147,10 +147,10 @@ session::outcome<std::vector<session::ev_value>> ev_profile_store::automatic_evs
     std::vector<session::ev_value> evs;
     for (const protocol::profile_entry &entry : *entries) {
         session::ev_value ev;
-        const std::uint32_t path = mrc_ev_make(entry.lane.value, mrc_ev_uplink(entry.entropy.value), 0);
+        const std::uint32_t path = mrc_ev_make(entry.plane.value, mrc_ev_uplink(entry.entropy.value), 0);
         for (unsigned byte = 0; byte < sizeof(path); ++byte)
             ev.bits[byte] = static_cast<std::uint8_t>(path >> (24 - 8 * byte));
-        ev.port = static_cast<std::uint8_t>(entry.lane.value + 1);
+        ev.port = static_cast<std::uint8_t>(entry.plane.value + 1);
         evs.push_back(ev);
     }
     return evs;
@@ -362,7 +362,7 @@ void ev_profile_store::commit(job &call)
     std::vector<path_verdict> verdicts;
     for (const std::size_t i : call.judged) {
         const profile_ev &entry = profile.evs[i];
-        verdicts.push_back({{entry.path.lane.value, mrc_ev_uplink(entry.path.entropy.value)}, entry.denied});
+        verdicts.push_back({{entry.path.plane.value, mrc_ev_uplink(entry.path.entropy.value)}, entry.denied});
     }
     if (verdicts.empty())
         return;

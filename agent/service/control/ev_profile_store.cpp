@@ -119,7 +119,7 @@ std::vector<path_place> ev_profile_store::denied(std::uint64_t id) const
     const ev_profile &profile = find(id);
     for (const profile_ev &entry : profile.evs)
         if (entry.denied && profile.state == session::profile_state::online)
-            places.push_back({entry.path.lane.value, mrc_ev_uplink(entry.path.entropy.value)});
+            places.push_back({entry.path.plane.value, mrc_ev_uplink(entry.path.entropy.value)});
     return places;
 }
 
@@ -162,7 +162,7 @@ void ev_profile_store::forget_group(std::uint64_t id, std::uint32_t group)
     const auto at = profiles_.find(id);
     if (at != profiles_.end() && at->second.state == session::profile_state::online)
         for (const profile_ev &entry : at->second.evs)
-            observe(id, group, {entry.path.lane.value, mrc_ev_uplink(entry.path.entropy.value)},
+            observe(id, group, {entry.path.plane.value, mrc_ev_uplink(entry.path.entropy.value)},
                     protocol::path_state::good);
     observed_.erase({id, group});
 }

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/unique_fd.h"
+
 namespace mrc::service::control
 {
 
@@ -26,23 +28,6 @@ std::unexpected<session::refusal> not_permitted(std::string text)
 {
     return std::unexpected{session::refusal{EPERM, std::move(text)}};
 }
-
-class descriptor
-{
-public:
-    explicit descriptor(int fd) : fd_{fd} {}
-    descriptor(const descriptor &) = delete;
-    descriptor &operator=(const descriptor &) = delete;
-    ~descriptor()
-    {
-        if (fd_ >= 0)
-            ::close(fd_);
-    }
-    [[nodiscard]] int get() const { return fd_; }
-
-private:
-    int fd_;
-};
 
 int pidfd_of_peer(int socket, pid_t pid, bool &from_kernel)
 {
@@ -113,7 +98,7 @@ session::outcome<> check_net_admin(int socket, std::uint64_t connected_at)
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
         return not_permitted("the caller's process is unknown");
     bool from_kernel = false;
-    const descriptor pidfd{pidfd_of_peer(socket, peer.pid, from_kernel)};
+    const kernel::unique_fd pidfd{pidfd_of_peer(socket, peer.pid, from_kernel)};
     if (pidfd.get() < 0)
         return not_permitted(fmt::format("process {} has gone", peer.pid));
     const std::string status = text_of(fmt::format("/proc/{}/status", peer.pid));

@@ -28,7 +28,7 @@ std::size_t packet_memory_bytes(std::uint32_t queues)
     return std::size_t{queues} * (receive_frames + transmit_frames) * kernel::umem::frame_bytes;
 }
 
-host_ports::host_ports(const daemon_config &config, const fabric &rules, kernel::host_programs &programs,
+host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
       attached_(links.ports().begin(), links.ports().end()), first_socket_(MRC_MAX_PORTS), engines_(MRC_MAX_PORTS)
@@ -115,7 +115,7 @@ std::uint64_t host_ports::socket_drops() const
 
 // A device that came back, from another network namespace or as another one, has none of our sockets, and one whose MTU
 // has shrunk carries probes but no data: neither is usable, whatever the link says.
-mrc_port_reason host_ports::reason_of(std::size_t port, const port_status &status)
+mrc_port_reason host_ports::reason_of(std::size_t port, const port_condition &status)
 {
     if (status.reason == MRC_PORT_MISSING)
         return MRC_PORT_MISSING;
@@ -132,8 +132,8 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
     const std::scoped_lock lock{changing_};
     protocol::plane_mask usable;
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
-        const port_status &status = links.ports()[i];
-        const protocol::plane plane = config_.ports[i].plane;
+        const port_condition &status = links.ports()[i];
+        const protocol::plane_index plane = config_.ports[i].plane;
         mrc_port_row &row = programs_.ports()[plane.value];
         const mrc_port_reason reason = reason_of(i, status);
         const bool ours = reason != MRC_PORT_REPLACED && reason != MRC_PORT_SMALL_MTU;
@@ -174,7 +174,7 @@ void host_ports::enable(protocol::plane_mask enabled)
 // What the kernel says comes first: it is what an operator has to fix.
 void host_ports::show_reason(std::uint32_t row)
 {
-    const bool disabled = !view_.enabled.has(protocol::plane{static_cast<std::uint8_t>(row)});
+    const bool disabled = !view_.enabled.has(protocol::plane_index{static_cast<std::uint8_t>(row)});
     programs_.ports()[row].reason =
         reasons_[row] == MRC_PORT_IN_USE && disabled ? __u16{MRC_PORT_DISABLED} : static_cast<__u16>(reasons_[row]);
 }

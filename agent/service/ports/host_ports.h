@@ -15,7 +15,7 @@
 #include "kernel/umem.h"
 #include "kernel/xsk_socket_pair.h"
 #include "service/config/config.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include "service/ports/link_monitor.h"
 #include "service/ports/port_modes.h"
 #include "service/ports/port_plan.h"
@@ -54,8 +54,8 @@ class host_ports final : public port_controls
 {
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
-    host_ports(const daemon_config &config, const fabric &rules, kernel::host_programs &programs, const port_plan &plan,
-               const host_modes &modes, const link_monitor &links);
+    host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
+               const port_plan &plan, const host_modes &modes, const link_monitor &links);
 
     [[nodiscard]] std::vector<std::unique_ptr<kernel::xsk_socket_pair>> &sockets() { return sockets_; }
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
@@ -70,17 +70,17 @@ public:
     void enable(protocol::plane_mask enabled) override;
 
 private:
-    [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_status &status);
+    [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_condition &status);
     void show_reason(std::uint32_t row);
     void show_plane_mask();
     void bind_sockets(const host_modes &modes);
     void build_engines(const host_modes &modes);
 
     const daemon_config &config_;
-    const fabric &rules_;
+    const fabric_rules &rules_;
     kernel::host_programs &programs_;
     port_plan plan_;
-    std::vector<port_status> attached_; // what programs and sockets were put on, by configured port
+    std::vector<port_condition> attached_; // what programs and sockets were put on, by configured port
     std::unique_ptr<kernel::umem> memory_;
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
     std::vector<kernel::xsk_socket_pair *> first_socket_; // by port row

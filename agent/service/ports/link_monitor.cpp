@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernel/netlink.h"
+#include "kernel/unique_fd.h"
 #include "service/ports/gateway_solicitor.h"
 #include "service/ports/neighbours.h"
 #include "service/ports/rtnetlink_records.h"
@@ -26,23 +27,13 @@ constexpr int dump_attempts = 8;
 constexpr itimerspec every_second{.it_interval = {.tv_sec = 1, .tv_nsec = 0}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
 constexpr itimerspec disarmed{};
 
-// A descriptor that is closed with its owner.
-class descriptor
+// The descriptor that a system call returned; it failed: throws.
+kernel::unique_fd opened(int fd, const char *what)
 {
-public:
-    descriptor(int fd, const char *what) : fd_{fd}
-    {
-        if (fd_ < 0)
-            throw std::system_error{errno, std::generic_category(), what};
-    }
-    ~descriptor() { close(fd_); }
-    descriptor(const descriptor &) = delete;
-    descriptor &operator=(const descriptor &) = delete;
-    [[nodiscard]] int get() const { return fd_; }
-
-private:
-    int fd_;
-};
+    if (fd < 0)
+        throw std::system_error{errno, std::generic_category(), what};
+    return kernel::unique_fd{fd};
+}
 
 } // namespace
 
@@ -52,7 +43,7 @@ public:
     explicit implementation(std::span<const port_options> options);
 
     [[nodiscard]] int fd() const { return epoll_.get(); }
-    [[nodiscard]] std::span<const port_status> ports() const { return statuses_; }
+    [[nodiscard]] std::span<const port_condition> ports() const { return statuses_; }
     [[nodiscard]] std::expected<bool, std::error_code> refresh();
     [[nodiscard]] bool on_readable();
 
@@ -75,21 +66,21 @@ private:
     [[nodiscard]] bool is_port(std::uint32_t ifindex) const;
     [[nodiscard]] bool take_expiry();
     [[nodiscard]] bool evaluate(bool is_time_to_solicit);
-    [[nodiscard]] port_status status_of(const watched_port &port) const;
+    [[nodiscard]] port_condition status_of(const watched_port &port) const;
     void solicit(std::uint32_t ifindex, const gateway_option &gateway);
     void confirm(std::uint32_t ifindex, const gateway_option &gateway);
 
     std::vector<watched_port> ports_;
-    std::vector<port_status> statuses_;
+    std::vector<port_condition> statuses_;
     neighbour_table neighbours_;
     bool has_new_device_ = false; // its neighbours were not followed so far
     bool is_incomplete_ = false;  // the last dump failed
     kernel::netlink_socket events_{RTNLGRP_LINK, RTNLGRP_NEIGH};
     kernel::netlink_socket requests_;
     router_call routers_;
-    descriptor timer_{timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd"};
+    kernel::unique_fd timer_{opened(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd")};
     bool is_timer_armed_ = false;
-    descriptor epoll_{epoll_create1(EPOLL_CLOEXEC), "epoll"};
+    kernel::unique_fd epoll_{opened(epoll_create1(EPOLL_CLOEXEC), "epoll")};
 };
 
 link_monitor::implementation::implementation(std::span<const port_options> options) : statuses_(options.size())
@@ -248,9 +239,9 @@ bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
     return has_changed;
 }
 
-port_status link_monitor::implementation::status_of(const watched_port &port) const
+port_condition link_monitor::implementation::status_of(const watched_port &port) const
 {
-    port_status status;
+    port_condition status;
     status.departures = port.departures;
     if (!port.device)
         return status;
@@ -314,7 +305,7 @@ bool link_monitor::on_readable()
     return implementation_->on_readable();
 }
 
-std::span<const port_status> link_monitor::ports() const
+std::span<const port_condition> link_monitor::ports() const
 {
     return implementation_->ports();
 }

@@ -20,7 +20,7 @@ namespace mrc::service
 {
 
 // What the `ports` map says of a port, except for addresses and counters.
-struct port_status {
+struct port_condition {
     std::uint32_t ifindex = 0;
     std::uint32_t flags = 0; // enum mrc_port_flags
     std::uint32_t mtu = 0;
@@ -30,7 +30,7 @@ struct port_status {
     mrc_port_reason reason = MRC_PORT_MISSING; // why it is not usable
 
     [[nodiscard]] bool is_usable() const { return flags == MRC_PORT_USABLE; }
-    friend bool operator==(const port_status &, const port_status &) = default;
+    friend bool operator==(const port_condition &, const port_condition &) = default;
 };
 
 class link_monitor
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] bool on_readable();
 
     // In the order of the options.
-    [[nodiscard]] std::span<const port_status> ports() const;
+    [[nodiscard]] std::span<const port_condition> ports() const;
 
 private:
     class implementation;

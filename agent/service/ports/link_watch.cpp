@@ -23,7 +23,7 @@ link_watch::~link_watch()
 {
     if (!thread_.joinable())
         return;
-    [[maybe_unused]] const int told = ::eventfd_write(stop_.get(), 1);
+    [[maybe_unused]] const int written = ::eventfd_write(stop_.get(), 1);
     thread_.join();
 }
 

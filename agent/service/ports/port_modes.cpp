@@ -68,10 +68,10 @@ bool loses_answers(const kernel::probes::port_abilities &port)
 
 } // namespace
 
-engine_choice choose_engine(transmit_engine configured, const kernel::probes::port_abilities &port,
+engine_choice choose_engine(engine_kind configured, const kernel::probes::port_abilities &port,
                             const kernel::probes::attempt &live_frames)
 {
-    using enum transmit_engine;
+    using enum engine_kind;
     if (configured != automatic)
         return {.engine = configured, .reason = {}};
     if (port.zero_copy)
@@ -121,7 +121,7 @@ std::string buffers_refusal(const port_plan &plan, const port_trials &tried)
            ", which takes packets of several buffers (kernel 6.6): " + tried.single_buffer;
 }
 
-host_modes settle_modes(transmit_engine configured, port_trials tried, const kernel::probes::attempt &live_frames)
+host_modes settle_modes(engine_kind configured, port_trials tried, const kernel::probes::attempt &live_frames)
 {
     const auto has_zero_copy = [](const tried_port &port) { return port.abilities.zero_copy; };
     host_modes settled;
@@ -141,7 +141,7 @@ host_modes settle_modes(transmit_engine configured, port_trials tried, const ker
 host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan)
 {
     std::optional<kernel::probes::live_frames> frames;
-    if (plan.engine == transmit_engine::automatic)
+    if (plan.engine == engine_kind::automatic)
         frames.emplace(true);
     port_trials tried = try_ports(wishes_for(config, links, plan), frames ? &*frames : nullptr);
     if (const std::string refusal = buffers_refusal(plan, tried); !refusal.empty())

@@ -16,13 +16,13 @@ namespace mrc::service
 {
 
 struct engine_choice {
-    transmit_engine engine = transmit_engine::xdp; // never automatic
-    std::string reason;                            // why `auto` did not take the usual one; empty: it did
+    engine_kind engine = engine_kind::xdp; // never automatic
+    std::string reason;                    // why `auto` did not take the usual one; empty: it did
 };
 // `configured` as it is, and for `auto`: AF_XDP with zero copy, else XDP, and AF_XDP in copy mode where the kernel has
 // no live frames or the port drops what is redirected to it. What could not be tried, because the link is down, counts
 // as possible.
-[[nodiscard]] engine_choice choose_engine(transmit_engine configured, const kernel::probes::port_abilities &port,
+[[nodiscard]] engine_choice choose_engine(engine_kind configured, const kernel::probes::port_abilities &port,
                                           const kernel::probes::attempt &live_frames);
 
 struct port_modes {
@@ -31,7 +31,7 @@ struct port_modes {
     engine_choice transmit;
     bool agent_answers = false; // EV probes, which host_rx answers in place elsewhere
 
-    [[nodiscard]] bool uses_xdp() const { return transmit.engine == transmit_engine::xdp; }
+    [[nodiscard]] bool uses_xdp() const { return transmit.engine == engine_kind::xdp; }
 };
 
 struct host_modes {
@@ -58,7 +58,7 @@ struct port_trials {
 
 // Modes by what was tried; those of a port without an attached program mean nothing. `live_frames`: what the kernel
 // says of them.
-[[nodiscard]] host_modes settle_modes(transmit_engine configured, port_trials tried,
+[[nodiscard]] host_modes settle_modes(engine_kind configured, port_trials tried,
                                       const kernel::probes::attempt &live_frames);
 
 // Receive queues of a port that get a socket: as configured, else all. Throws startup_error beyond MRC_MAX_QUEUES.

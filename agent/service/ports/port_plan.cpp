@@ -69,16 +69,16 @@ std::expected<port_plan, std::string> make_plan(const daemon_config &config, mtu
         return std::unexpected{payload + ", but peer_defaults.payload = 'verbs' allows 256, 512, 1024, 2048 and 4096"};
     if (!plan.requires_several_buffers())
         return plan;
-    if (plan.engine == transmit_engine::xdp)
+    if (plan.engine == engine_kind::xdp)
         return std::unexpected{payload + ", but the engine 'xdp' sends at most " + std::to_string(live_frame_payload) +
                                " bytes a packet: use 'auto' or 'af_xdp'"};
-    plan.engine = transmit_engine::af_xdp;
+    plan.engine = engine_kind::af_xdp;
     return plan;
 }
 
 port_plan plan_ports(const daemon_config &config, const link_monitor &links)
 {
-    const auto by_mtu = std::ranges::minmax(links.ports(), {}, &port_status::mtu);
+    const auto by_mtu = std::ranges::minmax(links.ports(), {}, &port_condition::mtu);
     const auto plan = make_plan(config, {.smallest = by_mtu.min.mtu, .largest = by_mtu.max.mtu});
     if (!plan)
         throw kernel::startup_error{plan.error()};
@@ -97,16 +97,16 @@ void require_ports(const daemon_config &config, link_monitor &links)
 
 std::uint32_t smallest_mtu(const link_monitor &links)
 {
-    return std::ranges::min(links.ports(), {}, &port_status::mtu).mtu;
+    return std::ranges::min(links.ports(), {}, &port_condition::mtu).mtu;
 }
 
-std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric_rules &rules,
                                                  const link_monitor &links, const port_plan &plan)
 {
     std::vector<kernel::port_attachment> all;
     for (std::size_t i = 0; i < config.ports.size(); ++i) {
         const port_options &port = config.ports[i];
-        const port_status &status = links.ports()[i];
+        const port_condition &status = links.ports()[i];
         kernel::port_attachment entry{.device = port.device,
                                       .ifindex = static_cast<int>(status.ifindex),
                                       .mode = xdp_mode_of(port.mode),
@@ -122,7 +122,7 @@ std::vector<kernel::port_attachment> attachments(const daemon_config &config, co
         if (const auto address4 = rules.address4_of(rules.self()))
             receive.addresses[receive.address_count++] = *address4;
         for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
-            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane{plane});
+            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane_index{plane});
         all.push_back(entry);
     }
     return all;

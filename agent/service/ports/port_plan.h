@@ -9,7 +9,7 @@
 
 #include "kernel/host_programs.h"
 #include "service/config/config.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include "service/ports/link_monitor.h"
 
 namespace mrc::service
@@ -36,7 +36,7 @@ struct mtu_range { // of the ports
 struct port_plan {
     std::uint32_t payload_bytes = 0; // of one packet
     bool multi_buffer = false;       // frames may be longer than one XDP buffer
-    transmit_engine engine = transmit_engine::automatic;
+    engine_kind engine = engine_kind::automatic;
 
     // Whether packets themselves are longer than one XDP buffer.
     [[nodiscard]] bool requires_several_buffers() const { return payload_bytes > live_frame_payload; }
@@ -51,7 +51,7 @@ struct port_plan {
 void require_ports(const daemon_config &config, link_monitor &links);
 
 // What host_rx of each port is told.
-[[nodiscard]] std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric &rules,
+[[nodiscard]] std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric_rules &rules,
                                                                const link_monitor &links, const port_plan &plan);
 
 [[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);

@@ -39,10 +39,10 @@ std::shared_ptr<const datapath::client_pipe> events_of(const session_state &stat
     return at == state.events.end() ? nullptr : at->second.pipe;
 }
 
-void tell(const session_state &state, const session::event_record &event)
+void notify(const session_state &state, const session::event_record &event)
 {
     for (const auto &[number, events] : state.events)
-        events.pipe->tell(event);
+        events.pipe->notify(event);
 }
 
 answer create_channel(session_state &state)
@@ -82,10 +82,10 @@ void add_subscription(session_state &state, std::uint64_t subscription, std::uin
         state.subscriptions[subscription] = at->second.pipe;
 }
 
-void tell_subscription(const session_state &state, std::uint64_t subscription)
+void notify_subscription(const session_state &state, std::uint64_t subscription)
 {
     if (const auto at = state.subscriptions.find(subscription); at != state.subscriptions.end())
-        at->second->tell(
+        at->second->notify(
             {session::event_kind{}, session::ev_event_queue_bit | static_cast<std::uint32_t>(subscription)});
 }
 

@@ -17,7 +17,7 @@ answer close_events(session_state &state, std::uint32_t number);
 // nullptr: the session has none of that number.
 [[nodiscard]] std::shared_ptr<const datapath::client_pipe> events_of(const session_state &state, std::uint32_t number);
 // To all event pipes of the client.
-void tell(const session_state &state, const session::event_record &event);
+void notify(const session_state &state, const session::event_record &event);
 
 answer create_channel(session_state &state);
 answer destroy_channel(session_state &state, std::uint32_t number);
@@ -25,6 +25,6 @@ answer destroy_channel(session_state &state, std::uint32_t number);
 // EV events of the subscription are told in that channel from now on, when there is one.
 void add_subscription(session_state &state, std::uint64_t subscription, std::uint32_t channel);
 // An EV event waits to be polled.
-void tell_subscription(const session_state &state, std::uint64_t subscription);
+void notify_subscription(const session_state &state, std::uint64_t subscription);
 
 } // namespace mrc::service

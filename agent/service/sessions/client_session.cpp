@@ -234,14 +234,14 @@ answer client_session::hello(kernel::unique_fd &memory)
     return result;
 }
 
-void client_session::tell(const session::event_record &event) const
+void client_session::notify(const session::event_record &event) const
 {
-    service::tell(state_, event);
+    service::notify(state_, event);
 }
 
-void client_session::tell_subscription(std::uint64_t subscription) const
+void client_session::notify_subscription(std::uint64_t subscription) const
 {
-    service::tell_subscription(state_, subscription);
+    service::notify_subscription(state_, subscription);
 }
 
 } // namespace mrc::service

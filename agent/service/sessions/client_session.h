@@ -36,11 +36,11 @@ public:
     bool serve();
 
     // To all event pipes of the client.
-    void tell(const session::event_record &event) const;
+    void notify(const session::event_record &event) const;
     // A controller's reply, later than its request.
     void send_reply(std::span<const std::byte> reply) const;
     // An EV event waits to be polled.
-    void tell_subscription(std::uint64_t subscription) const;
+    void notify_subscription(std::uint64_t subscription) const;
     [[nodiscard]] std::uint32_t number() const { return state_.number; }
 
 private:

@@ -35,7 +35,7 @@ std::size_t bytes_of(ev_format_mode mode)
 
 } // namespace
 
-ep_batches::ep_batches(const fabric &rules, peer_directory &peers, datapath::worker &worker)
+ep_batches::ep_batches(const fabric_rules &rules, peer_directory &peers, datapath::worker &worker)
     : rules_{rules}, peers_{peers}, worker_{worker}
 {
 }
@@ -49,7 +49,7 @@ ep_batches::~ep_batches()
 }
 
 // The number in the packet's flow label and source port; of a carrier, that of the path it leads on.
-std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::ep_request &request, endpoint host,
+std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::ep_request &request, host_place host,
                                                                 unsigned uplinks) const
 {
     const auto mode = static_cast<ev_format_mode>(request.format_mode);
@@ -66,16 +66,16 @@ std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::e
     mrc_carrier carrier{};
     std::copy_n(bits.begin(), sizeof(carrier.bytes), std::begin(carrier.bytes));
     const std::uint32_t uplink = uplinks == 1 ? 0 : mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
-    const protocol::plane plane{static_cast<std::uint8_t>(request.ev.port - 1)};
+    const protocol::plane_index plane{static_cast<std::uint8_t>(request.ev.port - 1)};
     const mrc_path_row path = rules_.path_of({.leaf = host.leaf, .uplinks = uplinks}, plane, uplink);
-    const mrc_ip right = mrc_path_destination(&path, fabric::host_usid(host));
+    const mrc_ip right = mrc_path_destination(&path, fabric_rules::host_usid(host));
     if (!std::equal(std::begin(right.bytes), std::end(right.bytes), bits.begin()))
         return std::unexpected{fmt::format("the EV is no carrier to that host on port {}", request.ev.port)};
     return mrc_ev_make(plane.value, uplink, 0);
 }
 
-std::expected<protocol::path_choice, std::string> ep_batches::path_of(const session::ep_request &request, endpoint host,
-                                                                      const datapath::worker_peer &peer) const
+std::expected<protocol::path_choice, std::string>
+ep_batches::path_of(const session::ep_request &request, host_place host, const datapath::worker_peer &peer) const
 {
     const protocol::path_group &paths = *peer.paths;
     const auto number = number_of(request, host, paths.uplinks());
@@ -105,13 +105,13 @@ std::expected<ep_batches::resolved, std::string> ep_batches::resolve(const sessi
 {
     const bool ipv4 = is_ipv4(request.destination);
     const bool any_source = std::ranges::all_of(request.source.bytes, [](std::uint8_t byte) { return byte == 0; });
-    if (!any_source && (rules_.endpoint_of(request.source) != rules_.self() || is_ipv4(request.source) != ipv4))
+    if (!any_source && (rules_.host_of(request.source) != rules_.self() || is_ipv4(request.source) != ipv4))
         return std::unexpected{"source " + to_text(request.source) + " is no address of this host" +
                                (ipv4 ? " in IPv4" : " in IPv6")};
     const auto peer = peers_.find_or_add(request.destination);
     if (!peer)
         return std::unexpected{peer.error()};
-    const endpoint host = rules_.endpoint_of(request.destination).value_or(endpoint{});
+    const host_place host = rules_.host_of(request.destination).value_or(host_place{});
     const auto path = path_of(request, host, *peer);
     if (!path)
         return std::unexpected{path.error()};

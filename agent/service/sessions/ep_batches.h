@@ -15,7 +15,7 @@
 
 #include "datapath/worker.h"
 #include "service/control/controller.h"
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 #include "service/peer_directory.h"
 
 namespace mrc::service
@@ -25,7 +25,7 @@ class ep_batches
 {
 public:
     // All is borrowed and outlives this.
-    ep_batches(const fabric &rules, peer_directory &peers, datapath::worker &worker);
+    ep_batches(const fabric_rules &rules, peer_directory &peers, datapath::worker &worker);
     ep_batches(const ep_batches &) = delete;
     ep_batches &operator=(const ep_batches &) = delete;
     ~ep_batches();
@@ -57,12 +57,12 @@ private:
     [[nodiscard]] std::expected<resolved, std::string> resolve(const session::ep_request &request,
                                                                session::ep_operation operation);
     [[nodiscard]] std::expected<protocol::path_choice, std::string>
-    path_of(const session::ep_request &request, endpoint host, const datapath::worker_peer &peer) const;
-    [[nodiscard]] std::expected<std::uint32_t, std::string> number_of(const session::ep_request &request, endpoint host,
-                                                                      unsigned uplinks) const;
+    path_of(const session::ep_request &request, host_place host, const datapath::worker_peer &peer) const;
+    [[nodiscard]] std::expected<std::uint32_t, std::string> number_of(const session::ep_request &request,
+                                                                      host_place host, unsigned uplinks) const;
     [[nodiscard]] static std::vector<std::byte> reply_of(const running &over);
 
-    const fabric &rules_;
+    const fabric_rules &rules_;
     peer_directory &peers_;
     datapath::worker &worker_;
     std::list<running> running_;

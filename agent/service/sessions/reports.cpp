@@ -32,8 +32,8 @@ void fill_paths(const session_state &state, session::qp_report &report, const pr
             ++report.paths_denied;
             break;
         }
-        report.plane_tx_packets[path.lane.value] += paths.counters(slot).tx_packets;
-        report.plane_rx_packets[path.lane.value] += state.shared.tables.signals[path.index.value].packets;
+        report.plane_tx_packets[path.plane.value] += paths.counters(slot).tx_packets;
+        report.plane_rx_packets[path.plane.value] += state.shared.tables.signals[path.index.value].packets;
     }
 }
 
@@ -52,7 +52,7 @@ answer describe(const session_state &state)
     const ports_view ports = state.shared.ports.view();
     host.guid = ports.guid;
     for (const port_options &port : state.shared.config.ports) {
-        const protocol::plane plane = port.plane;
+        const protocol::plane_index plane = port.plane;
         const bool enabled = ports.enabled.has(plane);
         host.ports[plane.value] = {.up = static_cast<std::uint8_t>(enabled && ports.up.has(plane)),
                                    .enabled = static_cast<std::uint8_t>(enabled),

@@ -26,7 +26,7 @@ namespace mrc::service
 // What all sessions share. Borrowed; outlives them.
 struct session_resources {
     const daemon_config &config;
-    const fabric &rules;
+    const fabric_rules &rules;
     kernel::host_tables &tables;
     datapath::worker &worker;
     port_controls &ports;

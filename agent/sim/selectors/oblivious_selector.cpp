@@ -10,12 +10,12 @@ namespace
 {
 
 // Precondition: 0 ≤ turn < number of planes in the mask.
-protocol::plane nth_plane(protocol::plane_mask among, unsigned turn)
+protocol::plane_index nth_plane(protocol::plane_mask among, unsigned turn)
 {
     std::uint32_t bits = among.bits();
     for (; turn > 0; --turn)
         bits &= bits - 1;
-    return protocol::plane{static_cast<std::uint8_t>(std::countr_zero(bits))};
+    return protocol::plane_index{static_cast<std::uint8_t>(std::countr_zero(bits))};
 }
 
 } // namespace
@@ -39,16 +39,16 @@ std::optional<std::uint16_t> oblivious_selector::draw_slot(const protocol::path_
                                                            std::optional<std::uint16_t> avoided)
 {
     while (!among.empty()) {
-        const protocol::plane lane =
+        const protocol::plane_index plane =
             nth_plane(among, random_.below(static_cast<std::uint32_t>(std::popcount(among.bits()))));
         const unsigned count = paths.active_per_plane();
         const unsigned first = random_.below(count);
         for (unsigned step = 0; step < count; ++step) {
-            const std::uint16_t slot = paths.active_slot(lane, (first + step) % count);
+            const std::uint16_t slot = paths.active_slot(plane, (first + step) % count);
             if (paths.state(slot) != protocol::path_state::denied && slot != avoided)
                 return slot;
         }
-        among.set(lane, false);
+        among.set(plane, false);
     }
     return std::nullopt;
 }

@@ -11,7 +11,7 @@ namespace
 
 bool drawable(const protocol::path_group &paths, std::uint16_t slot, protocol::plane_mask among)
 {
-    return among.has(paths.path(slot).lane) && paths.state(slot) != protocol::path_state::denied;
+    return among.has(paths.path(slot).plane) && paths.state(slot) != protocol::path_state::denied;
 }
 
 } // namespace

@@ -8,7 +8,7 @@ std::optional<protocol::path_choice> single_path_selector::draw(const protocol::
                                                                 protocol::plane_mask usable,
                                                                 const protocol::path_avoidance &)
 {
-    if (slot_ && usable.has(paths.path(*slot_).lane) && paths.state(*slot_) != protocol::path_state::denied)
+    if (slot_ && usable.has(paths.path(*slot_).plane) && paths.state(*slot_) != protocol::path_state::denied)
         return paths.path(*slot_);
     const auto moved = hash_.draw(paths, usable, {});
     if (moved)

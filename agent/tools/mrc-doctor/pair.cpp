@@ -83,7 +83,7 @@ finding judge_cost(const pair_outcome &outcome, const service::daemon_config &co
 
 void judge_live_frames(const pair_outcome &outcome, const service::daemon_config &config, report &to)
 {
-    const bool forced = config.transmit.engine == service::transmit_engine::xdp;
+    const bool forced = config.transmit.engine == service::engine_kind::xdp;
     to.findings.push_back(
         of_pair("live_frames", outcome.live_frames,
                 {.severity = forced ? state::broken : state::slower,

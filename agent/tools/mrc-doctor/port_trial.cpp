@@ -58,7 +58,7 @@ void judge_xdp(const port_outcome &outcome, subject &of)
 
 finding judge_redirect(const kernel::probes::attempt &redirect, const subject &of)
 {
-    const bool forced = of.config.transmit.engine == service::transmit_engine::xdp;
+    const bool forced = of.config.transmit.engine == service::engine_kind::xdp;
     return of.made_of(
         "redirect", redirect,
         {.severity = forced ? state::broken : state::slower,

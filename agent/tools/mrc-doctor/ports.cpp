@@ -133,7 +133,7 @@ std::vector<kernel::probes::port_wish> wishes_for(const service::port_plan &plan
 std::string try_free_ports(const service::port_plan &plan, const std::vector<subject *> &free, report &to)
 {
     std::optional<kernel::probes::live_frames> frames;
-    if (plan.engine != service::transmit_engine::af_xdp)
+    if (plan.engine != service::engine_kind::af_xdp)
         frames.emplace(true);
     service::port_trials tried = service::try_ports(wishes_for(plan, free), frames ? &*frames : nullptr);
     const std::string refusal = service::buffers_refusal(plan, tried);

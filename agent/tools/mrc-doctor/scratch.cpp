@@ -27,9 +27,9 @@ std::span<const std::byte> raw(const Value &value)
     return std::as_bytes(std::span{&value, 1});
 }
 
-std::span<const std::byte> text(std::string_view words)
+std::span<const std::byte> text(std::string_view string)
 {
-    return std::as_bytes(std::span{words.data(), words.size()});
+    return std::as_bytes(std::span{string.data(), string.size()});
 }
 
 void call(kernel::netlink_request &request, const std::string &what)

@@ -53,7 +53,7 @@ verbs_handle open_device(const std::string &name)
 
 } // namespace
 
-device::device(const std::string &name)
+mrc_device::mrc_device(const std::string &name)
     : verbs_{open_device(name)}, pd_{::ibv_alloc_pd(verbs_.get())}, mrc_{::mrc_create_context(verbs_.get(), nullptr)}
 {
     if (!pd_ || !mrc_)
@@ -61,7 +61,7 @@ device::device(const std::string &name)
     ::fcntl(event_fd(), F_SETFL, ::fcntl(event_fd(), F_GETFL) | O_NONBLOCK);
 }
 
-ibv_gid device::gid(int index) const
+ibv_gid mrc_device::gid(int index) const
 {
     ibv_gid found{};
     if (::ibv_query_gid(verbs_.get(), 1, index, &found) != 0)
@@ -69,7 +69,7 @@ ibv_gid device::gid(int index) const
     return found;
 }
 
-int device::most_completions() const
+int mrc_device::most_completions() const
 {
     ibv_device_attr attributes{};
     if (::ibv_query_device(verbs_.get(), &attributes) != 0)
@@ -77,7 +77,7 @@ int device::most_completions() const
     return attributes.max_cqe;
 }
 
-bool device::gone()
+bool mrc_device::gone()
 {
     ibv_async_event event{};
     while (!gone_ && ::ibv_get_async_event(verbs_.get(), &event) == 0) {

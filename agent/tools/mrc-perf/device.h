@@ -13,11 +13,11 @@ namespace mrc::perf
 inline constexpr int primary_gid_index = 2;
 inline constexpr int second_gid_index = 4;
 
-class device
+class mrc_device
 {
 public:
     // Throws perf_error: there is none of that name; or, without a name, none at all or several.
-    explicit device(const std::string &name);
+    explicit mrc_device(const std::string &name);
 
     [[nodiscard]] ibv_context *verbs() const { return verbs_.get(); }
     [[nodiscard]] ibv_pd *pd() const { return pd_.get(); }

@@ -23,12 +23,12 @@ constexpr int completions_at_once = 64;
 constexpr std::uint32_t psn_mask = 0xFFFFFF;
 
 // "retry_exceeded" and so on, as verbs programmers know them, for scripts; and for users.
-struct status_words {
+struct status_name {
     ibv_wc_status status;
-    const char *word;
+    const char *name;
     const char *text;
 };
-constexpr status_words known_statuses[] = {
+constexpr status_name known_statuses[] = {
     {IBV_WC_REM_ACCESS_ERR, "remote_access_error", "the far end refused the memory access"},
     {IBV_WC_REM_OP_ERR, "remote_operation_error", "the far end could not complete a WRITE"},
     {IBV_WC_REM_INV_REQ_ERR, "remote_invalid_request", "the far end refused the request"},
@@ -39,11 +39,11 @@ constexpr status_words known_statuses[] = {
 
 perf_error failure_of(const ibv_wc &completion)
 {
-    const auto *known = std::ranges::find(known_statuses, completion.status, &status_words::status);
+    const auto *known = std::ranges::find(known_statuses, completion.status, &status_name::status);
     if (known == std::end(known_statuses))
         return perf_error{fmt::format("QP {}: {}", completion.qp_num, ::ibv_wc_status_str(completion.status)),
                           "unknown"};
-    return perf_error{fmt::format("QP {}: {}", completion.qp_num, known->text), known->word};
+    return perf_error{fmt::format("QP {}: {}", completion.qp_num, known->text), known->name};
 }
 
 void must(int error, const char *what)

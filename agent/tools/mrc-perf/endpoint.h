@@ -61,7 +61,7 @@ private:
     bool take_from(mrc_cq *cq);
     void take_events();
 
-    device device_;
+    mrc_device device_;
     test_plan plan_;
     registered_memory send_memory_;
     registered_memory receive_memory_;

@@ -32,7 +32,7 @@ std::unique_ptr<std::byte, void (*)(void *)> allocate(memory_kind kind, std::uin
 
 } // namespace
 
-registered_memory::registered_memory(const device &on, memory_kind kind, std::uint64_t bytes, std::byte content)
+registered_memory::registered_memory(const mrc_device &on, memory_kind kind, std::uint64_t bytes, std::byte content)
     : memory_{allocate(kind, bytes)}, length_{bytes}
 {
     if (!memory_)

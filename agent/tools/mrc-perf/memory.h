@@ -20,7 +20,7 @@ class registered_memory
 public:
     registered_memory() = default; // none
     // Filled with `content`, so that its pages are there before the clock runs.
-    registered_memory(const device &on, memory_kind kind, std::uint64_t bytes, std::byte content);
+    registered_memory(const mrc_device &on, memory_kind kind, std::uint64_t bytes, std::byte content);
 
     [[nodiscard]] std::span<std::byte> bytes() const { return {memory_.get(), length_}; }
     [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }

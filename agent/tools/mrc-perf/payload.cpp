@@ -34,19 +34,19 @@ void fill_pattern(std::uint64_t message, std::span<std::byte> into)
     }
 }
 
-class constant_source final : public payload_source
+class constant_source final : public message_source
 {
 public:
     void fill(std::uint64_t, std::span<std::byte>) override {} // memory was filled once, before the run
 };
 
-class pattern_source final : public payload_source
+class pattern_source final : public message_source
 {
 public:
     void fill(std::uint64_t message, std::span<std::byte> into) override { fill_pattern(message, into); }
 };
 
-class file_source final : public payload_source
+class file_source final : public message_source
 {
 public:
     explicit file_source(const std::string &path) : path_{path}, file_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)}
@@ -82,7 +82,7 @@ class ignoring_sink final : public payload_sink
 {
 public:
     void take(std::uint64_t, std::span<const std::byte>) override {}
-    verdict judge(const std::string &) override { return {}; }
+    payload_verdict judge(const std::string &) override { return {}; }
 };
 
 class pattern_sink final : public payload_sink
@@ -102,9 +102,9 @@ public:
         }
     }
 
-    verdict judge(const std::string &) override
+    payload_verdict judge(const std::string &) override
     {
-        verdict result{.verified = wrong_bytes_ == 0, .sha256 = {}, .complaint = {}};
+        payload_verdict result{.verified = wrong_bytes_ == 0, .sha256 = {}, .complaint = {}};
         if (wrong_bytes_ != 0)
             result.complaint = fmt::format("{} bytes are not what was sent; {}", wrong_bytes_, first_);
         return result;
@@ -149,9 +149,9 @@ public:
         }
     }
 
-    verdict judge(const std::string &sender_sha256) override
+    payload_verdict judge(const std::string &sender_sha256) override
     {
-        verdict result{.verified = false, .sha256 = digest_.digest(), .complaint = {}};
+        payload_verdict result{.verified = false, .sha256 = digest_.digest(), .complaint = {}};
         result.verified = result.sha256 == sender_sha256;
         if (!*result.verified) {
             result.complaint = "the SHA-256 of what arrived differs from the sender's";
@@ -173,7 +173,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<payload_source> make_source(const test_plan &plan, const std::string &file)
+std::unique_ptr<message_source> make_source(const test_plan &plan, const std::string &file)
 {
     if (plan.mode == test_mode::file)
         return std::make_unique<file_source>(file);

@@ -8,7 +8,7 @@ namespace mrc::perf
 {
 
 stream_sender::stream_sender(endpoint &local, channel &peer, const test_plan &plan,
-                             std::unique_ptr<payload_source> source)
+                             std::unique_ptr<message_source> source)
     : local_{local}, peer_{peer}, plan_{plan}, source_{std::move(source)},
       limit_{plan.messages != 0 || plan.mode == test_mode::file ? plan.messages
                                                                 : std::numeric_limits<std::uint64_t>::max()},

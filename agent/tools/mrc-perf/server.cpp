@@ -116,12 +116,12 @@ test_plan meet(endpoint &local, channel &client)
     return plan;
 }
 
-struct outcome {
+struct service_end {
     int status = EXIT_FAILURE;
     bool interrupted = false; // by a signal to this server
 };
 
-outcome serve_runs(const options &chosen, channel &client, signal_source &signals)
+service_end serve_runs(const options &chosen, channel &client, signal_source &signals)
 {
     endpoint local{chosen.device};
     const test_plan plan = meet(local, client);
@@ -144,7 +144,7 @@ outcome serve_runs(const options &chosen, channel &client, signal_source &signal
 }
 
 // One client, whatever becomes of it: a message that is no message of ours ends its own test only.
-outcome serve(const options &chosen, channel &client, signal_source &signals)
+service_end serve(const options &chosen, channel &client, signal_source &signals)
 {
     try {
         return serve_runs(chosen, client, signals);
@@ -174,7 +174,7 @@ int run_server(const options &chosen, signal_source &signals)
             if (*number != SIGUSR1)
                 return EXIT_SUCCESS;
         if (channel *client = clients.next()) {
-            const outcome done = serve(chosen, *client, signals);
+            const service_end done = serve(chosen, *client, signals);
             clients.release();
             if (chosen.once || done.interrupted)
                 return done.status;

@@ -27,7 +27,7 @@ using run_clock = std::chrono::steady_clock;
 class stream_sender
 {
 public:
-    stream_sender(endpoint &local, channel &peer, const test_plan &plan, std::unique_ptr<payload_source> source);
+    stream_sender(endpoint &local, channel &peer, const test_plan &plan, std::unique_ptr<message_source> source);
 
     // Takes completions, posts what may be posted, says `done` at the end. False: nothing could be done.
     bool step();
@@ -47,7 +47,7 @@ private:
     endpoint &local_;
     channel &peer_;
     const test_plan &plan_;
-    std::unique_ptr<payload_source> source_;
+    std::unique_ptr<message_source> source_;
     std::optional<run_clock::time_point> deadline_;
     std::uint64_t limit_; // messages
     std::uint64_t posted_ = 0;
@@ -90,7 +90,7 @@ private:
     std::uint64_t checked_ = 0;
     std::optional<std::uint64_t> total_;
     boost::json::object sender_;
-    verdict verdict_;
+    payload_verdict verdict_;
     run_clock::time_point started_;
     std::optional<run_clock::time_point> next_sample_;
     run_clock::time_point last_sample_;

@@ -97,17 +97,17 @@ const options::table_of<switch_file> &switch_options()
                                  .add("host_facing", flag{}, &port_config::host_facing);
     static const auto route = table_of<route_row>{}
                                   .add("usid", usid_kind{}, &route_row::prefix, required)
-                                  .add("port", words{"a [[port]]'s device"}, &route_row::port, required)
+                                  .add("port", string_value{"a [[port]]'s device"}, &route_row::port, required)
                                   .add("mac", mac_kind{}, &route_row::mac, required);
     const auto in_config = [](auto member) { return [member](auto &file) -> auto & { return file.config.*member; }; };
     static const auto all =
         table_of<switch_file>{}
-            .add("name", words{"the switch's name, up to 31 characters", MRC_SW_NAME_BYTES - 1},
+            .add("name", string_value{"the switch's name, up to 31 characters", MRC_SW_NAME_BYTES - 1},
                  in_config(&switch_config::name), required)
             .add("usid", usid_kind{}, &switch_file::own, required)
             .add("forward", one_of<forwarding>({{"xdp", forwarding::xdp}, {"kernel", forwarding::kernel}}),
                  in_config(&switch_config::forward))
-            .add("mode", one_of<xdp_mode>({{"native", xdp_mode::native}, {"generic", xdp_mode::generic}}),
+            .add("mode", one_of<attach_mode>({{"native", attach_mode::native}, {"generic", attach_mode::generic}}),
                  in_config(&switch_config::mode))
             .add("pin", absolute_path{pin_path_longest, ", on a BPF file system"}, in_config(&switch_config::pin),
                  required)
@@ -157,7 +157,7 @@ private:
     }
     [[noreturn]] void fail(std::string key, const std::string &found, const std::string &allowed) const
     {
-        throw config_error{
+        throw switch_config_error{
             origin_.error_at(std::move(key), fmt::format("found {}, allowed is {}", found, allowed)).text()};
     }
 
@@ -171,7 +171,7 @@ template <class T>
 T value_or_throw(options::result<T> result)
 {
     if (!result)
-        throw config_error{result.error().text()};
+        throw switch_config_error{result.error().text()};
     return *std::move(result);
 }
 

@@ -19,7 +19,7 @@ enum class forwarding {
     kernel, // the kernel's seg6local forwards; the program only impairs
 };
 
-enum class xdp_mode {
+enum class attach_mode {
     native,
     generic,
 };
@@ -40,14 +40,14 @@ struct switch_config {
     std::array<std::uint8_t, 4> block{};
     std::uint16_t usid = 0;
     forwarding forward = forwarding::xdp;
-    xdp_mode mode = xdp_mode::native;
+    attach_mode mode = attach_mode::native;
     std::string pin;
     std::vector<port_config> ports;
     std::vector<route_config> routes;
 };
 
 // One line: file, line, column, key, what was found, what is allowed.
-struct config_error : std::runtime_error {
+struct switch_config_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 

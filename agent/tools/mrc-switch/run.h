@@ -28,7 +28,7 @@ public:
     running_switch &operator=(const running_switch &) = delete;
 
 private:
-    struct device {
+    struct port_device {
         std::uint32_t ifindex;
         mac_address mac;
     };
@@ -36,7 +36,7 @@ private:
         void operator()(switch_bpf *program) const;
     };
 
-    static device find_device(const std::string &name);
+    static port_device find_device(const std::string &name);
     void load();
     void fill_info();
     void fill_ports();
@@ -47,7 +47,7 @@ private:
     void attach_to(std::size_t port);
 
     const switch_config &config_;
-    std::vector<device> devices_; // one per port of the configuration
+    std::vector<port_device> devices_; // one per port of the configuration
     std::unique_ptr<switch_bpf, destroy_program> program_;
     std::unique_ptr<pin_directory> pins_;
     std::list<without_receive_offload> merging_nothing_; // given back after the programs are detached

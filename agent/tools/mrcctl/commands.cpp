@@ -67,13 +67,13 @@ void add_qp(CLI::App &app, invocation &chosen)
 }
 
 // Options of `path list`.
-struct path_choice {
+struct path_options {
     std::optional<std::uint32_t> plane;
     std::string peer;
     std::string state;
 };
 
-path_filter filter_of(const path_choice &choice, const host_maps &maps)
+path_filter filter_of(const path_options &choice, const host_maps &maps)
 {
     path_filter filter{.range = {}, .plane = choice.plane, .state = {}};
     if (!choice.peer.empty())
@@ -87,7 +87,7 @@ path_filter filter_of(const path_choice &choice, const host_maps &maps)
 void add_path(CLI::App &app, invocation &chosen)
 {
     CLI::App &object = add_object(app, "path", "Paths toward the other leaves, with their state and signals");
-    const auto choice = std::make_shared<path_choice>();
+    const auto choice = std::make_shared<path_options>();
     CLI::App *list = add_command(object, "list", "All paths, or those chosen", chosen);
     list->add_option("--plane", choice->plane, "Of this plane only")->check(CLI::Range(0, MRC_MAX_PORTS - 1));
     list->add_option("--peer", choice->peer, "Toward this MRC address only");

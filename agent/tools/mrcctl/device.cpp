@@ -95,8 +95,8 @@ controller_device::controller_device(const std::string &instance)
 
 std::string why_it_failed(int code)
 {
-    const std::string_view words = ::mrc_failure_text();
-    const std::string why{words.empty() ? std::string_view{std::strerror(code)} : words};
+    const std::string_view failure = ::mrc_failure_text();
+    const std::string why{failure.empty() ? std::string_view{std::strerror(code)} : failure};
     return code == EPERM ? fmt::format("{}; allowed is who has it, such as root", why) : why;
 }
 

@@ -30,13 +30,14 @@ struct profile_texts {
     bool online = false;
 };
 
-parsed<int> parse_events(const std::string &word)
+parsed<int> parse_events(const std::string &state)
 {
     static const std::map<std::string, int> known{
         {"none", 0}, {"good", MRC_CTL_EV_GOOD}, {"assumed_bad", MRC_CTL_EV_ASSUMED_BAD}};
-    const auto found = known.find(word);
+    const auto found = known.find(state);
     if (found == known.end())
-        return std::unexpected{fmt::format("'{}' is not told of; allowed: good, assumed_bad, none", word)};
+        return std::unexpected{
+            fmt::format("'{}' is no state to be notified of; allowed: good, assumed_bad, none", state)};
     return found->second;
 }
 
@@ -52,8 +53,8 @@ std::vector<mrc_ctl_ev> evs_in(const std::vector<std::string> &texts)
 ev_profile_attributes attributes_in(const profile_texts &texts)
 {
     ev_profile_attributes attributes = texts.attributes;
-    for (const std::string &word : texts.events)
-        attributes.events = attributes.events.value_or(0) | parse_events(word).value();
+    for (const std::string &state : texts.events)
+        attributes.events = attributes.events.value_or(0) | parse_events(state).value();
     for (const std::string &text : texts.fields)
         attributes.fields.push_back(parse_field(text).value());
     return attributes;
@@ -67,7 +68,8 @@ void add_attributes(CLI::App *command, const std::shared_ptr<profile_texts> &tex
     command->add_option("--format", texts->attributes.format, "EV format, for modes exp and gen; default: 0");
     command->add_option("--count", texts->attributes.count, "Number of EVs; auto: 0 for one of each path");
     command->add_option("--min-active", texts->attributes.min_active, "So many EVs are never assumed bad; default: 1");
-    command->add_option("--events", texts->events, "States to be told of: good, assumed_bad, or none; default: none")
+    command
+        ->add_option("--events", texts->events, "States to be notified of: good, assumed_bad, or none; default: none")
         ->delimiter(',')
         ->check(understood_by(parse_events));
     command

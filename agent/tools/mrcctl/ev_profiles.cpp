@@ -100,12 +100,12 @@ entries_done carry_out(const controller_device &device, std::uint64_t id, entry_
         throw ctl_error{fmt::format("cannot work on EVs of EV profile {}: {}", id, why)};
     entries_done result{.rows = {}, .whole = whole};
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        const char *const word = i < done ? "done" : i == done ? "failed" : "not tried";
+        const char *const fate = i < done ? "done" : i == done ? "failed" : "not tried";
         result.rows.push_back(
             json::object{{"ev", text_value(ev_text(entries[i].ev))},
                          {"port", entries[i].ev.port},
                          {"state", i < done ? text_value(name_of(ev_state_names, entries[i].state)) : json::value{}},
-                         {"result", word},
+                         {"result", fate},
                          {"reason", i == done ? text_value(without_entry(why)) : json::value{}}});
     }
     return result;

@@ -43,9 +43,9 @@ json::value time_or_null(std::uint64_t value)
 }
 
 template <std::size_t Size>
-json::string word(const std::array<std::string_view, Size> &words, std::size_t value)
+json::string name_in(const std::array<std::string_view, Size> &names, std::size_t value)
 {
-    return value < Size ? text(words[value]) : text(fmt::format("unknown ({})", value));
+    return value < Size ? text(names[value]) : text(fmt::format("unknown ({})", value));
 }
 
 constexpr std::array all_qp_counters{
@@ -124,7 +124,7 @@ json::object qp_totals(const host_maps &maps)
         if (row.qpn == 0)
             continue;
         ++count;
-        json::value &in_state = by_state[word(kernel::qp_state_names, row.state)];
+        json::value &in_state = by_state[name_in(kernel::qp_state_names, row.state)];
         in_state = in_state.is_null() ? 1 : in_state.to_number<std::uint64_t>() + 1;
         for (std::size_t i = 0; i < sums.size(); ++i)
             sums[i] += row.*all_qp_counters[i].value;
@@ -166,7 +166,7 @@ std::span<const qp_counter> qp_counters()
 json::object qp_view(const mrc_qp_row &row)
 {
     json::object view{{"qpn", row.qpn},
-                      {"state", word(kernel::qp_state_names, row.state)},
+                      {"state", name_in(kernel::qp_state_names, row.state)},
                       {"peer", address_or_null(row.peer)},
                       {"peer_qpn", row.peer_qpn == 0 ? json::value(nullptr) : json::value(row.peer_qpn)},
                       {"mpr_psns", row.mpr},
@@ -186,7 +186,7 @@ json::object port_view(std::uint32_t plane, const mrc_port_row &row)
             {"device", text(device)},
             {"ifindex", row.ifindex},
             {"state", usable ? "up" : "down"},
-            {"reason", usable ? json::value(nullptr) : json::value(word(kernel::port_reason_names, row.reason))},
+            {"reason", usable ? json::value(nullptr) : json::value(name_in(kernel::port_reason_names, row.reason))},
             {"mtu", row.mtu},
             {"mac", mac_or_null(row.mac)},
             {"gateway_mac", mac_or_null(row.gateway_mac)},
@@ -206,7 +206,7 @@ json::object path_view(std::uint32_t number, const mrc_path_row &row, const mrc_
             {"plane", row.plane},
             {"uplink", row.uplink},
             {"ev", row.ev},
-            {"state", word(kernel::path_state_names, row.state)},
+            {"state", name_in(kernel::path_state_names, row.state)},
             {"carrier", address_or_null(row.carrier)},
             {"tx_packets", row.tx_packets},
             {"tx_bytes", row.tx_bytes},

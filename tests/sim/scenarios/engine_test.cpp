@@ -11,7 +11,7 @@ namespace mrc::sim
 namespace
 {
 
-class recorder final : public endpoint
+class recorder final : public attached_host
 {
 public:
     explicit recorder(engine &clock) : clock_{clock} {}

@@ -17,13 +17,13 @@ TEST(event_queue, takes_events_in_order_of_time)
 {
     event_queue events;
     for (const picoseconds at : {50, 10, 40, 20, 30})
-        events.push(at, event_kind::sample, static_cast<std::uint32_t>(at), 0);
+        events.push(at, sim_event_kind::sample, static_cast<std::uint32_t>(at), 0);
     for (const picoseconds at : {10, 20, 30, 40, 50}) {
         EXPECT_EQ(events.next_at(), at);
         const event next = events.pop();
         EXPECT_EQ(next.at, at);
         EXPECT_EQ(next.a, static_cast<std::uint32_t>(at));
-        EXPECT_EQ(next.kind(), event_kind::sample);
+        EXPECT_EQ(next.kind(), sim_event_kind::sample);
     }
     EXPECT_TRUE(events.empty());
 }
@@ -32,7 +32,7 @@ TEST(event_queue, equal_times_keep_the_order_of_scheduling)
 {
     event_queue events;
     for (std::uint32_t i = 0; i < 100; ++i)
-        events.push(7, i % 2 == 0 ? event_kind::workload : event_kind::arrival, i, 0);
+        events.push(7, i % 2 == 0 ? sim_event_kind::workload : sim_event_kind::arrival, i, 0);
     for (std::uint32_t i = 0; i < 100; ++i)
         EXPECT_EQ(events.pop().a, i);
 }
@@ -48,7 +48,7 @@ TEST(event_queue, interleaved_with_taking_it_equals_a_sorted_list)
         if (random.below(3) != 0 || expected.empty()) {
             // Near, far, and at the same instant.
             const picoseconds at = now + random.below(random.below(2) == 0 ? 50 : 100'000'000);
-            events.push(at, event_kind::arrival, order, 0);
+            events.push(at, sim_event_kind::arrival, order, 0);
             expected.emplace_back(at, order++);
             std::ranges::push_heap(expected, std::greater{});
         } else {

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr uid_t daemons = 1234;
-constexpr uid_t strangers = 4321;
+constexpr uid_t other_user = 4321;
 
 class trusted_folder : public testing::Test
 {
@@ -59,7 +59,7 @@ TEST_F(trusted_folder, takes_parents_of_root_and_of_the_user)
 
 TEST_F(trusted_folder, refuses_one_that_belongs_to_a_third)
 {
-    give(below_, strangers, 0700);
+    give(below_, other_user, 0700);
     expect_problem(pins(), "'" + below_.string() + "' belongs to user 4321");
     EXPECT_EQ(find_folder_problem(pins(), daemons)->remedy, "chown -h root " + below_.string());
 }
@@ -83,10 +83,10 @@ TEST_F(trusted_folder, judges_what_a_link_leads_to)
     std::filesystem::create_directory(elsewhere);
     std::filesystem::create_directory_symlink(elsewhere, below_ / "link");
     EXPECT_FALSE(find_folder_problem(below_ / "link" / "default", daemons));
-    give(elsewhere, strangers, 0755);
+    give(elsewhere, other_user, 0755);
     expect_problem(below_ / "link" / "default", "elsewhere' belongs to user 4321");
     give(elsewhere, 0, 0755);
-    ASSERT_EQ(::lchown((below_ / "link").c_str(), strangers, static_cast<gid_t>(-1)), 0);
+    ASSERT_EQ(::lchown((below_ / "link").c_str(), other_user, static_cast<gid_t>(-1)), 0);
     expect_problem(below_ / "link" / "default", "link' belongs to user 4321");
 }
 

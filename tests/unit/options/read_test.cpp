@@ -36,7 +36,7 @@ struct house {
 const table_of<house> &house_options()
 {
     static const auto lamp_table = table_of<lamp>{}
-                                       .add("name", words{}, &lamp::name, required)
+                                       .add("name", string_value{}, &lamp::name, required)
                                        .add("watts", whole{1, 100}, &lamp::watts)
                                        .add("hue", automatic{whole{0, 359}}, &lamp::hue);
     static const auto switch_table = table_of<switches>{}
@@ -44,7 +44,7 @@ const table_of<house> &house_options()
                                          .add("hours", list_of{whole{0, 23}, "hours from 0 to 23"}, &switches::hours);
     static const auto all =
         table_of<house>{}
-            .add("street", words{}, &house::street)
+            .add("street", string_value{}, &house::street)
             .add_rows("spare", lamp_table, &house::spares, {.one_per = "spare lamp"},
                       [](const house &in) { return in.lamps.at(0); })
             .add_table("all", switch_table, &house::all)

@@ -44,7 +44,7 @@ void answer_probes(peer_planes &peer, const path_group &paths, int answers)
         const auto probe = peer.next_packet(now);
         if (!probe)
             continue;
-        EXPECT_EQ(paths.path(paths.slot_at(probe->path).value()).lane, plane{2});
+        EXPECT_EQ(paths.path(paths.slot_at(probe->path).value()).plane, plane_index{2});
         arrival how;
         how.at = now + 1ms;
         peer.on_packet({.request_id = std::get<endpoint_request_packet>(probe->content).request_id}, how);
@@ -54,7 +54,7 @@ void answer_probes(peer_planes &peer, const path_group &paths, int answers)
 
 TEST(state_tables, planes_toward_a_host)
 {
-    static constexpr plane at{2};
+    static constexpr plane_index at{2};
     static constexpr plane_mask all{0xF};
     struct row {
         const char *event;
@@ -86,7 +86,7 @@ TEST(state_tables, planes_toward_a_host)
         {"packets delivered on other planes",
          [](auto &p, auto &) {
              for (const duration later : {1us, 2us, 3us})
-                 p.on_delivered(plane{1}, start + later);
+                 p.on_delivered(plane_index{1}, start + later);
          },
          false, true},
     };
@@ -127,11 +127,11 @@ TEST(state_tables, what_makes_a_plane_quiet)
         const local_ports local{plane_mask{0xF}};
         const path_group paths{fabric(4, 2), local};
         peer_planes peer{probe_config{}, paths};
-        peer.on_delivered(plane{2}, start + each.delivered_here);
-        peer.on_delivered(plane{1}, start + each.delivered_elsewhere);
-        times(each.unanswered, [&] { peer.on_sent(plane{2}); });
+        peer.on_delivered(plane_index{2}, start + each.delivered_here);
+        peer.on_delivered(plane_index{1}, start + each.delivered_elsewhere);
+        times(each.unanswered, [&] { peer.on_sent(plane_index{2}); });
         bool quiet = false;
-        times(each.missing, [&] { quiet = peer.on_missing(plane{2}, start); });
+        times(each.missing, [&] { quiet = peer.on_missing(plane_index{2}, start); });
         EXPECT_EQ(quiet, each.quiet);
     }
 }

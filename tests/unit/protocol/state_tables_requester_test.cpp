@@ -85,10 +85,10 @@ struct sender {
         on_transport_ack(qp, ack, {}, now);
     }
     // One more packet, on this plane.
-    outgoing send_on(unsigned lane)
+    outgoing send_on(unsigned plane)
     {
         EXPECT_TRUE(post(qp, {.id = 2, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}));
-        local.enabled = plane_mask{1u << lane};
+        local.enabled = plane_mask{1u << plane};
         const outgoing sent = next_packet(qp, now).value_or(outgoing{});
         local.enabled = plane_mask{0xFF};
         return sent;
@@ -100,7 +100,7 @@ struct sender {
     {
         paths.on_delivered(plane_at, sent_at);
         if (same_peer)
-            peer.on_delivered(plane{static_cast<std::uint8_t>(plane_at)}, sent_at);
+            peer.on_delivered(plane_index{static_cast<std::uint8_t>(plane_at)}, sent_at);
     }
     // All that is armed goes off in its time.
     void time_out()
@@ -291,10 +291,10 @@ TEST(state_tables, time_outs_blame_by_relative_evidence)
     for (const row &each : table) {
         SCOPED_TRACE(each.since);
         sender one{2};
-        const unsigned lane = mrc_ev_plane(one.watched.entropy.value);
+        const unsigned plane = mrc_ev_plane(one.watched.entropy.value);
         one.now += 2ms;
-        for (const unsigned at : {lane, 1 - lane}) {
-            if (!each.delivers[at == lane ? 0 : 1])
+        for (const unsigned at : {plane, 1 - plane}) {
+            if (!each.delivers[at == plane ? 0 : 1])
                 continue;
             if (each.packets == own)
                 one.confirm(one.send_on(at));
@@ -307,7 +307,7 @@ TEST(state_tables, time_outs_blame_by_relative_evidence)
             on_timer(one.qp, one.now);
         }
         EXPECT_EQ(one.counters.silences, each.silence ? 1u : 0u);
-        EXPECT_EQ(one.paths.state(lane), each.path);
+        EXPECT_EQ(one.paths.state(plane), each.path);
         EXPECT_TRUE(one.transmit()) << "it is sent again in any case";
     }
 }

@@ -62,10 +62,10 @@ void times(int count, action act)
         act();
 }
 
-unsigned good_paths(const path_group &group, unsigned lane)
+unsigned good_paths(const path_group &group, unsigned plane)
 {
     unsigned count = 0;
-    for (unsigned slot = lane * group.uplinks(); slot < (lane + 1) * group.uplinks(); ++slot)
+    for (unsigned slot = plane * group.uplinks(); slot < (plane + 1) * group.uplinks(); ++slot)
         count += group.active(slot) && group.state(slot) == path_state::good ? 1 : 0;
     return count;
 }

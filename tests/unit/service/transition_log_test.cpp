@@ -23,7 +23,7 @@ port_options port_of_plane_1()
 {
     port_options port;
     port.device = "eth1";
-    port.plane = protocol::plane{1};
+    port.plane = protocol::plane_index{1};
     return port;
 }
 

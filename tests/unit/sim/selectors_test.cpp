@@ -41,10 +41,10 @@ path_group_config shape(unsigned planes, unsigned uplinks, unsigned active = 0)
     return config;
 }
 
-plane_mask only(std::uint8_t lane)
+plane_mask only(std::uint8_t plane)
 {
     plane_mask mask;
-    mask.set(plane{lane}, true);
+    mask.set(plane_index{plane}, true);
     return mask;
 }
 
@@ -59,7 +59,7 @@ path_choice drawn(const path_group &group, path_selector &selector, plane_mask u
 {
     const auto path = selector.draw(group, usable, {.planes = avoid, .slot = {}});
     EXPECT_TRUE(path);
-    return path.value_or(path_choice{.index = {}, .entropy = {}, .lane = {}, .slot = 0xFFFF});
+    return path.value_or(path_choice{.index = {}, .entropy = {}, .plane = {}, .slot = 0xFFFF});
 }
 
 path_choice drawn(const path_group &group, path_selector &selector)
@@ -104,7 +104,7 @@ TEST_P(any_selector_test, only_usable_planes_of_the_fabric_and_permitted_paths_a
         ASSERT_EQ(path.has_value(), (usable.bits() & 0x7u) != 0);
         if (!path)
             continue;
-        ASSERT_TRUE(usable.has(path->lane));
+        ASSERT_TRUE(usable.has(path->plane));
         ASSERT_NE(path->slot, 3u);
         selector->on_feedback(path->slot, i % 50 == 0 ? path_feedback::lost : path_feedback::clean);
     }
@@ -172,11 +172,11 @@ TEST_F(selectors_test, oblivious_and_reps_leave_avoided_planes_out)
     sim::reps_selector reps{1};
     for (int i = 0; i < 100; ++i) {
         reps.on_feedback(0, path_feedback::clean); // of plane 0
-        EXPECT_EQ(drawn(group, oblivious, group.usable(), only(0)).lane, plane{1});
-        EXPECT_EQ(drawn(group, reps, group.usable(), only(0)).lane, plane{1});
+        EXPECT_EQ(drawn(group, oblivious, group.usable(), only(0)).plane, plane_index{1});
+        EXPECT_EQ(drawn(group, reps, group.usable(), only(0)).plane, plane_index{1});
     }
-    EXPECT_EQ(drawn(group, oblivious, only(0), only(0)).lane, plane{0}) << "nothing else is left";
-    EXPECT_EQ(drawn(group, reps, only(0), only(0)).lane, plane{0});
+    EXPECT_EQ(drawn(group, oblivious, only(0), only(0)).plane, plane_index{0}) << "nothing else is left";
+    EXPECT_EQ(drawn(group, reps, only(0), only(0)).plane, plane_index{0});
 }
 
 TEST_F(selectors_test, oblivious_and_reps_avoid_a_path_as_long_as_there_is_another)
@@ -203,7 +203,7 @@ TEST_F(selectors_test, single_path_stays_whatever_happens)
     const path_choice path = drawn(group, selector);
     for (int i = 0; i < 1000; ++i) {
         selector.on_feedback(path.slot, path_feedback::lost);
-        ASSERT_EQ(drawn(group, selector, group.usable(), only(path.lane.value)).slot, path.slot);
+        ASSERT_EQ(drawn(group, selector, group.usable(), only(path.plane.value)).slot, path.slot);
     }
     group.on_silence(path.slot, start, start);
     EXPECT_EQ(drawn(group, selector).slot, path.slot);
@@ -227,10 +227,10 @@ TEST_F(selectors_test, single_path_moves_for_good_when_its_plane_is_lost)
     path_group group{shape(4, 8), local};
     sim::single_path_selector selector{5};
     const path_choice first = drawn(group, selector);
-    local.up.set(first.lane, false);
+    local.up.set(first.plane, false);
     const path_choice second = drawn(group, selector);
-    EXPECT_NE(second.lane, first.lane);
-    local.up.set(first.lane, true);
+    EXPECT_NE(second.plane, first.plane);
+    local.up.set(first.plane, true);
     EXPECT_EQ(drawn(group, selector).slot, second.slot);
     group.deny(second.slot);
     EXPECT_NE(drawn(group, selector).slot, second.slot);

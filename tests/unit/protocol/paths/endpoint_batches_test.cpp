@@ -33,7 +33,7 @@ path_group_config group(std::uint32_t base)
 class endpoint_batches_test : public testing::Test
 {
 protected:
-    using transmission = endpoint_batches::transmission;
+    using batch_packet = endpoint_batches::batch_packet;
 
     endpoint_batch probes(std::size_t count, duration patience = 10ms)
     {
@@ -52,19 +52,19 @@ protected:
             request.ports = plane_mask{0b10};
         return batch;
     }
-    std::vector<transmission> take(endpoint_batches &from)
+    std::vector<batch_packet> take(endpoint_batches &from)
     {
-        std::vector<transmission> all;
+        std::vector<batch_packet> all;
         while (const auto packet = from.next_packet(now_))
             all.push_back(*packet);
         return all;
     }
     // Everything that leaves until then, at its deadlines; finished batches go to over_.
-    std::vector<transmission> run(endpoint_batches &from, instant until)
+    std::vector<batch_packet> run(endpoint_batches &from, instant until)
     {
-        std::vector<transmission> all;
+        std::vector<batch_packet> all;
         while (true) {
-            for (const transmission &one : take(from)) {
+            for (const batch_packet &one : take(from)) {
                 all.push_back(one);
                 sent_at_.push_back(now_);
             }
@@ -79,24 +79,24 @@ protected:
         now_ = until;
         return all;
     }
-    static const endpoint_request_packet &request_of(const transmission &sent)
+    static const endpoint_request_packet &request_of(const batch_packet &sent)
     {
         return std::get<endpoint_request_packet>(sent.packet.content);
     }
-    static endpoint_response_packet answer_to(const transmission &sent)
+    static endpoint_response_packet answer_to(const batch_packet &sent)
     {
         const auto &request = request_of(sent);
         return {request.request_id, request.operation, request.tx_timestamp};
     }
-    [[nodiscard]] arrival by(const transmission &sent) const
+    [[nodiscard]] arrival by(const batch_packet &sent) const
     {
         arrival how;
         how.path = sent.packet.path;
         how.at = now_;
         return how;
     }
-    static const port_status &host_of(const transmission &sent) { return *sent.batch->requests[sent.request].host; }
-    bool answer(endpoint_batches &to, const transmission &sent)
+    static const port_status &host_of(const batch_packet &sent) { return *sent.batch->requests[sent.request].host; }
+    bool answer(endpoint_batches &to, const batch_packet &sent)
     {
         return to.on_response(host_of(sent), answer_to(sent), by(sent));
     }
@@ -150,7 +150,7 @@ TEST_F(endpoint_batches_test, answers_are_told_in_order_of_arrival_with_their_rt
     EXPECT_EQ(batch.requests[2].rtt, trip);
     EXPECT_EQ(batch.requests[1].rtt, 3 * trip);
     EXPECT_FALSE(batch.requests[1].service_time);
-    EXPECT_EQ(batch.requests[1].arrived_on, plane{0});
+    EXPECT_EQ(batch.requests[1].arrived_on, plane_index{0});
     EXPECT_TRUE(batches.idle());
     EXPECT_EQ(batches.next_deadline(), never);
 }
@@ -164,7 +164,7 @@ TEST_F(endpoint_batches_test, the_plane_of_the_answer_is_that_of_its_path)
     arrival other = by(sent[0]);
     other.path = paths_.path(uplinks).index;
     EXPECT_TRUE(batches.on_response(here_, answer_to(sent[0]), other));
-    EXPECT_EQ(batch.requests[0].arrived_on, plane{1});
+    EXPECT_EQ(batch.requests[0].arrived_on, plane_index{1});
 }
 
 TEST_F(endpoint_batches_test, lost_probes_time_out_one_by_one_and_are_not_repeated)
@@ -279,7 +279,7 @@ TEST_F(endpoint_batches_test, batches_take_turns)
     ASSERT_TRUE(batches.start(large));
     ASSERT_TRUE(batches.start(small));
     std::vector<const endpoint_batch *> order;
-    for (const transmission &one : take(batches))
+    for (const batch_packet &one : take(batches))
         order.push_back(one.batch);
     EXPECT_EQ(order, (std::vector<const endpoint_batch *>{&large, &small, &large, &small, &large, &large}));
 }
@@ -304,27 +304,27 @@ TEST_F(endpoint_batches_test, ids_count_round_without_those_in_use)
     const auto kept = take(batches);
     ASSERT_EQ(kept.size(), 4u);
     std::set<std::uint16_t> used;
-    for (const transmission &one : kept)
+    for (const batch_packet &one : kept)
         used.insert(request_of(one).request_id);
     EXPECT_EQ(used, (std::set<std::uint16_t>{0xE000, 0xE001, 0xFFFE, 0xFFFF})) << "round within their range";
     for (int round = 0; round < 3; ++round) {
         endpoint_batch others = probes(4000, 1ms);
         ASSERT_TRUE(batches.start(others));
         std::set<std::uint16_t> seen = used;
-        std::vector<transmission> sent;
+        std::vector<batch_packet> sent;
         while (sent.size() < 4000) {
-            for (const transmission &one : take(batches)) {
+            for (const batch_packet &one : take(batches)) {
                 EXPECT_TRUE(batch_probe_ids.contains(request_of(one).request_id));
                 EXPECT_TRUE(seen.insert(request_of(one).request_id).second) << "an id twice at a time";
                 sent.push_back(one);
             }
             now_ += 1us;
         }
-        for (const transmission &one : sent)
+        for (const batch_packet &one : sent)
             EXPECT_TRUE(answer(batches, one));
         EXPECT_EQ(batches.next_finished(now_), &others);
     }
-    for (const transmission &one : kept)
+    for (const batch_packet &one : kept)
         EXPECT_TRUE(answer(batches, one)) << "its id was nobody else's";
 }
 
@@ -421,7 +421,7 @@ TEST_F(endpoint_batches_test, nothing_is_sent_by_a_port_out_of_use)
     endpoint_batches batches{{}};
     endpoint_batch batch = probes(2, 2ms);
     batch.requests[0].path = paths_.path(uplinks); // plane 1
-    local_.enabled.set(plane{1}, false);
+    local_.enabled.set(plane_index{1}, false);
     ASSERT_TRUE(batches.start(batch));
     const auto sent = take(batches);
     ASSERT_EQ(sent.size(), 1u);
@@ -440,13 +440,13 @@ TEST_F(endpoint_batches_test, what_is_cancelled_waits_for_nothing)
     ASSERT_TRUE(batches.start(gone));
     ASSERT_TRUE(batches.start(stays));
     const auto sent = take(batches);
-    std::map<const endpoint_batch *, std::vector<transmission>> by_batch;
-    for (const transmission &one : sent)
+    std::map<const endpoint_batch *, std::vector<batch_packet>> by_batch;
+    for (const batch_packet &one : sent)
         by_batch[one.batch].push_back(one);
     batches.cancel(gone);
-    for (const transmission &one : by_batch[&gone])
+    for (const batch_packet &one : by_batch[&gone])
         EXPECT_FALSE(answer(batches, one));
-    for (const transmission &one : by_batch[&stays])
+    for (const batch_packet &one : by_batch[&stays])
         EXPECT_TRUE(answer(batches, one));
     EXPECT_EQ(batches.next_finished(now_), &stays);
     batches.cancel(gone); // again: nothing

@@ -21,30 +21,30 @@ constexpr mrc_ev_field all_of(unsigned width, unsigned max)
     return {.width = width, .init = 0, .min = 0, .max = max, .mask = (1u << width) - 1};
 }
 
-ev_profile listed(std::vector<listed_ev> list)
+ev_profile_spec listed(std::vector<listed_ev> list)
 {
     return {.mode = profile_mode::listed, .list = std::move(list), .fields = {}};
 }
 
-ev_profile generated(std::vector<mrc_ev_field> fields)
+ev_profile_spec generated(std::vector<mrc_ev_field> fields)
 {
     return {.mode = profile_mode::generated, .list = {}, .fields = std::move(fields)};
 }
 
 // An EV with entropy 5.
-ev path(unsigned lane, unsigned uplink)
+ev path(unsigned plane, unsigned uplink)
 {
-    return ev{mrc_ev_make(lane, uplink, 5)};
+    return ev{mrc_ev_make(plane, uplink, 5)};
 }
 
 void expect_sound(const std::vector<profile_entry> &entries, unsigned planes, unsigned uplinks)
 {
     std::set<unsigned> slots;
-    for (const auto &[entropy, lane, slot] : entries) {
+    for (const auto &[entropy, plane, slot] : entries) {
         EXPECT_NE(entropy.value, 0u);
-        EXPECT_EQ(mrc_ev_plane(entropy.value), lane.value);
-        EXPECT_EQ(slot, lane.value * uplinks + mrc_ev_uplink(entropy.value));
-        EXPECT_LT(lane.value, planes);
+        EXPECT_EQ(mrc_ev_plane(entropy.value), plane.value);
+        EXPECT_EQ(slot, plane.value * uplinks + mrc_ev_uplink(entropy.value));
+        EXPECT_LT(plane.value, planes);
         EXPECT_TRUE(slots.insert(slot).second);
     }
     EXPECT_TRUE(std::ranges::is_sorted(entries, {}, &profile_entry::slot));
@@ -76,10 +76,11 @@ TEST(ev_profile_test, automatic_with_a_count_takes_random_uplinks_of_each_plane)
     ASSERT_EQ(entries->size(), 12u);
     expect_sound(*entries, 4, 64);
     std::set<unsigned> uplinks;
-    for (unsigned lane = 0; lane < 4; ++lane) {
-        EXPECT_EQ(std::ranges::count(*entries, plane{static_cast<std::uint8_t>(lane)}, &profile_entry::lane), 3);
+    for (unsigned plane = 0; plane < 4; ++plane) {
+        EXPECT_EQ(std::ranges::count(*entries, plane_index{static_cast<std::uint8_t>(plane)}, &profile_entry::plane),
+                  3);
         for (unsigned i = 0; i < 3; ++i)
-            uplinks.insert((*entries)[lane * 3 + i].slot % 64u);
+            uplinks.insert((*entries)[plane * 3 + i].slot % 64u);
     }
     EXPECT_GT(uplinks.size(), 6u) << "planes draw for themselves";
 }
@@ -97,10 +98,10 @@ TEST(ev_profile_test, listed_evs_may_leave_paths_out)
     const auto entries =
         expand_profile(listed({{path(1, 3), 2}, {path(0, 2), 1}, {path(0, 0), 1}, {path(1, 0), 2}}), 2, 4, 16, 1);
     ASSERT_TRUE(entries);
-    EXPECT_EQ(*entries, (std::vector<profile_entry>{{path(0, 0), plane{0}, 0},
-                                                    {path(0, 2), plane{0}, 2},
-                                                    {path(1, 0), plane{1}, 4},
-                                                    {path(1, 3), plane{1}, 7}}));
+    EXPECT_EQ(*entries, (std::vector<profile_entry>{{path(0, 0), plane_index{0}, 0},
+                                                    {path(0, 2), plane_index{0}, 2},
+                                                    {path(1, 0), plane_index{1}, 4},
+                                                    {path(1, 3), plane_index{1}, 7}}));
 }
 
 TEST(ev_profile_test, generated_fields_make_the_whole_fabric)
@@ -128,7 +129,7 @@ TEST(ev_profile_test, generated_values_go_to_the_masked_bits_from_min_to_max)
 
 TEST(ev_profile_test, count_and_min_active_that_fit)
 {
-    ev_profile profile = listed({{path(0, 0), 1}, {path(1, 0), 2}});
+    ev_profile_spec profile = listed({{path(0, 0), 1}, {path(1, 0), 2}});
     profile.count = 2;
     profile.min_active = 2;
     EXPECT_TRUE(expand_profile(profile, 2, 1, 32, 1));
@@ -138,7 +139,7 @@ TEST(ev_profile_test, count_and_min_active_that_fit)
 
 struct refusal {
     const char *name;
-    ev_profile profile;
+    ev_profile_spec profile;
     std::size_t index;
     std::string_view text;
     profile_fault fault;

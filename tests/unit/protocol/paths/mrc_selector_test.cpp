@@ -44,10 +44,10 @@ TEST_F(mrc_selector_test, planes_differ_by_at_most_one_packet_at_any_time)
 {
     path_group group{shape(4, 8), local};
     mrc_selector selector{group, 1};
-    std::array<unsigned, 4> lanes{};
+    std::array<unsigned, 4> planes{};
     for (int i = 0; i < 10'000; ++i) {
-        ++lanes[selector.draw(group, group.usable(), {})->lane.value];
-        const auto [least, most] = std::ranges::minmax(lanes);
+        ++planes[selector.draw(group, group.usable(), {})->plane.value];
+        const auto [least, most] = std::ranges::minmax(planes);
         ASSERT_LE(most - least, 1u);
     }
 }
@@ -110,12 +110,12 @@ TEST_F(mrc_selector_test, congestion_does_not_shift_load_between_planes)
 {
     path_group group{shape(2, 4), local};
     mrc_selector selector{group, 1};
-    std::array<unsigned, 2> lanes{};
+    std::array<unsigned, 2> planes{};
     for (int i = 0; i < 1000; ++i) {
         selector.on_feedback(static_cast<std::uint16_t>(i % 4), path_feedback::congested); // plane 0 only
-        ++lanes[selector.draw(group, group.usable(), {})->lane.value];
+        ++planes[selector.draw(group, group.usable(), {})->plane.value];
     }
-    EXPECT_EQ(lanes[0], lanes[1]);
+    EXPECT_EQ(planes[0], planes[1]);
 }
 
 TEST_F(mrc_selector_test, retired_paths_and_lost_planes_are_not_drawn)
@@ -123,7 +123,7 @@ TEST_F(mrc_selector_test, retired_paths_and_lost_planes_are_not_drawn)
     path_group group{shape(4, 4), local};
     mrc_selector selector{group, 1};
     group.on_silence(5, start, start);
-    local.up.set(plane{2}, false);
+    local.up.set(plane_index{2}, false);
     const auto count = count_by_slot(group, selector, 1200);
     EXPECT_EQ(count[5], 0u);
     for (unsigned slot = 8; slot < 12; ++slot)
@@ -135,15 +135,15 @@ TEST_F(mrc_selector_test, avoided_plane_keeps_its_turn)
 {
     path_group group{shape(4, 2), local};
     mrc_selector selector{group, 1};
-    std::array<unsigned, 4> lanes{};
+    std::array<unsigned, 4> planes{};
     for (int i = 0; i < 4000; ++i) {
         plane_mask avoid;
-        avoid.set(plane{static_cast<std::uint8_t>(i % 4)}, i % 3 == 0);
+        avoid.set(plane_index{static_cast<std::uint8_t>(i % 4)}, i % 3 == 0);
         const auto path = selector.draw(group, group.usable(), {.planes = avoid, .slot = {}});
-        EXPECT_FALSE(avoid.has(path->lane));
-        ++lanes[path->lane.value];
+        EXPECT_FALSE(avoid.has(path->plane));
+        ++planes[path->plane.value];
     }
-    const auto [least, most] = std::ranges::minmax(lanes);
+    const auto [least, most] = std::ranges::minmax(planes);
     EXPECT_LT(most - least, most / 10);
     EXPECT_TRUE(selector.draw(group, group.usable(), {.planes = plane_mask{0xF}, .slot = {}}))
         << "nothing else is left";
@@ -175,9 +175,9 @@ TEST_F(mrc_selector_test, without_good_paths_the_least_lossy_carry_on)
     for (unsigned slot = 0; slot < 4; ++slot)
         group.on_silence(slot, start, start);
     // ev_min_active kept one alive; its plane goes.
-    for (std::uint8_t lane = 0; lane < 2; ++lane)
-        if (group.good_planes().has(plane{lane}))
-            local.up.set(plane{lane}, false);
+    for (std::uint8_t plane = 0; plane < 2; ++plane)
+        if (group.good_planes().has(plane_index{plane}))
+            local.up.set(plane_index{plane}, false);
     ASSERT_TRUE((group.usable() & group.good_planes()).empty());
     const auto path = selector.draw(group, group.usable(), {});
     ASSERT_TRUE(path);

@@ -24,18 +24,18 @@ path_group_config four_by(unsigned uplinks, unsigned active = 0)
     return config;
 }
 
-unsigned active_paths(const path_group &group, unsigned lane)
+unsigned active_paths(const path_group &group, unsigned plane)
 {
     unsigned count = 0;
-    for (unsigned slot = lane * group.uplinks(); slot < (lane + 1) * group.uplinks(); ++slot)
+    for (unsigned slot = plane * group.uplinks(); slot < (plane + 1) * group.uplinks(); ++slot)
         count += group.active(slot) ? 1 : 0;
     return count;
 }
 
-unsigned paths_in_use(const path_group &group, unsigned lane)
+unsigned paths_in_use(const path_group &group, unsigned plane)
 {
     unsigned count = 0;
-    for (unsigned slot = lane * group.uplinks(); slot < (lane + 1) * group.uplinks(); ++slot)
+    for (unsigned slot = plane * group.uplinks(); slot < (plane + 1) * group.uplinks(); ++slot)
         count += group.active(slot) && group.in_use(slot) ? 1 : 0;
     return count;
 }
@@ -70,8 +70,8 @@ TEST_F(path_group_test, maps_evs_to_rows_and_back)
 TEST_F(path_group_test, every_plane_has_the_same_number_of_active_paths)
 {
     const path_group group{four_by(8, 3), local};
-    for (unsigned lane = 0; lane < 4; ++lane)
-        EXPECT_EQ(active_paths(group, lane), 3u);
+    for (unsigned plane = 0; plane < 4; ++plane)
+        EXPECT_EQ(active_paths(group, plane), 3u);
 }
 
 // The table of path_group.h.
@@ -156,15 +156,15 @@ TEST_F(path_group_test, deliveries_disprove_silence_but_not_losses)
 TEST_F(path_group_test, backup_of_the_same_plane_takes_over)
 {
     path_group group{four_by(8, 3), local};
-    const std::uint16_t retired = group.active_slot(plane{2}, 1);
+    const std::uint16_t retired = group.active_slot(plane_index{2}, 1);
     group.on_silence(retired, start, start);
     EXPECT_FALSE(group.active(retired));
     EXPECT_EQ(active_paths(group, 2), 3u);
     EXPECT_EQ(paths_in_use(group, 2), 3u);
-    EXPECT_EQ(group.path(group.active_slot(plane{2}, 1)).lane, plane{2});
+    EXPECT_EQ(group.path(group.active_slot(plane_index{2}, 1)).plane, plane_index{2});
     // All backups used up: the plane has fewer, and takes the first that comes back.
     for (int i = 0; i < 5; ++i)
-        group.on_silence(group.active_slot(plane{2}, 0), start, start);
+        group.on_silence(group.active_slot(plane_index{2}, 0), start, start);
     EXPECT_EQ(paths_in_use(group, 2), 2u);
     group.deny(retired);
     group.allow(retired);
@@ -178,7 +178,7 @@ TEST_F(path_group_test, silent_plane_is_retired_at_once)
     for (unsigned slot = 8; slot < 12; ++slot)
         group.on_sent(slot, false);
     group.on_silence(8, start, start + 1ms);
-    EXPECT_FALSE((group.usable() & group.good_planes()).has(plane{1}));
+    EXPECT_FALSE((group.usable() & group.good_planes()).has(plane_index{1}));
     EXPECT_EQ((group.usable() & group.good_planes()).bits(), 0b1101u);
     EXPECT_EQ(group.silence_generation(), 8u);
 }
@@ -220,7 +220,7 @@ TEST_F(path_group_test, what_a_floor_keeps_in_use_is_not_called_good)
     EXPECT_EQ(group.state(0), path_state::assumed_bad);
     EXPECT_EQ(group.state(1), path_state::kept);
     EXPECT_TRUE(group.in_use(1));
-    EXPECT_TRUE(group.good_planes().has(plane{0})) << "packets are sent on it as before";
+    EXPECT_TRUE(group.good_planes().has(plane_index{0})) << "packets are sent on it as before";
     EXPECT_EQ(group.state(2), path_state::good) << "other planes are as they were";
 }
 
@@ -261,10 +261,10 @@ TEST_F(path_group_test, one_store_loses_a_plane_for_every_group)
 {
     path_group one{four_by(2), local};
     path_group other{four_by(2), local};
-    local.up.set(plane{3}, false);
+    local.up.set(plane_index{3}, false);
     EXPECT_EQ(one.usable().bits(), 0b0111u);
     EXPECT_EQ(other.usable().bits(), 0b0111u);
-    local.enabled.set(plane{1}, false);
+    local.enabled.set(plane_index{1}, false);
     EXPECT_EQ(one.usable().bits(), 0b0101u);
     EXPECT_EQ(other.usable().bits(), 0b0101u);
     one.on_silence(6, start, start);
@@ -313,10 +313,10 @@ TEST_F(path_group_test, a_late_reader_learns_of_every_path_that_changed)
 TEST_F(path_group_test, paths_without_an_ev_are_never_used)
 {
     path_group_config config = four_by(4);
-    for (unsigned lane = 0; lane < 4; ++lane)
+    for (unsigned plane = 0; plane < 4; ++plane)
         for (const unsigned uplink : {1u, 3u})
-            config.universe.push_back({ev{mrc_ev_make(lane, uplink, 5)}, plane{static_cast<std::uint8_t>(lane)},
-                                       static_cast<std::uint16_t>(lane * 4 + uplink)});
+            config.universe.push_back({ev{mrc_ev_make(plane, uplink, 5)}, plane_index{static_cast<std::uint8_t>(plane)},
+                                       static_cast<std::uint16_t>(plane * 4 + uplink)});
     config.active_per_plane = 1;
     path_group group{config, local};
     EXPECT_FALSE(group.exists(0));
@@ -324,9 +324,9 @@ TEST_F(path_group_test, paths_without_an_ev_are_never_used)
     EXPECT_EQ(group.slot_of(ev{mrc_ev_make(2, 3, 5)}), 11);
     group.allow(0);
     EXPECT_EQ(group.state(0), path_state::denied);
-    const unsigned first = group.active_slot(plane{1}, 0);
+    const unsigned first = group.active_slot(plane_index{1}, 0);
     group.on_silence(first, start, start);
-    const unsigned second = group.active_slot(plane{1}, 0);
+    const unsigned second = group.active_slot(plane_index{1}, 0);
     EXPECT_EQ(first + second, 5u + 7u) << "the backup is the plane's other EV";
     EXPECT_EQ(paths_in_use(group, 1), 1u);
 }

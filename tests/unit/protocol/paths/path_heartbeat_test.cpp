@@ -172,7 +172,7 @@ protected:
             while (const auto probe = group_->next_packet(now_)) {
                 const auto slot = group_->slot_at(probe->path);
                 const auto &request = std::get<endpoint_request_packet>(probe->content);
-                if (!slot || !alive.has(group_->path(*slot).lane))
+                if (!slot || !alive.has(group_->path(*slot).plane))
                     continue;
                 endpoint_response_packet response;
                 response.request_id = request.request_id;

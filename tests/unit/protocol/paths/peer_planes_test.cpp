@@ -82,7 +82,8 @@ protected:
     }
     [[nodiscard]] bool arrives(const remote &host, const outgoing &packet) const
     {
-        return !host.dead && host.reached.has(plane{static_cast<std::uint8_t>(mrc_ev_plane(packet.entropy.value))});
+        return !host.dead &&
+               host.reached.has(plane_index{static_cast<std::uint8_t>(mrc_ev_plane(packet.entropy.value))});
     }
     void carry(queue_pair &from, queue_pair &to, const std::function<bool(const outgoing &)> &arrives)
     {
@@ -145,7 +146,7 @@ TEST_F(peer_planes_test, dead_host_costs_its_neighbours_no_path)
 TEST_F(peer_planes_test, dead_link_to_one_host_is_left_by_its_qps_alone)
 {
     run(5ms);
-    b_.reached.set(plane{1}, false);
+    b_.reached.set(plane_index{1}, false);
     run(1ms);
     EXPECT_EQ(b_.planes.suspected().bits(), 0b10u);
     EXPECT_TRUE(a_.planes.suspected().empty());
@@ -159,7 +160,7 @@ TEST_F(peer_planes_test, dead_link_to_one_host_is_left_by_its_qps_alone)
     EXPECT_GT(probes_, 5u);
     EXPECT_LT(probes_, 15u) << "every 5 ms";
 
-    b_.reached.set(plane{1}, true);
+    b_.reached.set(plane_index{1}, true);
     run(20ms);
     EXPECT_TRUE(b_.planes.suspected().empty()) << "three answers, and it is used again";
 }
@@ -186,24 +187,25 @@ TEST_F(peer_planes_test, plane_that_lags_is_not_suspected)
     peer_planes planes{probe_config{}, paths_};
     const duration tolerance = 100us;
     for (int n = 0; n < 5; ++n)
-        planes.on_sent(plane{1});
-    planes.on_delivered(plane{0}, now_ + 99us);
+        planes.on_sent(plane_index{1});
+    planes.on_delivered(plane_index{0}, now_ + 99us);
     for (int n = 0; n < 3; ++n)
-        EXPECT_FALSE(planes.on_missing(plane{1}, now_ + n * 1us, tolerance));
-    planes.on_delivered(plane{0}, now_ + 100us);
-    EXPECT_TRUE(planes.on_missing(plane{1}, now_ + 5us, tolerance)) << "from the first that is missing on";
-    EXPECT_FALSE(planes.on_missing(plane{1}, now_ + 101us, tolerance)) << "nothing sent so late has been heard of";
+        EXPECT_FALSE(planes.on_missing(plane_index{1}, now_ + n * 1us, tolerance));
+    planes.on_delivered(plane_index{0}, now_ + 100us);
+    EXPECT_TRUE(planes.on_missing(plane_index{1}, now_ + 5us, tolerance)) << "from the first that is missing on";
+    EXPECT_FALSE(planes.on_missing(plane_index{1}, now_ + 101us, tolerance))
+        << "nothing sent so late has been heard of";
 }
 
 TEST_F(peer_planes_test, dead_plane_of_the_whole_leaf_is_the_groups)
 {
     run(5ms);
-    a_.reached.set(plane{0}, false);
-    b_.reached.set(plane{0}, false);
+    a_.reached.set(plane_index{0}, false);
+    b_.reached.set(plane_index{0}, false);
     run(2ms);
     EXPECT_EQ(paths_.good_planes().bits(), 0b10u);
-    a_.reached.set(plane{0}, true);
-    b_.reached.set(plane{0}, true);
+    a_.reached.set(plane_index{0}, true);
+    b_.reached.set(plane_index{0}, true);
     run(100ms);
     EXPECT_EQ(paths_.good_planes().bits(), 0b11u);
     EXPECT_TRUE(a_.planes.suspected().empty());
@@ -213,9 +215,9 @@ TEST_F(peer_planes_test, dead_plane_of_the_whole_leaf_is_the_groups)
 TEST_F(peer_planes_test, last_plane_is_never_suspected)
 {
     peer_planes planes{probe_config{}, paths_};
-    EXPECT_TRUE(planes.suspect(plane{0}, plane_mask{0b11}, now_));
-    EXPECT_FALSE(planes.suspect(plane{1}, plane_mask{0b11}, now_));
-    EXPECT_FALSE(planes.suspect(plane{1}, plane_mask{0b10}, now_)) << "the other one's port is down";
+    EXPECT_TRUE(planes.suspect(plane_index{0}, plane_mask{0b11}, now_));
+    EXPECT_FALSE(planes.suspect(plane_index{1}, plane_mask{0b11}, now_));
+    EXPECT_FALSE(planes.suspect(plane_index{1}, plane_mask{0b10}, now_)) << "the other one's port is down";
     EXPECT_EQ(planes.suspected().bits(), 0b01u);
 }
 
@@ -223,7 +225,7 @@ TEST_F(peer_planes_test, nothing_is_probed_for_nobody)
 {
     peer_planes planes{probe_config{}, paths_};
     planes.watch(now_ + 20ms);
-    ASSERT_TRUE(planes.suspect(plane{0}, plane_mask{0b11}, now_));
+    ASSERT_TRUE(planes.suspect(plane_index{0}, plane_mask{0b11}, now_));
     unsigned sent = 0;
     const auto ask_for = [&](duration time) {
         for (const instant until = now_ + time; now_ < until; now_ += 1ms)

@@ -113,7 +113,7 @@ TEST_F(port_status_test, confirmed_update_is_not_repeated_but_refreshed)
 TEST_F(port_status_test, drained_port_is_told_like_a_lost_one)
 {
     status_.watch(now_ + 1s);
-    local_.enabled.set(plane{0}, false);
+    local_.enabled.set(plane_index{0}, false);
     EXPECT_EQ(request_of(*status_.next_packet(now_)).port_status_mask, 0b11100u);
 }
 

@@ -60,7 +60,7 @@ TEST_F(retransmission_test, lost_port_repeats_its_packets_at_once_elsewhere)
 {
     write(8);
     const auto sent = send();
-    local_.up.set(plane{1}, false);
+    local_.up.set(plane_index{1}, false);
     const auto again = send();
     ASSERT_EQ(again.size(), 4u);
     for (const outgoing &packet : again) {
@@ -74,7 +74,7 @@ TEST_F(retransmission_test, peer_port_that_goes_down_repeats_its_packets_elsewhe
 {
     write(8);
     (void)send();
-    peer_ports_.set(plane{0}, false);
+    peer_ports_.set(plane_index{0}, false);
     const auto again = send();
     ASSERT_EQ(again.size(), 4u);
     for (const outgoing &packet : again)
@@ -85,7 +85,7 @@ TEST_F(retransmission_test, draining_port_takes_nothing_new_and_gives_nothing_up
 {
     write(8);
     (void)send();
-    local_.enabled.set(plane{1}, false);
+    local_.enabled.set(plane_index{1}, false);
     EXPECT_TRUE(send().empty()) << "what is in flight may arrive";
     write(4);
     for (const outgoing &packet : send()) {

@@ -71,9 +71,9 @@ TEST(config, reads_what_the_lab_writes)
     ASSERT_EQ(config->ports.size(), 2U);
     EXPECT_EQ(config->ports[0].device, "p0");
     EXPECT_EQ(to_text(std::get<mrc_ip>(config->ports[0].gateway)), "fe80::1");
-    EXPECT_EQ(config->ports[1].plane, protocol::plane{1});
+    EXPECT_EQ(config->ports[1].plane, protocol::plane_index{1});
     EXPECT_EQ(to_text(std::get<mac_address>(config->ports[1].gateway)), "02:21:00:00:01:07");
-    EXPECT_EQ(config->transmit.engine, transmit_engine::automatic);
+    EXPECT_EQ(config->transmit.engine, engine_kind::automatic);
     EXPECT_EQ(config->transmit.burst, 64U);
     EXPECT_FALSE(config->transmit.payload);
 }
@@ -98,7 +98,7 @@ payload = "verbs")");
     const auto config =
         parse_config(with(text, "gateway = \"fe80::1\"", "gateway = \"auto\"\nmode = \"native\"\nqueues = 2"), "f");
     ASSERT_TRUE(config) << config.error().text();
-    EXPECT_EQ(config->transmit.engine, transmit_engine::af_xdp);
+    EXPECT_EQ(config->transmit.engine, engine_kind::af_xdp);
     EXPECT_EQ(config->transmit.payload, 1024U);
     EXPECT_EQ(config->transmit.spin_us, 0U);
     EXPECT_EQ(config->transport.window_bytes, 65536U);

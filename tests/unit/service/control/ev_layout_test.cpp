@@ -168,7 +168,7 @@ TEST(ev_layout, stev_names_its_path_by_the_low_bits)
     const auto paths = layout->paths_of(evs, two_planes);
     ASSERT_TRUE(paths) << paths.error().text;
     EXPECT_EQ((*paths)[0].slot, 7U);
-    EXPECT_EQ((*paths)[0].lane, protocol::plane{1});
+    EXPECT_EQ((*paths)[0].plane, protocol::plane_index{1});
     EXPECT_EQ((*paths)[1].slot, 1U);
 
     struct row {

@@ -159,7 +159,7 @@ TEST(ev_profile_store, automatic_profile_with_some_of_the_paths)
     ASSERT_TRUE(made->modify({.state = online, .min_active = 1, .event_mask = 0}).result);
     const auto universe = made->store.universe(id, fabric.uplinks, 3);
     ASSERT_EQ(universe.size(), 4U);
-    EXPECT_EQ(std::ranges::count(universe, protocol::plane{0}, &protocol::profile_entry::lane), 2);
+    EXPECT_EQ(std::ranges::count(universe, protocol::plane_index{0}, &protocol::profile_entry::plane), 2);
     for (const auto &known : universe)
         EXPECT_GT(known.entropy.value >> MRC_EV_ENTROPY_SHIFT, 0U);
 }

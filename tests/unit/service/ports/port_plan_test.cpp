@@ -17,7 +17,7 @@ constexpr mtu_range usual{.smallest = 3400, .largest = 3400};
 constexpr mtu_range jumbo{.smallest = 9000, .largest = 9000};
 
 struct wish {
-    transmit_engine engine = transmit_engine::automatic;
+    engine_kind engine = engine_kind::automatic;
     std::optional<std::uint32_t> payload = std::nullopt;
     payload_sizes peers = payload_sizes::any;
 
@@ -33,13 +33,13 @@ struct wish {
 
 TEST(make_plan, chooses_payload_buffers_and_engine)
 {
-    using enum transmit_engine;
+    using enum engine_kind;
     struct row {
         wish wanted;
         mtu_range mtus;
         std::uint32_t payload;
         bool multi_buffer;
-        transmit_engine engine;
+        engine_kind engine;
     };
     const row table[] = {
         {{}, usual, 3072, false, automatic},
@@ -71,7 +71,7 @@ TEST(make_plan, says_why_mrcd_does_not_run)
     const row table[] = {
         {{}, {.smallest = 300, .largest = 3400}, "the ports' smallest MTU is 300"},
         {{.payload = 3072}, {.smallest = 1500, .largest = 3400}, "carries at most 1344"},
-        {{.engine = transmit_engine::xdp, .payload = 4096}, jumbo, "the engine 'xdp' sends at most 3072"},
+        {{.engine = engine_kind::xdp, .payload = 4096}, jumbo, "the engine 'xdp' sends at most 3072"},
         {{.payload = 768, .peers = payload_sizes::verbs}, usual, "'verbs' allows 256"},
     };
     for (const row &entry : table) {

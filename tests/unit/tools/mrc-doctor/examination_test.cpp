@@ -148,27 +148,27 @@ TEST(mrc_doctor_json, has_what_the_manual_names)
 
 TEST(choose_engine, takes_the_fastest_that_was_not_refused)
 {
-    using service::transmit_engine;
+    using service::engine_kind;
     struct row {
         kernel::probes::attempt live_frames;
         kernel::probes::attempt redirect;
-        transmit_engine configured;
+        engine_kind configured;
         bool zero_copy;
-        transmit_engine expected;
+        engine_kind expected;
         bool has_reason;
     };
     const auto yes = kernel::probes::worked();
     const auto no = kernel::probes::refused(EOPNOTSUPP);
     const auto unknown = kernel::probes::untried("the link is down");
     const row table[] = {
-        {yes, yes, transmit_engine::automatic, false, transmit_engine::xdp, false},
-        {yes, unknown, transmit_engine::automatic, false, transmit_engine::xdp, false},
-        {yes, no, transmit_engine::automatic, false, transmit_engine::af_xdp, true},
-        {no, unknown, transmit_engine::automatic, false, transmit_engine::af_xdp, true},
-        {yes, yes, transmit_engine::automatic, true, transmit_engine::af_xdp, false},
-        {no, no, transmit_engine::automatic, true, transmit_engine::af_xdp, false},
-        {no, no, transmit_engine::xdp, true, transmit_engine::xdp, false},
-        {yes, yes, transmit_engine::af_xdp, false, transmit_engine::af_xdp, false},
+        {yes, yes, engine_kind::automatic, false, engine_kind::xdp, false},
+        {yes, unknown, engine_kind::automatic, false, engine_kind::xdp, false},
+        {yes, no, engine_kind::automatic, false, engine_kind::af_xdp, true},
+        {no, unknown, engine_kind::automatic, false, engine_kind::af_xdp, true},
+        {yes, yes, engine_kind::automatic, true, engine_kind::af_xdp, false},
+        {no, no, engine_kind::automatic, true, engine_kind::af_xdp, false},
+        {no, no, engine_kind::xdp, true, engine_kind::xdp, false},
+        {yes, yes, engine_kind::af_xdp, false, engine_kind::af_xdp, false},
     };
     for (const row &entry : table) {
         kernel::probes::port_abilities port;
@@ -195,7 +195,7 @@ service::port_trials trials(std::initializer_list<std::pair<const char *, bool>>
 
 TEST(settle_modes, zero_copy_is_for_all_ports_or_for_none)
 {
-    using enum service::transmit_engine;
+    using enum service::engine_kind;
     struct row {
         service::port_trials tried;
         bool force_copy;
@@ -224,8 +224,7 @@ TEST(settle_modes, the_agent_answers_where_the_driver_would_lose_it)
     const auto answers = [](service::port_trials tried) {
         std::vector<bool> of;
         for (const auto &port :
-             service::settle_modes(service::transmit_engine::automatic, std::move(tried), kernel::probes::worked())
-                 .ports)
+             service::settle_modes(service::engine_kind::automatic, std::move(tried), kernel::probes::worked()).ports)
             of.push_back(port.agent_answers);
         return of;
     };
@@ -239,7 +238,7 @@ TEST(settle_modes, keeps_why_there_is_one_buffer)
     service::port_trials tried = trials({{"veth", false}});
     tried.single_buffer = "'eth0': Operation not supported";
     EXPECT_EQ(
-        service::settle_modes(service::transmit_engine::xdp, std::move(tried), kernel::probes::worked()).single_buffer,
+        service::settle_modes(service::engine_kind::xdp, std::move(tried), kernel::probes::worked()).single_buffer,
         "'eth0': Operation not supported");
 }
 

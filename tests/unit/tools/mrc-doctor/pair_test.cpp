@@ -25,7 +25,7 @@ pair_outcome all_works()
             .af_xdp_multi_buffer = yes};
 }
 
-report judged(const pair_outcome &outcome, service::transmit_engine engine = service::transmit_engine::automatic)
+report judged(const pair_outcome &outcome, service::engine_kind engine = service::engine_kind::automatic)
 {
     service::daemon_config config;
     config.origin.file = "/etc/mrc/lab.toml";
@@ -55,7 +55,7 @@ TEST(judge_pair, live_frames_are_needed_by_the_engine_that_is_forced_only)
     outcome.live_frames = kernel::probes::refused(EINVAL);
     outcome.attached_ns.reset();
     EXPECT_EQ(only(judged(outcome), "live_frames").result, state::slower);
-    const finding forced = only(judged(outcome, service::transmit_engine::xdp), "live_frames");
+    const finding forced = only(judged(outcome, service::engine_kind::xdp), "live_frames");
     EXPECT_EQ(forced.result, state::broken);
     EXPECT_EQ(forced.remedy, "# in /etc/mrc/lab.toml, [transmit]: engine = \"auto\"");
 }

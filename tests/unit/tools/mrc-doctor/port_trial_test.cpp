@@ -110,7 +110,7 @@ TEST_F(port_trial, a_refused_redirect_breaks_the_engine_that_is_forced)
 {
     outcome.redirect = kernel::probes::refused(EINVAL, "the kernel has no live frames");
     EXPECT_EQ(only(judged(), "redirect").result, state::slower);
-    config.transmit.engine = service::transmit_engine::xdp;
+    config.transmit.engine = service::engine_kind::xdp;
     EXPECT_EQ(only(judged(), "redirect").result, state::broken);
 }
 

@@ -39,7 +39,7 @@ std::string complaint(const std::string &text)
 {
     try {
         (void)parse_config(text, "s.toml");
-    } catch (const config_error &error) {
+    } catch (const switch_config_error &error) {
         return error.what();
     }
     return "";
@@ -55,7 +55,7 @@ TEST(switch_config_test, reads_a_whole_configuration)
     EXPECT_EQ(config.usid, 0x2000);
     EXPECT_EQ(config.block, (std::array<std::uint8_t, 4>{0xFC, 0xBB, 0xBB, 0x00}));
     EXPECT_EQ(config.forward, forwarding::kernel);
-    EXPECT_EQ(config.mode, xdp_mode::generic);
+    EXPECT_EQ(config.mode, attach_mode::generic);
     EXPECT_EQ(config.pin, "/sys/fs/bpf/mrc/lab/p0t0-0");
     ASSERT_EQ(config.ports.size(), 2U);
     EXPECT_TRUE(config.ports[0].host_facing);
@@ -72,7 +72,7 @@ TEST(switch_config_test, defaults_are_xdp_and_native)
     const switch_config config = parse_config(head + port, "s.toml");
 
     EXPECT_EQ(config.forward, forwarding::xdp);
-    EXPECT_EQ(config.mode, xdp_mode::native);
+    EXPECT_EQ(config.mode, attach_mode::native);
     EXPECT_TRUE(config.routes.empty());
 }
 
@@ -129,7 +129,7 @@ TEST(switch_config_test, a_refusal_names_file_line_key_what_was_found_and_what_i
 
 TEST(switch_config_test, a_file_that_is_not_there_is_named)
 {
-    EXPECT_THROW((void)read_config("/nonexistent/s.toml"), config_error);
+    EXPECT_THROW((void)read_config("/nonexistent/s.toml"), switch_config_error);
 }
 
 TEST(switch_quantity_test, reads_what_people_write)

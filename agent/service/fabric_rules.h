@@ -25,14 +25,14 @@ namespace mrc::service
 {
 
 // A host by its place: which T0 leaf (the same on all planes), and which downlink of it.
-struct endpoint {
+struct host_place {
     std::uint32_t leaf = 0;
     std::uint32_t downlink = 0;
-    friend constexpr auto operator<=>(const endpoint &, const endpoint &) = default;
+    friend constexpr auto operator<=>(const host_place &, const host_place &) = default;
 };
 
 // The path rows of one remote leaf: row = base + plane * uplinks + uplink.
-struct path_group {
+struct path_group_rows {
     std::uint32_t leaf = 0;
     std::uint32_t base = 0; // first row, never 0
     std::uint32_t planes = 0;
@@ -40,50 +40,51 @@ struct path_group {
     [[nodiscard]] std::uint32_t rows() const { return planes * uplinks; }
 };
 
-class fabric
+class fabric_rules
 {
 public:
-    explicit fabric(const daemon_config &config);
+    explicit fabric_rules(const daemon_config &config);
 
-    [[nodiscard]] endpoint self() const { return self_; }
+    [[nodiscard]] host_place self() const { return self_; }
     [[nodiscard]] std::uint8_t planes() const { return options_.planes; }
     [[nodiscard]] std::uint32_t leaves() const { return options_.leaves; }
 
     // The common address: inner source and destination.
-    [[nodiscard]] mrc_ip address_of(endpoint host) const;
+    [[nodiscard]] mrc_ip address_of(host_place host) const;
     // The address of one plane: outer source.
-    [[nodiscard]] mrc_ip address_of(endpoint host, protocol::plane plane) const;
+    [[nodiscard]] mrc_ip address_of(host_place host, protocol::plane_index plane) const;
     // The common address in IPv4, as ::ffff:a.b.c.d; nullopt when the fabric has none.
-    [[nodiscard]] std::optional<mrc_ip> address4_of(endpoint host) const;
+    [[nodiscard]] std::optional<mrc_ip> address4_of(host_place host) const;
     // Bits of an EV: IPv4 packets carry 16 (protocol.md §1.9), and one path group serves both families.
     [[nodiscard]] unsigned ev_bits() const { return options_.ipv4_prefix ? 16 : 32; }
     // Whose address it is, common, of a plane or IPv4; nullopt for addresses that this fabric cannot contain.
-    [[nodiscard]] std::optional<endpoint> endpoint_of(const mrc_ip &address) const;
+    [[nodiscard]] std::optional<host_place> host_of(const mrc_ip &address) const;
     // nullopt for a common address and for what endpoint_of refuses.
-    [[nodiscard]] std::optional<protocol::plane> plane_of(const mrc_ip &address) const;
+    [[nodiscard]] std::optional<protocol::plane_index> plane_of(const mrc_ip &address) const;
 
     // Bits that the IPv4 addresses of such a fabric need behind their prefix: at most 20.
     [[nodiscard]] static unsigned ipv4_host_bits(const fabric_options &options);
 
-    [[nodiscard]] static std::uint16_t spine_usid(protocol::plane plane, std::uint32_t uplink);
-    [[nodiscard]] static std::uint16_t leaf_usid(protocol::plane plane, std::uint32_t leaf);
+    [[nodiscard]] static std::uint16_t spine_usid(protocol::plane_index plane, std::uint32_t uplink);
+    [[nodiscard]] static std::uint16_t leaf_usid(protocol::plane_index plane, std::uint32_t leaf);
     // The downlink uSID that ends a carrier to this host on a plane; on plane 0 its plane bits are zero.
-    [[nodiscard]] static std::uint16_t host_usid(endpoint host, protocol::plane plane = {});
+    [[nodiscard]] static std::uint16_t host_usid(host_place host, protocol::plane_index plane = {});
     // block:<own downlink>::, the outer destination that is popped on the plane's port.
-    [[nodiscard]] mrc_ip own_usid_address(protocol::plane plane) const;
+    [[nodiscard]] mrc_ip own_usid_address(protocol::plane_index plane) const;
 
     // Rows per plane toward a leaf.
     [[nodiscard]] std::uint32_t uplinks_to(std::uint32_t leaf) const;
     // The row of one (plane, uplink) toward a group's leaf: configuration set, state GOOD, counters zero.
-    [[nodiscard]] mrc_path_row path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const;
+    [[nodiscard]] mrc_path_row path_of(const path_group_rows &group, protocol::plane_index plane,
+                                       std::uint32_t uplink) const;
     // All rows of a group, in the order of the `paths` map.
-    [[nodiscard]] std::vector<mrc_path_row> paths_of(const path_group &group) const;
+    [[nodiscard]] std::vector<mrc_path_row> paths_of(const path_group_rows &group) const;
 
 private:
-    [[nodiscard]] std::optional<endpoint> endpoint_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const;
+    [[nodiscard]] std::optional<host_place> host_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const;
 
     fabric_options options_;
-    endpoint self_;
+    host_place self_;
 };
 
 // Whose rows: of an EV profile's paths toward a leaf. Profile 0 is everybody's; its rows name the paths on which
@@ -101,22 +102,22 @@ class path_table
 public:
     enum class refusal : std::uint8_t { no_such_leaf, full };
 
-    explicit path_table(const fabric &fabric, std::uint32_t capacity = MRC_MAX_PATHS)
+    explicit path_table(const fabric_rules &fabric, std::uint32_t capacity = MRC_MAX_PATHS)
         : fabric_{fabric}, capacity_{capacity}
     {
     }
 
-    [[nodiscard]] std::expected<path_group, refusal> group_of(group_key key);
+    [[nodiscard]] std::expected<path_group_rows, refusal> group_of(group_key key);
     // The next group of as many rows may have them. Of a key that group_of() knows.
     void release(group_key key);
-    [[nodiscard]] const std::map<group_key, path_group> &groups() const { return groups_; }
+    [[nodiscard]] const std::map<group_key, path_group_rows> &groups() const { return groups_; }
     [[nodiscard]] std::uint32_t rows_used() const { return next_; } // from row 0 on, released ones too
 
 private:
-    fabric fabric_;
+    fabric_rules fabric_;
     std::uint32_t capacity_;
     std::uint32_t next_ = 1;
-    std::map<group_key, path_group> groups_;
+    std::map<group_key, path_group_rows> groups_;
     std::multimap<std::uint32_t, std::uint32_t> released_; // rows in a row: the first
 };
 

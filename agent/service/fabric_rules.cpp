@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 
 #include <algorithm>
 #include <bit>
@@ -28,7 +28,7 @@ constexpr std::uint32_t first_entropy = 1;
 constexpr std::size_t ipv4_at = 12; // in a mapped address
 constexpr unsigned ipv4_leaf_shift = std::bit_width(max_downlinks);
 
-constexpr std::uint16_t make_usid(std::uint32_t role, protocol::plane plane, std::uint32_t index)
+constexpr std::uint16_t make_usid(std::uint32_t role, protocol::plane_index plane, std::uint32_t index)
 {
     return static_cast<std::uint16_t>(role << role_shift |
                                       (std::uint32_t{plane.value} << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK) |
@@ -46,7 +46,7 @@ std::uint32_t get16(const mrc_ip &address, std::size_t at)
     return static_cast<std::uint32_t>(address.bytes[at]) << 8 | address.bytes[at + 1];
 }
 
-mrc_ip address_with(const ip_prefix &prefix, endpoint host, std::uint32_t plane_selector)
+mrc_ip address_with(const ip_prefix &prefix, host_place host, std::uint32_t plane_selector)
 {
     mrc_ip address = prefix.address;
     put16(address, plane_at, plane_selector);
@@ -55,12 +55,12 @@ mrc_ip address_with(const ip_prefix &prefix, endpoint host, std::uint32_t plane_
     return address;
 }
 
-std::uint32_t ipv4_place(endpoint host)
+std::uint32_t ipv4_place(host_place host)
 {
     return host.leaf << ipv4_leaf_shift | (host.downlink + 1);
 }
 
-mrc_ip address4_with(const ip_prefix &prefix, endpoint host)
+mrc_ip address4_with(const ip_prefix &prefix, host_place host)
 {
     const std::uint32_t place = ipv4_place(host);
     mrc_ip address = prefix.address;
@@ -71,41 +71,41 @@ mrc_ip address4_with(const ip_prefix &prefix, endpoint host)
 
 } // namespace
 
-fabric::fabric(const daemon_config &config)
+fabric_rules::fabric_rules(const daemon_config &config)
     : options_{config.fabric}, self_{.leaf = config.host.leaf, .downlink = config.host.downlink}
 {
 }
 
-mrc_ip fabric::address_of(endpoint host) const
+mrc_ip fabric_rules::address_of(host_place host) const
 {
     return address_with(options_.address_prefix, host, 0);
 }
 
-mrc_ip fabric::address_of(endpoint host, protocol::plane plane) const
+mrc_ip fabric_rules::address_of(host_place host, protocol::plane_index plane) const
 {
     return address_with(options_.address_prefix, host, plane.value + 1U);
 }
 
-std::optional<mrc_ip> fabric::address4_of(endpoint host) const
+std::optional<mrc_ip> fabric_rules::address4_of(host_place host) const
 {
     if (!options_.ipv4_prefix)
         return std::nullopt;
     return address4_with(*options_.ipv4_prefix, host);
 }
 
-unsigned fabric::ipv4_host_bits(const fabric_options &options)
+unsigned fabric_rules::ipv4_host_bits(const fabric_options &options)
 {
     return static_cast<unsigned>(
         std::bit_width(ipv4_place({.leaf = options.leaves - 1, .downlink = options.hosts_per_leaf - 1})));
 }
 
-std::optional<endpoint> fabric::endpoint_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const
+std::optional<host_place> fabric_rules::host_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const
 {
     constexpr std::uint32_t place_mask = (1U << ipv4_leaf_shift) - 1;
     const std::uint32_t value = get16(address, ipv4_at) << 16 | get16(address, ipv4_at + 2);
     const std::uint32_t base = get16(prefix.address, ipv4_at) << 16 | get16(prefix.address, ipv4_at + 2);
     const std::uint32_t place = value ^ base;
-    const endpoint host{.leaf = place >> ipv4_leaf_shift, .downlink = (place & place_mask) - 1};
+    const host_place host{.leaf = place >> ipv4_leaf_shift, .downlink = (place & place_mask) - 1};
     if (host.leaf >= options_.leaves || host.downlink >= options_.hosts_per_leaf)
         return std::nullopt;
     if (!is_same(address, address4_with(prefix, host)))
@@ -113,13 +113,13 @@ std::optional<endpoint> fabric::endpoint_of_ipv4(const mrc_ip &address, const ip
     return host;
 }
 
-std::optional<endpoint> fabric::endpoint_of(const mrc_ip &address) const
+std::optional<host_place> fabric_rules::host_of(const mrc_ip &address) const
 {
     if (options_.ipv4_prefix && is_ipv4(address))
-        return endpoint_of_ipv4(address, *options_.ipv4_prefix);
+        return host_of_ipv4(address, *options_.ipv4_prefix);
     const std::uint32_t selector = get16(address, plane_at);
     const std::uint32_t downlink = get16(address, downlink_at) - 1; // wraps far out of range for 0
-    const endpoint host{.leaf = get16(address, leaf_at), .downlink = downlink};
+    const host_place host{.leaf = get16(address, leaf_at), .downlink = downlink};
     if (selector > options_.planes || host.leaf >= options_.leaves || host.downlink >= options_.hosts_per_leaf)
         return std::nullopt;
     if (!is_same(address, address_with(options_.address_prefix, host, selector)))
@@ -127,42 +127,43 @@ std::optional<endpoint> fabric::endpoint_of(const mrc_ip &address) const
     return host;
 }
 
-std::optional<protocol::plane> fabric::plane_of(const mrc_ip &address) const
+std::optional<protocol::plane_index> fabric_rules::plane_of(const mrc_ip &address) const
 {
     const std::uint32_t selector = get16(address, plane_at);
-    if (selector == 0 || !endpoint_of(address))
+    if (selector == 0 || !host_of(address))
         return std::nullopt;
-    return protocol::plane{static_cast<std::uint8_t>(selector - 1)};
+    return protocol::plane_index{static_cast<std::uint8_t>(selector - 1)};
 }
 
-std::uint16_t fabric::spine_usid(protocol::plane plane, std::uint32_t uplink)
+std::uint16_t fabric_rules::spine_usid(protocol::plane_index plane, std::uint32_t uplink)
 {
     return make_usid(role_spine, plane, uplink);
 }
 
-std::uint16_t fabric::leaf_usid(protocol::plane plane, std::uint32_t leaf)
+std::uint16_t fabric_rules::leaf_usid(protocol::plane_index plane, std::uint32_t leaf)
 {
     return make_usid(role_leaf + (leaf >> index_bits), plane, leaf);
 }
 
-std::uint16_t fabric::host_usid(endpoint host, protocol::plane plane)
+std::uint16_t fabric_rules::host_usid(host_place host, protocol::plane_index plane)
 {
     return make_usid(role_downlink, plane, host.downlink);
 }
 
-mrc_ip fabric::own_usid_address(protocol::plane plane) const
+mrc_ip fabric_rules::own_usid_address(protocol::plane_index plane) const
 {
     mrc_ip address = options_.usid_block.address;
     put16(address, MRC_USID_BLOCK_BYTES, host_usid(self_, plane));
     return address;
 }
 
-std::uint32_t fabric::uplinks_to(std::uint32_t leaf) const
+std::uint32_t fabric_rules::uplinks_to(std::uint32_t leaf) const
 {
     return leaf == self_.leaf ? 1 : options_.uplinks;
 }
 
-mrc_path_row fabric::path_of(const path_group &group, protocol::plane plane, std::uint32_t uplink) const
+mrc_path_row fabric_rules::path_of(const path_group_rows &group, protocol::plane_index plane,
+                                   std::uint32_t uplink) const
 {
     mrc_carrier carrier{};
     const auto &block = options_.usid_block.address.bytes;
@@ -186,23 +187,23 @@ mrc_path_row fabric::path_of(const path_group &group, protocol::plane plane, std
     return path;
 }
 
-std::vector<mrc_path_row> fabric::paths_of(const path_group &group) const
+std::vector<mrc_path_row> fabric_rules::paths_of(const path_group_rows &group) const
 {
     std::vector<mrc_path_row> paths;
     paths.reserve(group.rows());
     for (std::uint32_t plane = 0; plane < group.planes; plane++)
         for (std::uint32_t uplink = 0; uplink < group.uplinks; uplink++)
-            paths.push_back(path_of(group, protocol::plane{static_cast<std::uint8_t>(plane)}, uplink));
+            paths.push_back(path_of(group, protocol::plane_index{static_cast<std::uint8_t>(plane)}, uplink));
     return paths;
 }
 
-std::expected<path_group, path_table::refusal> path_table::group_of(group_key key)
+std::expected<path_group_rows, path_table::refusal> path_table::group_of(group_key key)
 {
     if (const auto known = groups_.find(key); known != groups_.end())
         return known->second;
     if (key.leaf >= fabric_.leaves())
         return std::unexpected{refusal::no_such_leaf};
-    path_group group{
+    path_group_rows group{
         .leaf = key.leaf, .base = next_, .planes = fabric_.planes(), .uplinks = fabric_.uplinks_to(key.leaf)};
     if (const auto used_before = released_.find(group.rows()); used_before != released_.end()) {
         group.base = used_before->second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/fabric.h"
+#include "service/fabric_rules.h"
 
 #include <algorithm>
 #include <set>
@@ -12,9 +12,9 @@ namespace mrc::service
 namespace
 {
 
-using protocol::plane;
+using protocol::plane_index;
 
-daemon_config config_of(fabric_options options, endpoint self)
+daemon_config config_of(fabric_options options, host_place self)
 {
     daemon_config config;
     config.fabric = options;
@@ -24,33 +24,33 @@ daemon_config config_of(fabric_options options, endpoint self)
 }
 
 // The lab of 4 planes, 2 leaves and 2 spines, seen from h2: leaf 0, downlink 1.
-fabric lab()
+fabric_rules lab()
 {
     fabric_options options;
     options.planes = 4;
     options.leaves = 2;
     options.uplinks = 2;
-    return fabric{config_of(options, {.leaf = 0, .downlink = 1})};
+    return fabric_rules{config_of(options, {.leaf = 0, .downlink = 1})};
 }
 
 // 8 planes, 512 leaves of 256 hosts: 131,072 endpoints.
-fabric cluster()
+fabric_rules cluster()
 {
     fabric_options options;
     options.planes = 8;
     options.leaves = 512;
     options.uplinks = 256;
-    return fabric{config_of(options, {.leaf = 300, .downlink = 17})};
+    return fabric_rules{config_of(options, {.leaf = 300, .downlink = 17})};
 }
 
-fabric lab_with(std::string_view ipv4_prefix)
+fabric_rules lab_with(std::string_view ipv4_prefix)
 {
     fabric_options options;
     options.planes = 4;
     options.leaves = 2;
     options.uplinks = 2;
     options.ipv4_prefix = parse_prefix(ipv4_prefix);
-    return fabric{config_of(options, {.leaf = 0, .downlink = 1})};
+    return fabric_rules{config_of(options, {.leaf = 0, .downlink = 1})};
 }
 
 mrc_ip ip(std::string_view text)
@@ -81,22 +81,22 @@ TEST(fabric, addresses_of_endpoints)
     const auto f = lab();
     EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0})), "fd6d:7263::1");
     EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1})), "fd6d:7263::1:2");
-    EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0}, plane{0})), "fd6d:7263:0:1::1");
-    EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1}, plane{3})), "fd6d:7263:0:4::1:2");
-    EXPECT_EQ(to_text(cluster().address_of({.leaf = 511, .downlink = 255}, plane{7})), "fd6d:7263:0:8::1ff:100");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0}, plane_index{0})), "fd6d:7263:0:1::1");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1}, plane_index{3})), "fd6d:7263:0:4::1:2");
+    EXPECT_EQ(to_text(cluster().address_of({.leaf = 511, .downlink = 255}, plane_index{7})), "fd6d:7263:0:8::1ff:100");
 }
 
 TEST(fabric, endpoints_of_addresses)
 {
     const auto f = lab();
-    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263::1:2")), (endpoint{.leaf = 1, .downlink = 1}));
-    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263:0:4::1:2")), (endpoint{.leaf = 1, .downlink = 1}));
-    EXPECT_EQ(f.plane_of(ip("fd6d:7263:0:4::1:2")), plane{3});
+    EXPECT_EQ(f.host_of(ip("fd6d:7263::1:2")), (host_place{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.host_of(ip("fd6d:7263:0:4::1:2")), (host_place{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.plane_of(ip("fd6d:7263:0:4::1:2")), plane_index{3});
     EXPECT_EQ(f.plane_of(ip("fd6d:7263::1:2")), std::nullopt);
     for (const auto *foreign :
          {"fd6d:7263::", "fd6d:7263::1:0", "fd6d:7263::2:1", "fd6d:7263::1:101", "fd6d:7263:0:5::1:2", "fd6d:7264::1:2",
           "fd6d:7263::1:0:1:2", "fd6d:7263:1::1:2", "fe80::1", "10.0.0.1"}) {
-        EXPECT_EQ(f.endpoint_of(ip(foreign)), std::nullopt) << foreign;
+        EXPECT_EQ(f.host_of(ip(foreign)), std::nullopt) << foreign;
         EXPECT_EQ(f.plane_of(ip(foreign)), std::nullopt) << foreign;
     }
 }
@@ -107,12 +107,12 @@ TEST(fabric, ipv4_addresses_of_endpoints_and_back)
     EXPECT_EQ(to_text(f.address4_of({.leaf = 0, .downlink = 0}).value()), "10.128.0.1");
     EXPECT_EQ(to_text(f.address4_of({.leaf = 1, .downlink = 1}).value()), "10.128.2.2");
     EXPECT_EQ(to_text(f.address4_of({.leaf = 1, .downlink = 255}).value()), "10.128.3.0");
-    EXPECT_EQ(f.endpoint_of(ip("10.128.2.2")), (endpoint{.leaf = 1, .downlink = 1}));
-    EXPECT_EQ(f.endpoint_of(ip("10.128.3.0")), (endpoint{.leaf = 1, .downlink = 255}));
+    EXPECT_EQ(f.host_of(ip("10.128.2.2")), (host_place{.leaf = 1, .downlink = 1}));
+    EXPECT_EQ(f.host_of(ip("10.128.3.0")), (host_place{.leaf = 1, .downlink = 255}));
     EXPECT_EQ(f.plane_of(ip("10.128.2.2")), std::nullopt);
-    EXPECT_EQ(f.endpoint_of(ip("fd6d:7263::1:2")), (endpoint{.leaf = 1, .downlink = 1})) << "IPv6 as before";
+    EXPECT_EQ(f.host_of(ip("fd6d:7263::1:2")), (host_place{.leaf = 1, .downlink = 1})) << "IPv6 as before";
     for (const auto *foreign : {"10.128.0.0", "10.128.2.0", "10.128.3.1", "10.128.4.1", "10.144.0.1", "10.0.0.1"})
-        EXPECT_EQ(f.endpoint_of(ip(foreign)), std::nullopt) << foreign;
+        EXPECT_EQ(f.host_of(ip(foreign)), std::nullopt) << foreign;
     EXPECT_EQ(f.ev_bits(), 16U) << "what IPv4 packets carry";
 }
 
@@ -120,7 +120,7 @@ TEST(fabric, without_a_prefix_there_is_no_ipv4)
 {
     const auto f = lab();
     EXPECT_EQ(f.address4_of({.leaf = 0, .downlink = 0}), std::nullopt);
-    EXPECT_EQ(f.endpoint_of(ip("10.128.0.1")), std::nullopt);
+    EXPECT_EQ(f.host_of(ip("10.128.0.1")), std::nullopt);
     EXPECT_EQ(f.ev_bits(), 32U);
 }
 
@@ -130,7 +130,7 @@ TEST(fabric, bits_that_ipv4_addresses_need)
         fabric_options options;
         options.leaves = leaves;
         options.hosts_per_leaf = hosts_per_leaf;
-        return fabric::ipv4_host_bits(options);
+        return fabric_rules::ipv4_host_bits(options);
     };
     EXPECT_EQ(needed(1, 1), 1U);
     EXPECT_EQ(needed(1, 2), 2U);
@@ -142,21 +142,21 @@ TEST(fabric, bits_that_ipv4_addresses_need)
 
 TEST(fabric, usids)
 {
-    EXPECT_EQ(fabric::spine_usid(plane{3}, 255), 0x13ff);
-    EXPECT_EQ(fabric::leaf_usid(plane{0}, 0), 0x2000);
-    EXPECT_EQ(fabric::leaf_usid(plane{7}, 255), 0x27ff);
-    EXPECT_EQ(fabric::leaf_usid(plane{2}, 256), 0x3200);
-    EXPECT_EQ(fabric::leaf_usid(plane{7}, max_leaves - 1), 0x77ff);
-    EXPECT_EQ(fabric::host_usid({.leaf = 1, .downlink = 5}), 0x8005);
-    EXPECT_EQ(fabric::host_usid({.leaf = 1, .downlink = 5}, plane{3}), 0x8305);
-    EXPECT_EQ(to_text(lab().own_usid_address(plane{2})), "fcbb:bb00:8201::");
-    EXPECT_EQ(to_text(cluster().own_usid_address(plane{7})), "fcbb:bb00:8711::");
+    EXPECT_EQ(fabric_rules::spine_usid(plane_index{3}, 255), 0x13ff);
+    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{0}, 0), 0x2000);
+    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{7}, 255), 0x27ff);
+    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{2}, 256), 0x3200);
+    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{7}, max_leaves - 1), 0x77ff);
+    EXPECT_EQ(fabric_rules::host_usid({.leaf = 1, .downlink = 5}), 0x8005);
+    EXPECT_EQ(fabric_rules::host_usid({.leaf = 1, .downlink = 5}, plane_index{3}), 0x8305);
+    EXPECT_EQ(to_text(lab().own_usid_address(plane_index{2})), "fcbb:bb00:8201::");
+    EXPECT_EQ(to_text(cluster().own_usid_address(plane_index{7})), "fcbb:bb00:8711::");
 }
 
 TEST(fabric, paths_to_another_leaf)
 {
     const auto f = lab();
-    const path_group group{.leaf = 1, .base = 1, .planes = 4, .uplinks = f.uplinks_to(1)};
+    const path_group_rows group{.leaf = 1, .base = 1, .planes = 4, .uplinks = f.uplinks_to(1)};
     const auto paths = f.paths_of(group);
     ASSERT_EQ(paths.size(), 8U);
     EXPECT_EQ(carrier_text(paths[0]), "fcbb:bb00:2000:1000:2001::");
@@ -168,21 +168,21 @@ TEST(fabric, paths_to_another_leaf)
     EXPECT_EQ(paths[7].uplink, 1);
     EXPECT_EQ(paths[7].group, 1U);
     EXPECT_EQ(paths[7].state, MRC_PATH_GOOD);
-    EXPECT_EQ(destination_text(paths[7], fabric::host_usid({.leaf = 1, .downlink = 2}, plane{3})),
+    EXPECT_EQ(destination_text(paths[7], fabric_rules::host_usid({.leaf = 1, .downlink = 2}, plane_index{3})),
               "fcbb:bb00:2300:1301:2301:8302::");
 }
 
 TEST(fabric, paths_on_the_same_leaf)
 {
     const auto f = lab();
-    const path_group group{.leaf = 0, .base = 1, .planes = 4, .uplinks = f.uplinks_to(0)};
+    const path_group_rows group{.leaf = 0, .base = 1, .planes = 4, .uplinks = f.uplinks_to(0)};
     const auto paths = f.paths_of(group);
     ASSERT_EQ(paths.size(), 4U);
     EXPECT_EQ(carrier_text(paths[2]), "fcbb:bb00:2200::");
     EXPECT_EQ(paths[2].host_usid_at, 1);
     EXPECT_EQ(paths[2].plane, 2);
     EXPECT_EQ(paths[2].uplink, 0);
-    EXPECT_EQ(destination_text(paths[2], fabric::host_usid({.leaf = 0, .downlink = 0}, plane{2})),
+    EXPECT_EQ(destination_text(paths[2], fabric_rules::host_usid({.leaf = 0, .downlink = 0}, plane_index{2})),
               "fcbb:bb00:2200:8200::");
 }
 
@@ -190,9 +190,9 @@ TEST(fabric, paths_on_the_same_leaf)
 TEST(fabric, paths_equal_the_shared_template)
 {
     const auto f = cluster();
-    const path_group group{.leaf = 511, .base = 1, .planes = 8, .uplinks = 256};
+    const path_group_rows group{.leaf = 511, .base = 1, .planes = 8, .uplinks = 256};
     mrc_carrier_template shared{};
-    const auto first = f.path_of(group, plane{0}, 0);
+    const auto first = f.path_of(group, plane_index{0}, 0);
     std::ranges::copy(first.carrier.bytes, std::begin(shared.carrier.bytes));
     shared.usids = 3;
     shared.spine_at = 1;
@@ -222,10 +222,10 @@ TEST(fabric, every_endpoint_of_a_cluster_has_an_address_of_its_own)
     const auto f = cluster();
     for (std::uint32_t leaf = 0; leaf < 512; leaf++)
         for (std::uint32_t downlink = 0; downlink < 256; downlink++) {
-            const endpoint host{.leaf = leaf, .downlink = downlink};
-            ASSERT_EQ(f.endpoint_of(f.address_of(host)), host);
-            const plane on{static_cast<std::uint8_t>(downlink % 8)};
-            ASSERT_EQ(f.endpoint_of(f.address_of(host, on)), host);
+            const host_place host{.leaf = leaf, .downlink = downlink};
+            ASSERT_EQ(f.host_of(f.address_of(host)), host);
+            const plane_index on{static_cast<std::uint8_t>(downlink % 8)};
+            ASSERT_EQ(f.host_of(f.address_of(host, on)), host);
             ASSERT_EQ(f.plane_of(f.address_of(host, on)), on);
         }
 }
@@ -235,11 +235,11 @@ TEST(fabric, every_endpoint_of_the_largest_fabric_has_an_ipv4_address_of_its_own
     fabric_options options;
     options.leaves = max_leaves;
     options.ipv4_prefix = parse_prefix("172.16.0.0/12");
-    const fabric f{config_of(options, {})};
+    const fabric_rules f{config_of(options, {})};
     for (std::uint32_t leaf = 0; leaf < max_leaves; leaf++)
         for (std::uint32_t downlink = 0; downlink < max_downlinks; downlink++) {
-            const endpoint host{.leaf = leaf, .downlink = downlink};
-            ASSERT_EQ(f.endpoint_of(f.address4_of(host).value_or(mrc_ip{})), host);
+            const host_place host{.leaf = leaf, .downlink = downlink};
+            ASSERT_EQ(f.host_of(f.address4_of(host).value_or(mrc_ip{})), host);
         }
 }
 
