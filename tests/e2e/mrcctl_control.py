@@ -150,8 +150,10 @@ def check_ports(here, there):
 def listener(here, *arguments):
     """`ev-profile events --follow`, and its lines."""
     process = subprocess.Popen([binary("mrcctl"), "ev-profile", "events", "--follow", "-j", "--instance", here.instance,
-                                *arguments], stdout=subprocess.PIPE)
+                                *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
+        said = lines_of(process.stderr).next(time.monotonic() + LIMIT_S)
+        check("waits for EV events" in str(said), f"a listener says that it listens: {said}")
         yield process, lines_of(process.stdout)
     finally:
         process.kill()
@@ -175,16 +177,17 @@ def check_events(fabric, here):
         if done or not sample["bytes"]:
             return
         done["started"] = True
-        with listener(here) as (quick, all_lines), listener(here, "--room", "1") as (slow, slow_lines):
-            check(wait_until(lambda: is_waiting(quick.pid) and is_waiting(slow.pid), LIMIT_S), "two listeners wait")
+        with listener(here) as (_, all_lines), listener(here, "--room", "1") as (slow, slow_lines):
             os.kill(slow.pid, signal.SIGSTOP)
             fabric.run("plane", str(DENIED_PLANE), "down")
             bad = events_until(all_lines, {(one, "assumed_bad") for one in evs})
-            check(all(event["profile"] == 0 and event["port"] == DENIED_PLANE + 1 and event["dropped"] == 0
-                      for event in bad), "a dark plane's EVs are told of as they become bad")
+            # On a busy machine the other plane's may become bad for a moment, too.
+            check(all(event["profile"] == 0 and event["dropped"] == 0 and
+                      (event["ev"] in evs) == (event["port"] == DENIED_PLANE + 1) for event in bad),
+                  f"a dead plane's EVs are reported as they become bad: {bad}")
             os.kill(slow.pid, signal.SIGCONT)
             first = json.loads(slow_lines.next(time.monotonic() + LIMIT_S))
-            check((first["ev"], first["state"], first["dropped"]) == (bad[0]["ev"], "assumed_bad", 0),
+            check((first["ev"], first["state"], first["dropped"]) == (bad[0]["ev"], bad[0]["state"], 0),
                   "a slow listener with room for one gets the first")
             fabric.run("plane", str(DENIED_PLANE), "up")
             good = events_until(all_lines, {(one, "good") for one in evs})
@@ -198,12 +201,6 @@ def check_events(fabric, here):
     done = run("ev-profile", "events", "--seconds", "0", "--instance", here.instance)
     check(done.returncode == 0 and not done.stdout and "no EV profile reports any state" in done.stderr and
           "--events" in done.stderr, "without a profile that reports, events says so; it ends after its seconds")
-
-
-def is_waiting(pid):
-    """The process sleeps in poll: it has subscribed before."""
-    with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
-        return "poll" in file.read()
 
 
 def check_probes(fabric, here):

@@ -129,8 +129,8 @@ fake_daemon::fake_daemon(unsigned leaf)
                 .local = local_,
                 .log = log_,
                 .payload_bytes = payload_bytes,
-                .tell_session = [](std::uint64_t, std::uint64_t) {},
-                .tell_ports = [](protocol::plane_index, bool) {},
+                .notify_session = [](std::uint64_t, std::uint64_t) {},
+                .notify_ports = [](protocol::plane_index, bool) {},
                 .send_reply = [](std::uint64_t, std::span<const std::byte>) {}}}
 {
     local_.up.set(protocol::plane_index{0}, true);

@@ -79,7 +79,7 @@ private:
     void take(const wire::frame &frame);
 
     service::daemon_config config_;
-    service::fabric rules_;
+    service::fabric_rules rules_;
     kernel::host_tables tables_;
     any_peers rows_;
     no_ports ports_;

@@ -110,6 +110,8 @@ void print_events(const controller_device &device, const event_options &options)
     if (!options.json && !anything_is_reported(device))
         fmt::print(stderr, "mrcctl: no EV profile reports any state; `mrcctl ev-profile set ID --events "
                            "good,assumed_bad` makes it do so\n");
+    if (!options.seconds)
+        fmt::print(stderr, "mrcctl: waits for EV events; Ctrl-C ends it\n");
     pollfd waiting{.fd = descriptor_of(channel.get()), .events = POLLIN, .revents = 0};
     for (bool more = true; more;) {
         // Armed before it is read: what comes in between rings.
