@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assertions for test programs in C11 that are C++ as well: a failure is told, and the program goes on. */
+/* Assertions for test programs in C11 that are C++ as well: a failure is printed, and the program goes on. */
 #ifndef CHECK_H
 #define CHECK_H
 

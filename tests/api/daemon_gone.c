@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon of one host is killed under traffic. Its client is told by every channel it listens to, gets each of its
+ * The daemon of one host is killed under traffic. Its client is notified by every channel it listens to, gets each of its
  * requests back once, can put everything away, and opens anew at the next daemon. daemon_gone.py kills and
  * starts it when this program says so, and answers with a line.
  */
@@ -117,7 +117,7 @@ static void lose_the_daemon(void)
     agree("busy");
     check_told(end);
     check_flushed(end, sends, receives);
-    agree("told");
+    agree("notified");
     REQUIRE(mrc_create_context(end->on->verbs, NULL) == NULL && errno != 0);
     link_free(&link);
     host_close(&hosts[0]); /* as if it were still there */

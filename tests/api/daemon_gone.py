@@ -69,7 +69,7 @@ def lose_and_return(program):
             client.hear("busy")
             killed, argv = kill_daemon(fabric.status()["hosts"][0])
             client.answer()
-            client.hear("told")
+            client.hear("notified")
             check(time.monotonic() - killed < TOLD_S, f"within {TOLD_S} s: {time.monotonic() - killed:.3f} s")
             check(attached_programs(fabric, "h0") == [], "no program stays attached")
             client.answer()

@@ -97,9 +97,9 @@ public:
     void die()
     {
         gone_ = true;
-        tell();
+        signal_event();
     }
-    void tell() const
+    void signal_event() const
     {
         const std::uint64_t one = 1;
         (void)!::write(events_, &one, sizeof(one));
@@ -264,7 +264,7 @@ auto read(Value fake_world::*what)
 void tell_all(const fake_world &all)
 {
     for (const fake_session *each : all.sessions)
-        each->tell();
+        each->signal_event();
 }
 
 } // namespace

@@ -224,7 +224,7 @@ int main(void)
     expect(&link, 1, &link.memory[1], 0);
     free_ends(&link);
     close_link(&link);
-    tell(other.socket, &byte, 1);
+    send_all(other.socket, &byte, 1);
     process_end(&other);
     printf("the other client: %u messages, each as it was sent\n", rounds_so_far());
     return 0;

@@ -81,7 +81,7 @@ static void honest(int socket)
     }
     known.source = offer_of(&link.ends[0], &kept[0]);
     known.target = offer_of(&link.ends[1], &kept[1]);
-    tell(socket, &known, sizeof(known));
+    send_all(socket, &known, sizeof(known));
     for (; !is_said(socket) || rounds == 0; ++rounds) {
         memset(link.memory[0].bytes, (int)(rounds % 100), length);
         REQUIRE(post_write(&link.ends[0], rounds, &link.memory[0], 0, length, &link.memory[1], 0, IBV_SEND_SIGNALED) ==
@@ -175,7 +175,7 @@ int main(void)
     char byte = 's';
     open_hosts(&link);
     memset(link.memory[0].bytes, other_byte, length);
-    hear(client.socket, &known, sizeof(known));
+    receive_all(client.socket, &known, sizeof(known));
     attack_from_afar(&link, &known);
     attack_from_beside(&link, &known);
     attack_by_request(&link, &known);
@@ -185,7 +185,7 @@ int main(void)
     REQUIRE(completion_of(link.ends[0].send_cq).status == IBV_WC_SUCCESS);
     REQUIRE(all_are(link.memory[1].bytes, other_byte));
     free_ends(&link);
-    tell(client.socket, &byte, 1);
+    send_all(client.socket, &byte, 1);
     process_end(&client);
     close_hosts(&link);
     return 0;

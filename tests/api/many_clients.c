@@ -64,15 +64,15 @@ int main(int argc, char **argv)
     for (own_number = 0; own_number < count; ++own_number)
         clients[own_number] = process_start(client);
     for (unsigned int i = 0; i < count; ++i)
-        hear(clients[i].socket, &byte, 1);
+        receive_all(clients[i].socket, &byte, 1);
     connected = seconds_now();
     for (unsigned int i = 0; i < count; ++i)
-        tell(clients[i].socket, &byte, 1);
+        send_all(clients[i].socket, &byte, 1);
     for (unsigned int i = 0; i < count; ++i)
-        hear(clients[i].socket, &byte, 1);
+        receive_all(clients[i].socket, &byte, 1);
     moved = seconds_now();
     for (unsigned int i = 0; i < count; ++i)
-        tell(clients[i].socket, &byte, 1);
+        send_all(clients[i].socket, &byte, 1);
     for (unsigned int i = 0; i < count; ++i)
         process_end(&clients[i]);
     printf(

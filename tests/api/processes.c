@@ -37,7 +37,7 @@ void process_end(struct process *process)
     close(process->socket);
 }
 
-void tell(int socket, const void *what, size_t length)
+void send_all(int socket, const void *what, size_t length)
 {
     REQUIRE(send(socket, what, length, MSG_NOSIGNAL) == (ssize_t)length);
 }
@@ -48,7 +48,7 @@ int is_said(int socket)
     return poll(&ready, 1, 0) == 1;
 }
 
-void hear(int socket, void *what, size_t length)
+void receive_all(int socket, void *what, size_t length)
 {
     struct pollfd ready = {.fd = socket, .events = POLLIN, .revents = 0};
     REQUIRE(poll(&ready, 1, milliseconds_to_wait) == 1);
@@ -58,8 +58,8 @@ void hear(int socket, void *what, size_t length)
 void meet(int socket)
 {
     char byte = 'm';
-    tell(socket, &byte, 1);
-    hear(socket, &byte, 1);
+    send_all(socket, &byte, 1);
+    receive_all(socket, &byte, 1);
     REQUIRE(byte == 'm');
 }
 
@@ -87,8 +87,8 @@ struct offer connect_over(int socket, struct endpoint *end, const struct region 
 {
     const struct offer mine = offer_of(end, region);
     struct offer other;
-    tell(socket, &mine, sizeof(mine));
-    hear(socket, &other, sizeof(other));
+    send_all(socket, &mine, sizeof(mine));
+    receive_all(socket, &other, sizeof(other));
     endpoint_to_init(end);
     endpoint_to_rtr(end, &other.end);
     meet(socket); /* who sends finds a receiver */
@@ -99,7 +99,7 @@ struct offer connect_over(int socket, struct endpoint *end, const struct region 
 struct ibv_wc awaited(struct mrc_cq *cq, struct mrc_comp_channel *channel)
 {
     struct ibv_wc wc;
-    struct mrc_cq *told = NULL;
+    struct mrc_cq *signalled = NULL;
     void *user = NULL;
     struct pollfd ready = {.fd = -1, .events = POLLIN, .revents = 0};
     REQUIRE(mrc_get_comp_channel_fd(channel, &ready.fd) == 0);
@@ -110,8 +110,8 @@ struct ibv_wc awaited(struct mrc_cq *cq, struct mrc_comp_channel *channel)
         if (got == 1)
             return wc;
         REQUIRE(poll(&ready, 1, milliseconds_to_wait) == 1);
-        REQUIRE(mrc_get_cq_event(channel, &told, &user) == 0);
-        mrc_ack_cq_events(told, 1);
+        REQUIRE(mrc_get_cq_event(channel, &signalled, &user) == 0);
+        mrc_ack_cq_events(signalled, 1);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends of connections in processes of their own, which tell each other what verbs programs exchange over TCP. */
+/* Ends of connections in processes of their own, which send each other what verbs programs exchange over TCP. */
 #ifndef MRC_TESTS_PROCESSES_H
 #define MRC_TESTS_PROCESSES_H
 
@@ -18,9 +18,9 @@ struct process process_start(void (*body)(int socket));
 void process_end(struct process *process);
 
 /* All of it; the program ends when the other side has gone. */
-void tell(int socket, const void *what, size_t length);
-void hear(int socket, void *what, size_t length);
-/* Something is there to hear. */
+void send_all(int socket, const void *what, size_t length);
+void receive_all(int socket, void *what, size_t length);
+/* Something is there to receive. */
 int is_said(int socket);
 
 /* One byte each way: both processes have come so far. */
@@ -31,7 +31,7 @@ struct offer {
     struct address end;
     uint64_t at;
     uint32_t rkey;
-    uint32_t lkey; /* what nobody tells in earnest */
+    uint32_t lkey; /* never sent to a peer */
 };
 
 struct offer offer_of(const struct endpoint *end, const struct region *region);

@@ -92,10 +92,10 @@ int main(int argc, char **argv)
     status = write_until_refused(process.socket, &end, &region, &theirs, &arrived);
     printf("%u writes before the execution, then: %s\n", arrived, ibv_wc_status_str(status));
     REQUIRE(status == IBV_WC_REM_ACCESS_ERR);
-    hear(process.socket, &byte, 1);
+    receive_all(process.socket, &byte, 1);
     REQUIRE(byte == 'r');
-    tell(process.socket, &byte, 1);
-    hear(process.socket, &said, sizeof(said));
+    send_all(process.socket, &byte, 1);
+    receive_all(process.socket, &said, sizeof(said));
     printf("the program: user %u, effective user %u; of %llu bytes %llu changed, %llu runs of the peer's bytes\n",
            said.user, said.effective_user, (unsigned long long)said.scanned, (unsigned long long)said.changed,
            (unsigned long long)said.runs);

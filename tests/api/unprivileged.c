@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an ordinary user may do. "member" is in the group of the sockets: all of mrc.h, nothing of mrc_ctl.h. "outsider"
- * is not: there are no devices, and the reason is told.
+ * is not: there are no devices, and the reason is reported.
  */
 #include <string.h>
 #include <unistd.h>

@@ -64,7 +64,7 @@ void lists_nothing_without_daemon(void)
         ibv_free_device_list(list);
 }
 
-/* Outside the group of its socket: an empty list would not tell why. */
+/* Outside the group of its socket: an empty list would not say why. */
 void tells_users_who_are_denied(void)
 {
     int count = -1;

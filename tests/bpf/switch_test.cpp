@@ -94,7 +94,7 @@ TEST_F(switch_test, what_is_not_for_the_usid_block_goes_to_the_kernel_untouched)
         expect(packet, XDP_PASS, packet, {{MRC_SW_PASS_NOT_USID, 1}});
 }
 
-TEST_F(switch_test, a_next_header_is_none_of_a_switchs_business)
+TEST_F(switch_test, forwards_whatever_the_next_header)
 {
     constexpr std::array<std::uint8_t, 5> headers{IPPROTO_UDP, IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_NONE, 255};
 

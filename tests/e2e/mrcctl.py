@@ -193,7 +193,7 @@ def check_transfer(fabric, here, there):
 
 
 def check_faults(fabric, here):
-    """While bytes flow: a dark plane is seen as bad paths, a downed port with its reason; rates are rates."""
+    """While bytes flow: paths of a cut plane are bad, a downed port with its reason; rates are rates."""
     seen = {}
 
     def look(sample, process):
@@ -202,7 +202,7 @@ def check_faults(fabric, here):
         seen["started"] = True
         check_rates(here)
         fabric.run("plane", "1", "down")
-        check(wait_until(lambda: here.states_of_plane(1) == {"assumed_bad"}, LIMIT_S), "a dark plane has bad paths")
+        check(wait_until(lambda: here.states_of_plane(1) == {"assumed_bad"}, LIMIT_S), "paths of a cut plane are bad")
         bad = here.json("path", "list", "--state", "assumed_bad")
         check({path["plane"] for path in bad} == {1}, "and no other plane has any")
         ports = here.json("port", "list")

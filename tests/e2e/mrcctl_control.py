@@ -204,7 +204,7 @@ def check_events(fabric, here):
 
 
 def check_probes(fabric, here):
-    """Real round trips by every path; a dark plane's are missing, and the status says so."""
+    """Real round trips by every path; those of a cut plane are missing, and the status says so."""
     peer = fabric.host("h1")["mrc_address"]
     rows = here.json("probe", peer, "--count", "3")
     check(sorted(row["ev"] for row in rows) == ALL_EVS and
@@ -223,7 +223,7 @@ def check_probes(fabric, here):
     fabric.run("plane", str(DENIED_PLANE), "down")
     rows = here.json("probe", peer, "--timeout", "200", status=1)
     check({row["port"]: row["answered"] for row in rows} == {1: 1, DENIED_PLANE + 1: 0} and
-          all(row["rtt_min_ns"] is None for row in rows if not row["answered"]), "a dark plane does not answer")
+          all(row["rtt_min_ns"] is None for row in rows if not row["answered"]), "a cut plane does not answer")
     fabric.run("plane", str(DENIED_PLANE), "up")
 
 

@@ -16,7 +16,7 @@ from transfer_support import random_file, run_client, server, transfer, wait_unt
 
 PLANES, SPINES = 4, 2
 FILE_MB = 64
-DARK_S = 2
+OUTAGE_S = 2
 GOES_ON_BYTES = 16 << 20
 DEAD_PEER_LIMIT_S = 10
 HEADERS = 132  # of a packet beside its payload, outer header included
@@ -87,30 +87,30 @@ def one_plane(fabric):
     check(arrived[PLANES - 1] > 0 and not any(arrived[:-1]), f"everything came by the last plane: {arrived}")
 
 
-def darkness(fabric):
-    """All planes are dark for two seconds in the middle of a run of verified WRITEs, which is ended once it goes on."""
-    dark = {}
+def outage(fabric):
+    """All planes are out for two seconds in the middle of a run of verified WRITEs, which is ended once it goes on."""
+    seen = {}
 
     def cut_and_watch(sample, process):
-        if not dark and sample["bytes"] > 0:
+        if not seen and sample["bytes"] > 0:
             for plane in range(PLANES):
                 fabric.run("plane", str(plane), "down")
             started = time.monotonic()
-            wait_until(lambda: time.monotonic() - started >= DARK_S, 2 * DARK_S)
+            wait_until(lambda: time.monotonic() - started >= OUTAGE_S, 2 * OUTAGE_S)
             for plane in range(PLANES):
                 fabric.run("plane", str(plane), "up")
-            dark["is_over"] = True
-        # Samples from before and during the darkness are read after it, too: only a stall that long comes after it.
-        elif dark and "bytes" not in dark and sample["max_stall_us"] >= DARK_S * 1e6:
-            dark["bytes"] = sample["bytes"]
-        elif "bytes" in dark and "stopped" not in dark and sample["bytes"] >= dark["bytes"] + GOES_ON_BYTES:
-            dark["stopped"] = True
+            seen["is_over"] = True
+        # Samples from before and during the outage are read after it, too: only a stall that long comes after it.
+        elif seen and "bytes" not in seen and sample["max_stall_us"] >= OUTAGE_S * 1e6:
+            seen["bytes"] = sample["bytes"]
+        elif "bytes" in seen and "stopped" not in seen and sample["bytes"] >= seen["bytes"] + GOES_ON_BYTES:
+            seen["stopped"] = True
             process.send_signal(signal.SIGINT)
 
     client, report, _ = transfer(fabric, "-D", "50", "--verify", on_sample=cut_and_watch)
     say(client)
     seconds = client.report["max_stall_us"] / 1e6
-    check("stopped" in dark, f"{GOES_ON_BYTES} bytes arrived after {seconds:.2f} s of darkness")
+    check("stopped" in seen, f"{GOES_ON_BYTES} bytes arrived after {seconds:.2f} s of outage")
     check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
     check(client.report["verified"] is True and client.report["bytes"] == report["bytes"], "every byte is right")
 
@@ -249,7 +249,7 @@ CASES = {
     "multi_buffer": (large_payload, ("--mtu", "4400", "--mrcd-config", "PAYLOAD_4096")),
     "impaired": (impaired, ("--topology", "IMPAIRED")),
     "one_plane": (one_plane, ()),
-    "darkness": (darkness, ()),
+    "outage": (outage, ()),
     "dead_peer": (dead_peer, ()),
     "tool": (tool, ()),
 }

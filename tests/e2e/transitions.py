@@ -54,15 +54,15 @@ def check_plane(fabric):
                "packets get through"}
 
     # On a busy machine the sender may leave the plane, or the other one, more than once: each change has its line.
-    def told():
+    def logged():
         return [line.removeprefix(name).partition(", ") for line in transitions(fabric, "h0") if line.startswith(name)]
 
     def kinds():
-        return [kind for kind, _, _ in told()]
+        return [kind for kind, _, _ in logged()]
 
-    check(wait_until(lambda: kinds()[-1:] == changes[1:], DEADLINE_S), f"the plane is in use again: {told()}")
-    check(kinds() == changes * (len(kinds()) // 2), f"a line for each change, none twice: {told()}")
-    check({reason for _, _, reason in told()} <= reasons, f"each with its reason: {told()}")
+    check(wait_until(lambda: kinds()[-1:] == changes[1:], DEADLINE_S), f"the plane is in use again: {logged()}")
+    check(kinds() == changes * (len(kinds()) // 2), f"a line for each change, none twice: {logged()}")
+    check({reason for _, _, reason in logged()} <= reasons, f"each with its reason: {logged()}")
 
 
 def check_peer(fabric):
@@ -110,14 +110,14 @@ def check_debug(fabric):
     set_debug(fabric, "h0")
     cut_plane(fabric)
 
-    def told(pattern):
+    def logged(pattern):
         return [line for line in lines_of(log_of(fabric, "h0").read_text("utf-8"), "debug") if re.search(pattern, line)]
 
     for state in ("assumed bad", "good"):
-        check(wait_until(lambda: len(told(rf"^path by uplink \d of plane {CUT_PLANE} to leaf \d+: {state}")) >= 2,
-                         DEADLINE_S), f"debug tells each path that is {state}")
-    opened = told(r"^session \d+: opened by process \d+ of user 0$")
-    check(opened and wait_until(lambda: len(told(r"^session \d+: closed")) == len(opened), DEADLINE_S),
+        check(wait_until(lambda: len(logged(rf"^path by uplink \d of plane {CUT_PLANE} to leaf \d+: {state}")) >= 2,
+                         DEADLINE_S), f"debug logs each path that is {state}")
+    opened = logged(r"^session \d+: opened by process \d+ of user 0$")
+    check(opened and wait_until(lambda: len(logged(r"^session \d+: closed")) == len(opened), DEADLINE_S),
           f"and sessions: {opened}")
 
 

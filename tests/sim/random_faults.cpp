@@ -30,7 +30,7 @@ void random_transfer::make_faults()
     for (unsigned slot = 0; slot < net_.left().out.size(); ++slot)
         for (host *each : {&net_.left(), &net_.right()})
             each->out[slot] = alike_ ? everywhere : make_path();
-    add_darkness();
+    add_outages();
     if (!alike_)
         add_port_changes();
     add_pauses(net_.left());
@@ -41,33 +41,33 @@ void random_transfer::make_faults()
     add_tuning();
 }
 
-dark_interval random_transfer::make_darkness(fault kind)
+outage random_transfer::make_outage(fault kind)
 {
     const instant from = soon();
     const instant to = from + (one_in(8) ? between(50ms, 300ms) : between(50us, 10ms));
     return {from, kind == fault::dead_path ? never : to, kind};
 }
 
-void random_transfer::add_darkness()
+void random_transfer::add_outages()
 {
     const unsigned paths = net_.config().planes * net_.config().uplinks;
     if (one_in(6)) {
-        const dark_interval dark = make_darkness(fault::dark_everything);
-        net_.each_path([&](path_model &path) { path.dark.push_back(dark); });
+        const outage cut = make_outage(fault::all_planes_out);
+        net_.each_path([&](path_model &path) { path.outages.push_back(cut); });
     }
     if (alike_)
         return;
     if (one_in(3)) {
-        const dark_interval dark = make_darkness(fault::flap);
-        net_.each_path_at(random_.below(paths), [&](path_model &path) { path.dark.push_back(dark); });
+        const outage cut = make_outage(fault::flap);
+        net_.each_path_at(random_.below(paths), [&](path_model &path) { path.outages.push_back(cut); });
     }
     if (one_in(3)) {
-        const dark_interval dark = make_darkness(fault::dark_plane);
-        net_.each_path_of(random_.below(net_.config().planes), [&](path_model &path) { path.dark.push_back(dark); });
+        const outage cut = make_outage(fault::plane_out);
+        net_.each_path_of(random_.below(net_.config().planes), [&](path_model &path) { path.outages.push_back(cut); });
     }
     if (one_in(2) && net_.config().planes > 1 && !clings_) {
-        const dark_interval dark = make_darkness(fault::dead_path);
-        net_.each_path_at(random_.below(paths), [&](path_model &path) { path.dark.push_back(dark); });
+        const outage cut = make_outage(fault::dead_path);
+        net_.each_path_at(random_.below(paths), [&](path_model &path) { path.outages.push_back(cut); });
     }
 }
 

@@ -93,8 +93,8 @@ private:
     // random_faults.cpp: what goes wrong
     void make_faults();
     [[nodiscard]] path_model make_path();
-    [[nodiscard]] dark_interval make_darkness(fault kind);
-    void add_darkness();
+    [[nodiscard]] outage make_outage(fault kind);
+    void add_outages();
     void add_port_changes();
     void add_pauses(host &at);
     void add_tuning();

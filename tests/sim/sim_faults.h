@@ -22,12 +22,12 @@ using protocol::instant;
 
 enum class fault : std::uint8_t {
     loss,
-    flap,            // swallowed on a path that is dark for a while
-    dark_plane,      // on a plane
-    dark_everything, // on all of them
-    dead_path,       // on a path that never comes back
-    port_down,       // at a port without a link
-    reorder,         // overtaken by a later frame of its path
+    flap,           // swallowed on a path that is out for a while
+    plane_out,      // on a plane
+    all_planes_out, // on all of them
+    dead_path,      // on a path that never comes back
+    port_down,      // at a port without a link
+    reorder,        // overtaken by a later frame of its path
     duplicate,
     corruption,
     congestion, // CE
@@ -40,7 +40,7 @@ enum class fault : std::uint8_t {
     drained_port,
 };
 inline constexpr std::array<std::string_view, 17> fault_names{
-    "loss",         "flap",        "dark plane",  "all dark",   "EV death",    "port down",
+    "loss",         "flap",        "plane out",   "all out",    "EV death",    "port down",
     "reordering",   "duplication", "corruption",  "CE",         "trim",        "trim, last hop",
     "garbled trim", "host pause",  "busy memory", "port event", "drained port"};
 using fault_counts = std::array<std::uint64_t, fault_names.size()>;
@@ -51,7 +51,7 @@ struct interval {
     [[nodiscard]] bool holds(instant at) const { return from <= at && at < to; }
 };
 
-struct dark_interval {
+struct outage {
     instant from;
     instant to;
     fault kind = fault::flap;
@@ -69,7 +69,7 @@ struct path_model {
     double congested = 0;
     double trimmed = 0;  // data in a class that may be trimmed
     double last_hop = 0; // of the trimmed
-    std::vector<dark_interval> dark;
+    std::vector<outage> outages;
 };
 
 // A frame under way. Payload is not copied: what was posted stays as it is until the end.

@@ -297,10 +297,10 @@ bool network::swallowed(const host &from, unsigned slot, instant departs)
         return true;
     }
     const path_model &path = from.out[slot];
-    for (const dark_interval &dark : path.dark) {
-        if (!dark.holds(departs))
+    for (const outage &cut : path.outages) {
+        if (!cut.holds(departs))
             continue;
-        hit(dark.kind);
+        hit(cut.kind);
         return true;
     }
     if (chance(path.loss)) {

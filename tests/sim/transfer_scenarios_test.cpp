@@ -90,8 +90,8 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
-    const dark_interval cut{start + 20ms, start + 120ms};
-    net.each_path_of(1, [&](path_model &path) { path.dark.push_back(cut); });
+    const outage cut{start + 20ms, start + 120ms};
+    net.each_path_of(1, [&](path_model &path) { path.outages.push_back(cut); });
     stream writes{net, net.left(), net.right(), 4000, write_bytes};
     ASSERT_FALSE(net.run([&] { return writes.done(); }, start + 60ms));
     for (unsigned slot : {2u, 3u})
@@ -100,10 +100,10 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
         EXPECT_EQ(net.left().paths.state(slot), path_state::good);
     EXPECT_LT(net.right().qp().progress().longest_gap, 1ms);
     std::printf("longest stall %lld us\n", static_cast<long long>(net.right().qp().progress().longest_gap / 1us));
-    const auto dark_frames = net.left().frames;
+    const auto frames_before = net.left().frames;
 
     ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.to + 100ms));
-    EXPECT_GT(net.left().frames[1], dark_frames[1] + 100) << "the restored plane carries its share within 100 ms";
+    EXPECT_GT(net.left().frames[1], frames_before[1] + 100) << "the restored plane carries its share within 100 ms";
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     for (unsigned slot = 0; slot < 8; ++slot)
@@ -115,13 +115,13 @@ TEST(transfer, all_planes_dark_for_two_seconds_continues)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
-    net.each_path([&](path_model &path) { path.dark.push_back({start + 10ms, start + 2010ms}); });
+    net.each_path([&](path_model &path) { path.outages.push_back({start + 10ms, start + 2010ms}); });
     stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(10s));
     writes.expect_delivered();
     EXPECT_LT(net.right().qp().progress().longest_gap, 2200ms);
     for (unsigned slot = 0; slot < 8; ++slot)
-        EXPECT_EQ(net.left().paths.state(slot), path_state::good) << "darkness is no path's fault";
+        EXPECT_EQ(net.left().paths.state(slot), path_state::good) << "an outage is no path's fault";
 }
 
 TEST(transfer, all_planes_but_one_dark_continues)
@@ -129,7 +129,7 @@ TEST(transfer, all_planes_but_one_dark_continues)
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
     for (unsigned plane : {0u, 2u, 3u})
-        net.each_path_of(plane, [&](path_model &path) { path.dark.push_back({start + 10ms, start + 10s}); });
+        net.each_path_of(plane, [&](path_model &path) { path.outages.push_back({start + 10ms, start + 10s}); });
     stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(3s));
     writes.expect_delivered();
@@ -172,7 +172,7 @@ TEST(transfer, one_percent_loss_is_repaired_without_stalls)
     EXPECT_LT(most - least, most / 20);
 }
 
-TEST(transfer, everything_on_one_ev_delayed_is_not_lost)
+TEST(transfer, delay_of_one_ev_retransmits_nothing)
 {
     network net{{}, usual_qp(), memory_bytes};
     net.each_path_at(5, [](path_model &path) { path.delay = 300us; });
@@ -250,9 +250,9 @@ TEST(transfer, lost_transport_ack_does_not_hang)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
-    // The way back is dark exactly when the only write completes.
+    // The way back is cut exactly when the only write completes.
     for (path_model &path : net.right().out)
-        path.dark.push_back({start, start + 500us});
+        path.outages.push_back({start, start + 500us});
     stream writes{net, net.left(), net.right(), 1, 1000};
     ASSERT_TRUE(writes.run(100ms));
     writes.expect_delivered();
@@ -263,7 +263,7 @@ TEST(transfer, small_messages_survive_a_dead_plane)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
-    net.each_path_of(2, [&](path_model &path) { path.dark.push_back({start, start + 10s}); });
+    net.each_path_of(2, [&](path_model &path) { path.outages.push_back({start, start + 10s}); });
     // One at a time: no traffic on other paths tells what happened.
     for (std::uint64_t id = 0; id < 400; ++id) {
         net.post(net.left(), id, id * 8, id * 8, 8);
@@ -342,7 +342,7 @@ TEST_P(neighbours, dead_queue_pair_takes_neither_window_nor_paths)
     EXPECT_TRUE(net.left().peer->suspected().empty());
 }
 
-TEST_P(neighbours, mute_queue_pair_comes_back)
+TEST_P(neighbours, queue_pair_whose_answers_are_lost_recovers)
 {
     ASSERT_FALSE(run(10ms));
     net.right().ends[1]->gone = true;
@@ -368,7 +368,7 @@ TEST_P(neighbours, mute_queue_pair_comes_back)
 TEST_P(neighbours, blackholed_plane_is_left_at_once_by_both)
 {
     const instant start = net.now();
-    net.each_path_of(1, [&](path_model &path) { path.dark.push_back({start + 20ms, start + 10s}); });
+    net.each_path_of(1, [&](path_model &path) { path.outages.push_back({start + 20ms, start + 10s}); });
     ASSERT_FALSE(run(21ms));
     for (unsigned slot : {2u, 3u})
         EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);

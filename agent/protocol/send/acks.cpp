@@ -111,7 +111,7 @@ std::optional<std::uint16_t> on_trigger(requester_state &sender, const sack_pack
             scan.rtt = round_trip;
         }
         scan.proves_retransmission = sent.transmissions > 1;
-        testify(sender, sent, scan);
+        add_proofs(sender, sent, scan);
     }
     if (!sack.retransmission)
         count_spurious(sender, sent);

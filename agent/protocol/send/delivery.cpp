@@ -24,7 +24,7 @@ void count_spurious(requester_state &sender, transmission &sent)
     ++sender.counters.spurious;
 }
 
-void testify(requester_state &sender, const transmission &sent, sack_scan &scan)
+void add_proofs(requester_state &sender, const transmission &sent, sack_scan &scan)
 {
     sender.same_path.proves(sent.slot, sent.in(), sent.order);
     scan.age.proves(sent.in(), sent.sent_at);

@@ -33,7 +33,7 @@ void deliver_confirmed(requester_state &sender, sack_scan &scan);
 void advance(requester_state &sender, instant now);
 // An original that had arrived although it was sent again.
 void count_spurious(requester_state &sender, transmission &sent);
-// The transmission convicts those sent before it, in this SACK.
-void testify(requester_state &sender, const transmission &sent, sack_scan &scan);
+// The transmission proves losses among those sent before it, in this SACK.
+void add_proofs(requester_state &sender, const transmission &sent, sack_scan &scan);
 
 } // namespace mrc::protocol

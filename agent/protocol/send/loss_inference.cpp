@@ -14,7 +14,7 @@ namespace
 {
 
 // All that the bitmap confirms, this time or before: it is evidence against the gaps of this SACK.
-void testify_all(requester_state &sender, sack_scan &scan)
+void add_all_proofs(requester_state &sender, sack_scan &scan)
 {
     const packet_number oldest = sender.next - static_cast<packet_number>(sender.packets.capacity());
     for (std::uint64_t ones = scan.bitmap; ones != 0; ones &= ones - 1) {
@@ -23,7 +23,7 @@ void testify_all(requester_state &sender, sack_scan &scan)
             continue;
         const transmission &sent = sender.packets[number];
         if (sent.certain)
-            testify(sender, sent, scan);
+            add_proofs(sender, sent, scan);
     }
 }
 
@@ -51,13 +51,13 @@ void infer_losses(requester_state &sender, sack_scan &scan, instant now)
     const packet_number edge = sender.edge();
     const packet_number first = std::max(scan.base, edge);
     packet_number end = scan.base + MRC_SACK_BITMAP_BITS - std::countl_zero(scan.bitmap);
-    if (scan.proves_retransmission) // something sent late arrived: it may convict packets beyond all that are confirmed
+    if (scan.proves_retransmission) // something sent late arrived: it may prove losses beyond all that is confirmed
         end = scan.base + MRC_SACK_BITMAP_BITS;
     end = std::min(end, sender.next);
     const bool edge_missing = scan.cack + 1 == edge && edge < sender.next;
     if (!edge_missing && first >= end)
         return;
-    testify_all(sender, scan);
+    add_all_proofs(sender, scan);
     if (edge_missing)
         judge(sender, edge, scan, now);
     const std::uint64_t missing = ~scan.bitmap;

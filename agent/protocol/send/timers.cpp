@@ -21,7 +21,7 @@ void on_timeout(requester_state &sender, packet_number number, instant now)
         return;
     }
     ++sender.counters.timeouts;
-    // "Later" must be later by the margin: packets of the instant in which everything stopped convict nobody.
+    // "Later" must be later by the margin: packets of the instant in which everything stopped prove nothing.
     if (sender.reached < sent.sent_at + sender.reordering_margin()) {
         fall_silent(sender, number, now);
         return; // the peer's silence has its own back-off

@@ -107,7 +107,8 @@ const options::table_of<switch_file> &switch_options()
             .add("usid", usid_kind{}, &switch_file::own, required)
             .add("forward", one_of<forwarding>({{"xdp", forwarding::xdp}, {"kernel", forwarding::kernel}}),
                  in_config(&switch_config::forward))
-            .add("mode", one_of<attach_mode>({{"native", attach_mode::native}, {"generic", attach_mode::generic}}),
+            .add("mode",
+                 one_of<switch_xdp_mode>({{"native", switch_xdp_mode::native}, {"generic", switch_xdp_mode::generic}}),
                  in_config(&switch_config::mode))
             .add("pin", absolute_path{pin_path_longest, ", on a BPF file system"}, in_config(&switch_config::pin),
                  required)

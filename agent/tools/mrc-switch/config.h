@@ -19,7 +19,7 @@ enum class forwarding {
     kernel, // the kernel's seg6local forwards; the program only impairs
 };
 
-enum class attach_mode {
+enum class switch_xdp_mode {
     native,
     generic,
 };
@@ -40,7 +40,7 @@ struct switch_config {
     std::array<std::uint8_t, 4> block{};
     std::uint16_t usid = 0;
     forwarding forward = forwarding::xdp;
-    attach_mode mode = attach_mode::native;
+    switch_xdp_mode mode = switch_xdp_mode::native;
     std::string pin;
     std::vector<port_config> ports;
     std::vector<route_config> routes;

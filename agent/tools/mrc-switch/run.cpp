@@ -36,11 +36,11 @@ void put(int map_fd, const void *key, const void *value, const char *what)
         throw switch_error{fmt::format("{}: {}", what, std::strerror(-error))};
 }
 
-std::string attach_hint(int error, attach_mode mode)
+std::string attach_hint(int error, switch_xdp_mode mode)
 {
     if (error == EBUSY || error == EEXIST)
         return " (another XDP program is attached to it)";
-    if (error == EOPNOTSUPP && mode == attach_mode::native)
+    if (error == EOPNOTSUPP && mode == switch_xdp_mode::native)
         return " (its driver has no native XDP; mode = \"generic\" works on every device)";
     return "";
 }
@@ -108,7 +108,7 @@ void running_switch::fill_info()
     info.usid = config_.usid;
     if (config_.forward == forwarding::kernel)
         info.flags |= MRC_SW_INFO_KERNEL;
-    if (config_.mode == attach_mode::generic)
+    if (config_.mode == switch_xdp_mode::generic)
         info.flags |= MRC_SW_INFO_GENERIC;
     info.ports = static_cast<__u32>(config_.ports.size());
     info.pid = static_cast<__u32>(getpid());
@@ -188,7 +188,7 @@ void running_switch::attach_to(std::size_t port)
     const std::string &name = config_.ports[port].device;
     const bool had_offload = has_receive_offload(name);
     LIBBPF_OPTS(bpf_link_create_opts, opts);
-    opts.flags = config_.mode == attach_mode::generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+    opts.flags = config_.mode == switch_xdp_mode::generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 
     const int link = bpf_link_create(bpf_program__fd(program_->progs.switch_port),
                                      static_cast<int>(devices_[port].ifindex), BPF_XDP, &opts);

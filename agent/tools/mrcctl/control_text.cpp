@@ -20,7 +20,7 @@ std::string joined(const json::array &values)
 {
     std::string text;
     for (const json::value &value : values)
-        text += (text.empty() ? "" : ",") + to_text(value, unit::none);
+        text += (text.empty() ? "" : ",") + to_text(value, column_unit::none);
     return text.empty() ? "-" : text;
 }
 
@@ -76,9 +76,9 @@ constexpr column cc_columns[] = {
     {"PROFILE", "id"},
     {"STATE", "state"},
     {"ALGORITHM", "algorithm"},
-    {"TARGET DELAY", "config.target_delay", unit::time},
-    {"BASE RTT", "config.base_rtt", unit::time},
-    {"MAX WINDOW", "config.max_cwnd", unit::bytes},
+    {"TARGET DELAY", "config.target_delay", column_unit::time},
+    {"BASE RTT", "config.base_rtt", column_unit::time},
+    {"MAX WINDOW", "config.max_cwnd", column_unit::bytes},
 };
 
 constexpr column cc_lines[] = {
@@ -86,18 +86,18 @@ constexpr column cc_lines[] = {
     {"state", "state"},
     {"algorithm", "algorithm"},
     {"disable_qa", "config.disable_qa"},
-    {"adjust_bytes_threshold", "config.adjust_bytes_threshold", unit::bytes},
-    {"adjust_period_threshold", "config.adjust_period_threshold", unit::time},
-    {"base_rtt", "config.base_rtt", unit::time},
+    {"adjust_bytes_threshold", "config.adjust_bytes_threshold", column_unit::bytes},
+    {"adjust_period_threshold", "config.adjust_period_threshold", column_unit::time},
+    {"base_rtt", "config.base_rtt", column_unit::time},
     {"eta", "config.eta"},
     {"fi", "config.fi"},
     {"fi_scale", "config.fi_scale"},
     {"gamma", "config.gamma"},
     {"max_md_jump", "config.max_md_jump"},
-    {"max_cwnd", "config.max_cwnd", unit::bytes},
+    {"max_cwnd", "config.max_cwnd", column_unit::bytes},
     {"qa_gate", "config.qa_gate"},
-    {"qa_threshold", "config.qa_threshold", unit::time},
-    {"target_delay", "config.target_delay", unit::time},
+    {"qa_threshold", "config.qa_threshold", column_unit::time},
+    {"target_delay", "config.target_delay", column_unit::time},
 };
 
 constexpr column probe_columns[] = {
@@ -105,9 +105,9 @@ constexpr column probe_columns[] = {
     {"PORT", "port"},
     {"SENT", "sent"},
     {"ANSWERED", "answered"},
-    {"RTT", "rtt_mean_ns", unit::time},
-    {"MIN RTT", "rtt_min_ns", unit::time},
-    {"MAX RTT", "rtt_max_ns", unit::time},
+    {"RTT", "rtt_mean_ns", column_unit::time},
+    {"MIN RTT", "rtt_min_ns", column_unit::time},
+    {"MAX RTT", "rtt_max_ns", column_unit::time},
     {"CAME IN BY", "answer_port"},
 };
 
@@ -162,14 +162,14 @@ std::string probes_text(const json::array &rows)
 
 std::string port_state_text(const json::object &port)
 {
-    return fmt::format("port {} is {}\n", to_text(port.at("port"), unit::none),
+    return fmt::format("port {} is {}\n", to_text(port.at("port"), column_unit::none),
                        port.at("enabled").as_bool() ? "enabled" : "disabled");
 }
 
 std::string state_text(const char *name, const json::object &profile)
 {
-    return fmt::format("{} {} is {}\n", name, to_text(profile.at("id"), unit::none),
-                       to_text(profile.at("state"), unit::none));
+    return fmt::format("{} {} is {}\n", name, to_text(profile.at("id"), column_unit::none),
+                       to_text(profile.at("state"), column_unit::none));
 }
 
 } // namespace mrc::ctl

@@ -26,9 +26,9 @@ constexpr column port_columns[] = {
     {"REASON", "reason"},
     {"MTU", "mtu"},
     {"TX PACKETS", "tx_packets"},
-    {"TX", "tx_bytes", unit::bytes},
+    {"TX", "tx_bytes", column_unit::bytes},
     {"RX PACKETS", "rx_packets"},
-    {"RX", "rx_bytes", unit::bytes},
+    {"RX", "rx_bytes", column_unit::bytes},
     {"GOOD", "paths.good"},
     {"BAD", "paths.assumed_bad"},
     {"DENIED", "paths.denied"},
@@ -40,13 +40,13 @@ constexpr column qp_columns[] = {
     {"PEER", "peer"},
     {"PEER QPN", "peer_qpn"},
     {"TX PACKETS", "tx_packets"},
-    {"TX", "tx_bytes", unit::bytes},
+    {"TX", "tx_bytes", column_unit::bytes},
     {"RX PACKETS", "rx_packets"},
-    {"RX", "rx_bytes", unit::bytes},
+    {"RX", "rx_bytes", column_unit::bytes},
     {"AGAIN", "retransmits"},
     {"TIME-OUTS", "timeouts"},
-    {"WINDOW", "cwnd_bytes", unit::bytes},
-    {"IN FLIGHT", "inflight_bytes", unit::bytes},
+    {"WINDOW", "cwnd_bytes", column_unit::bytes},
+    {"IN FLIGHT", "inflight_bytes", column_unit::bytes},
 };
 
 constexpr column path_columns[] = {
@@ -63,8 +63,8 @@ constexpr column path_columns[] = {
     {"CE", "rx_congested"},
     {"TRIMMED", "rx_trimmed"},
     {"ACKS", "acks"},
-    {"RTT", "rtt_smoothed_ns", unit::time},
-    {"MIN RTT", "rtt_min_ns", unit::time},
+    {"RTT", "rtt_smoothed_ns", column_unit::time},
+    {"MIN RTT", "rtt_min_ns", column_unit::time},
 };
 
 constexpr column plane_rate_columns[] = {
@@ -72,10 +72,10 @@ constexpr column plane_rate_columns[] = {
     {"DEVICE", "device"},
     {"STATE", "state"},
     {"REASON", "reason"},
-    {"TX", "tx_bits_per_s", unit::bitrate},
-    {"RX", "rx_bits_per_s", unit::bitrate},
-    {"TX PACKETS", "tx_packets_per_s", unit::rate},
-    {"RX PACKETS", "rx_packets_per_s", unit::rate},
+    {"TX", "tx_bits_per_s", column_unit::bitrate},
+    {"RX", "rx_bits_per_s", column_unit::bitrate},
+    {"TX PACKETS", "tx_packets_per_s", column_unit::rate},
+    {"RX PACKETS", "rx_packets_per_s", column_unit::rate},
     {"GOOD", "paths.good"},
     {"BAD", "paths.assumed_bad"},
 };
@@ -84,20 +84,20 @@ constexpr column qp_rate_columns[] = {
     {"QPN", "qpn"},
     {"STATE", "state"},
     {"PEER", "peer"},
-    {"TX", "tx_bits_per_s", unit::bitrate},
-    {"RX", "rx_bits_per_s", unit::bitrate},
-    {"TX PACKETS", "tx_packets_per_s", unit::rate},
-    {"RX PACKETS", "rx_packets_per_s", unit::rate},
-    {"AGAIN", "retransmits_per_s", unit::rate},
-    {"WINDOW", "cwnd_bytes", unit::bytes},
-    {"IN FLIGHT", "inflight_bytes", unit::bytes},
+    {"TX", "tx_bits_per_s", column_unit::bitrate},
+    {"RX", "rx_bits_per_s", column_unit::bitrate},
+    {"TX PACKETS", "tx_packets_per_s", column_unit::rate},
+    {"RX PACKETS", "rx_packets_per_s", column_unit::rate},
+    {"AGAIN", "retransmits_per_s", column_unit::rate},
+    {"WINDOW", "cwnd_bytes", column_unit::bytes},
+    {"IN FLIGHT", "inflight_bytes", column_unit::bytes},
 };
 
 std::string daemon_text(const json::object &daemon)
 {
     if (daemon.at("alive").as_bool())
         return fmt::format("pid {}, {}, up {:.0f} s", daemon.at("pid").to_number<std::uint32_t>(),
-                           to_text(daemon.at("state"), unit::none), daemon.at("uptime_s").to_number<double>());
+                           to_text(daemon.at("state"), column_unit::none), daemon.at("uptime_s").to_number<double>());
     return fmt::format("dead (pid {}); these are its last numbers", daemon.at("pid").to_number<std::uint32_t>());
 }
 
@@ -105,7 +105,7 @@ std::string states_text(const json::object &states)
 {
     std::string list;
     for (const auto &[name, count] : states)
-        fmt::format_to(std::back_inserter(list), "{}{} {}", list.empty() ? "" : ", ", to_text(count, unit::none),
+        fmt::format_to(std::back_inserter(list), "{}{} {}", list.empty() ? "" : ", ", to_text(count, column_unit::none),
                        std::string{name});
     return list;
 }
@@ -125,9 +125,9 @@ std::string members_text(const json::object &of)
     for (const std::string &name : names)
         lines.push_back({.title = name.c_str(),
                          .key = name.c_str(),
-                         .measure = name.ends_with("_bytes")   ? unit::bytes
-                                    : name.starts_with("rtt_") ? unit::time
-                                                               : unit::none});
+                         .measure = name.ends_with("_bytes")   ? column_unit::bytes
+                                    : name.starts_with("rtt_") ? column_unit::time
+                                                               : column_unit::none});
     return to_list(lines, of);
 }
 
@@ -150,22 +150,23 @@ std::string status_text(const json::object &status)
     const json::object &totals = status.at("totals").as_object();
     const std::string states = states_text(qps.at("states").as_object());
     auto out = std::back_inserter(result);
-    fmt::format_to(out, "instance  {}\n", to_text(status.at("instance"), unit::none));
+    fmt::format_to(out, "instance  {}\n", to_text(status.at("instance"), column_unit::none));
     fmt::format_to(out, "mrcd      {}\n", daemon_text(status.at("daemon").as_object()));
-    fmt::format_to(out, "payload   {} bytes a packet\n", to_text(status.at("payload_bytes"), unit::none));
+    fmt::format_to(out, "payload   {} bytes a packet\n", to_text(status.at("payload_bytes"), column_unit::none));
     fmt::format_to(out, "paths     {} good, {} kept though bad, {} assumed bad, {} denied; groups: {}\n",
-                   to_text(paths.at("good"), unit::none), to_text(paths.at("kept"), unit::none),
-                   to_text(paths.at("assumed_bad"), unit::none), to_text(paths.at("denied"), unit::none),
-                   to_text(paths.at("groups"), unit::none));
-    fmt::format_to(out, "QPs       {}{}\n", to_text(qps.at("count"), unit::none),
+                   to_text(paths.at("good"), column_unit::none), to_text(paths.at("kept"), column_unit::none),
+                   to_text(paths.at("assumed_bad"), column_unit::none), to_text(paths.at("denied"), column_unit::none),
+                   to_text(paths.at("groups"), column_unit::none));
+    fmt::format_to(out, "QPs       {}{}\n", to_text(qps.at("count"), column_unit::none),
                    states.empty() ? "" : " (" + states + ")");
     fmt::format_to(out, "data      {} sent in {} packets, {} of them again; {} placed from {} packets\n",
-                   to_text(qps.at("tx_bytes"), unit::bytes), to_text(qps.at("tx_packets"), unit::none),
-                   to_text(qps.at("retransmits"), unit::none), to_text(qps.at("rx_bytes"), unit::bytes),
-                   to_text(qps.at("rx_packets"), unit::none));
-    fmt::format_to(out, "wire      {} sent in {} packets; {} received in {}\n",
-                   to_text(totals.at("tx_bytes"), unit::bytes), to_text(totals.at("tx_packets"), unit::none),
-                   to_text(totals.at("rx_bytes"), unit::bytes), to_text(totals.at("rx_packets"), unit::none));
+                   to_text(qps.at("tx_bytes"), column_unit::bytes), to_text(qps.at("tx_packets"), column_unit::none),
+                   to_text(qps.at("retransmits"), column_unit::none), to_text(qps.at("rx_bytes"), column_unit::bytes),
+                   to_text(qps.at("rx_packets"), column_unit::none));
+    fmt::format_to(
+        out, "wire      {} sent in {} packets; {} received in {}\n", to_text(totals.at("tx_bytes"), column_unit::bytes),
+        to_text(totals.at("tx_packets"), column_unit::none), to_text(totals.at("rx_bytes"), column_unit::bytes),
+        to_text(totals.at("rx_packets"), column_unit::none));
     result += '\n' + ports_text(status.at("ports").as_array());
     const json::array drops = named_counts(status.at("drops").as_object(), true);
     static constexpr column drop_columns[] = {{"DROPPED FOR", "name"}, {"PACKETS", "count"}};
@@ -204,7 +205,7 @@ std::string counters_text(const json::object &counters, bool all)
     if (rows.empty())
         return "nothing was counted\n";
     static constexpr column totals[] = {{"VERDICT", "name"}, {"PACKETS", "count"}};
-    static constexpr column rates[] = {{"VERDICT", "name"}, {"PACKETS", "count"}, {"RATE", "rate", unit::rate}};
+    static constexpr column rates[] = {{"VERDICT", "name"}, {"PACKETS", "count"}, {"RATE", "rate", column_unit::rate}};
     const auto *seconds = counters.if_contains("seconds");
     if (seconds == nullptr)
         return to_table(totals, rows);
@@ -218,7 +219,7 @@ std::string top_text(const json::object &top, std::size_t lines)
     const json::array &planes = top.at("planes").as_array();
     const json::array &qps = top.at("qps").as_array();
     std::string result =
-        fmt::format("{}  mrcd {}  {} QPs, over {:.2f} s\n\n", to_text(top.at("instance"), unit::none),
+        fmt::format("{}  mrcd {}  {} QPs, over {:.2f} s\n\n", to_text(top.at("instance"), column_unit::none),
                     daemon_text(top.at("daemon").as_object()), qps.size(), top.at("seconds").to_number<double>());
     result += (planes.empty() ? "no ports\n" : to_table(plane_rate_columns, planes)) + '\n';
     // The heading, two empty lines, two lines of titles, and the line that tells how many are left out.

@@ -70,7 +70,7 @@ void add_line(std::string &to, std::string line)
 
 } // namespace
 
-std::string to_text(const json::value &value, unit measure)
+std::string to_text(const json::value &value, column_unit measure)
 {
     if (value.is_null())
         return "-";
@@ -82,15 +82,15 @@ std::string to_text(const json::value &value, unit measure)
         return json::serialize(value);
     const double number = value.to_number<double>();
     switch (measure) {
-    case unit::bytes:
+    case column_unit::bytes:
         return scaled(number, {.step = 1024, .units = byte_units});
-    case unit::time:
+    case column_unit::time:
         return scaled(number, {.step = 1000, .units = time_units});
-    case unit::bitrate:
+    case column_unit::bitrate:
         return scaled(number, {.step = 1000, .units = bit_units});
-    case unit::rate:
+    case column_unit::rate:
         return scaled(number, {.step = 1000, .units = rate_units});
-    case unit::none:
+    case column_unit::none:
         break;
     }
     return value.is_double() ? fmt::format("{:.3f}", number) : json::serialize(value);

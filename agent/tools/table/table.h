@@ -12,7 +12,7 @@
 namespace mrc::ctl
 {
 
-enum class unit : std::uint8_t {
+enum class column_unit : std::uint8_t {
     none,    // text to the left, numbers to the right, as they are
     bytes,   // 1.50 MiB
     time,    // of nanoseconds: 12.3 us
@@ -23,11 +23,11 @@ enum class unit : std::uint8_t {
 struct column {
     const char *title;
     const char *key; // of the row's object; "paths.good" is `good` of the object `paths`
-    unit measure = unit::none;
+    column_unit measure = column_unit::none;
 };
 
 // null is "-".
-[[nodiscard]] std::string to_text(const boost::json::value &value, unit measure);
+[[nodiscard]] std::string to_text(const boost::json::value &value, column_unit measure);
 // A line of titles, then a line per row.
 [[nodiscard]] std::string to_table(std::span<const column> columns, const boost::json::array &rows);
 // A line per member: name, value. Members that are objects or arrays are left out.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of queue pairs and completion queues: what is flushed, what is told. */
+/* Errors of queue pairs and completion queues: what is flushed, what is reported. */
 #include "conformance.h"
 
 static int write_some(struct pair *pair, uint64_t id, unsigned int flags)

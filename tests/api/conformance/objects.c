@@ -215,7 +215,7 @@ void makes_queue_pairs(void)
     struct mrc_cq *foreign = mrc_create_cq(other, 256, NULL, NULL, 0);
     const struct mrc_qp_init_attr right = right_attributes(cq);
     struct mrc_qp_init_attr attr = right;
-    struct mrc_qp_init_attr told;
+    struct mrc_qp_init_attr queried;
     struct ibv_device_attr device;
     struct mrc_qp *qp = NULL;
     uint32_t qpn = 0;
@@ -265,10 +265,10 @@ void makes_queue_pairs(void)
     CHECK(qpn != 0 && qpn < 1U << 24);
     CHECK_FAILS(mrc_get_qpn(NULL, &qpn), -1, EINVAL);
     CHECK_FAILS(mrc_get_qpn(qp, NULL), -1, EINVAL);
-    CHECK_IS(mrc_query_qp(qp, NULL, 0, NULL, 0, &told), 0);
-    CHECK(told.qp_context == &attr && told.send_cq == cq && told.recv_cq == cq && told.pd == hosts[0].pd);
-    CHECK_IS(told.cap.max_send_wr, attr.cap.max_send_wr);
-    CHECK_IS(told.protocol_version, MRC_PROTOCOL_VERSION_1);
+    CHECK_IS(mrc_query_qp(qp, NULL, 0, NULL, 0, &queried), 0);
+    CHECK(queried.qp_context == &attr && queried.send_cq == cq && queried.recv_cq == cq && queried.pd == hosts[0].pd);
+    CHECK_IS(queried.cap.max_send_wr, attr.cap.max_send_wr);
+    CHECK_IS(queried.protocol_version, MRC_PROTOCOL_VERSION_1);
     CHECK_FAILS(mrc_destroy_cq(cq), EBUSY, EBUSY);
     CHECK_FAILS(ibv_dealloc_pd(hosts[0].pd), EBUSY, EBUSY);
     CHECK_FAILS(mrc_destroy_context(hosts[0].context), -1, EBUSY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of a queue pair: every way between two of them, what each needs, what is told. */
+/* The states of a queue pair: every way between two of them, what each needs, what a query returns. */
 #include "conformance.h"
 
 static const enum ibv_qp_state all_states[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
@@ -90,7 +90,7 @@ void checks_ranges(void)
 {
     struct mrc_device_attr device;
     struct mrc_qp_attr attr;
-    struct mrc_qp_attr told;
+    struct mrc_qp_attr queried;
     struct ibv_qp_attr verbs;
     struct endpoint end = endpoint_new(&hosts[0], 16, 0);
     int supported = 0;
@@ -108,13 +108,13 @@ void checks_ranges(void)
     const int all = MRC_QP_MPR | MRC_QP_MPR_DEST | MRC_QP_MAX_WIMM | MRC_QP_MAX_WIMM_DEST | MRC_QP_TIMEOUT |
                     MRC_QP_RETRY_CNT | MRC_QP_CAP;
     CHECK_IS(mrc_modify_qp(end.qp, NULL, 0, &attr, all), 0); /* the device's own limits */
-    memset(&told, 0, sizeof(told));
-    CHECK_IS(mrc_query_qp(end.qp, NULL, 0, &told, all, NULL), 0);
-    CHECK_IS(told.mpr.mpr, attr.mpr.mpr);
-    CHECK_IS(told.wimm.max_wimm_dest, attr.wimm.max_wimm_dest);
-    CHECK_IS(told.timeout, 24);
-    CHECK_IS(told.retry.exp_cnt, 25);
-    CHECK_IS(told.cap, MRC_QP_CAP_DYNAMIC_MPR);
+    memset(&queried, 0, sizeof(queried));
+    CHECK_IS(mrc_query_qp(end.qp, NULL, 0, &queried, all, NULL), 0);
+    CHECK_IS(queried.mpr.mpr, attr.mpr.mpr);
+    CHECK_IS(queried.wimm.max_wimm_dest, attr.wimm.max_wimm_dest);
+    CHECK_IS(queried.timeout, 24);
+    CHECK_IS(queried.retry.exp_cnt, 25);
+    CHECK_IS(queried.cap, MRC_QP_CAP_DYNAMIC_MPR);
 
     attr.mpr.mpr = 0;
     refuse(&end, &attr, MRC_QP_MPR);
@@ -140,9 +140,9 @@ void checks_ranges(void)
     attr.cap = 1U << 9;
     refuse(&end, &attr, MRC_QP_CAP);
     refuse(&end, &attr, 1 << 20);
-    told.timeout = 0;
-    CHECK_IS(mrc_query_qp(end.qp, NULL, 0, &told, MRC_QP_TIMEOUT, NULL), 0);
-    CHECK_IS(told.timeout, 24); /* nothing of the refused stayed */
+    queried.timeout = 0;
+    CHECK_IS(mrc_query_qp(end.qp, NULL, 0, &queried, MRC_QP_TIMEOUT, NULL), 0);
+    CHECK_IS(queried.timeout, 24); /* nothing of the refused stayed */
 
     CHECK_FAILS(mrc_modify_qp(end.qp, NULL, IBV_QP_STATE, NULL, 0), EINVAL, EINVAL);
     CHECK_FAILS(mrc_modify_qp(end.qp, NULL, 0, NULL, MRC_QP_MPR), EINVAL, EINVAL);
@@ -162,13 +162,13 @@ void checks_ranges(void)
     endpoint_free(&end);
 }
 
-/* What the peer has been told, or the path group was made for, stays as it is; so does how it sends, from RTS on. */
+/* What the peer has learnt, or the path group was made for, stays as it is; so does how it sends, from RTS on. */
 void fixes_attributes(void)
 {
     struct pair pair = pair_connected(16, 0);
     struct endpoint *end = &pair.ends[0];
     struct mrc_qp_attr attr;
-    struct mrc_qp_attr told;
+    struct mrc_qp_attr queried;
     struct ibv_qp_attr verbs;
     struct ibv_wc wc;
     int mask = 0;
@@ -176,7 +176,7 @@ void fixes_attributes(void)
     const int of_rts = MRC_QP_MPR | MRC_QP_MAX_WIMM | MRC_QP_TIMEOUT | MRC_QP_RETRY_CNT;
 
     memset(&attr, 0, sizeof(attr));
-    memset(&told, 0, sizeof(told));
+    memset(&queried, 0, sizeof(queried));
     attr.mpr.mpr = attr.mpr.mpr_dest = 4;
     attr.wimm.max_wimm = attr.wimm.max_wimm_dest = 7;
     for (int bit = 1; bit <= MRC_QP_CAP; bit <<= 1)
@@ -193,11 +193,11 @@ void fixes_attributes(void)
     CHECK_IS(mrc_modify_qp(end->qp, &verbs, IBV_QP_SQ_PSN, NULL, 0), 0);
     ++verbs.sq_psn;
     CHECK_FAILS(mrc_modify_qp(end->qp, &verbs, IBV_QP_SQ_PSN, NULL, 0), EINVAL, EINVAL);
-    CHECK_IS(mrc_query_qp(end->qp, NULL, 0, &told, of_rtr | of_rts, NULL), 0);
-    CHECK_IS(told.mpr.mpr, 8);
-    CHECK_IS(told.mpr.mpr_dest, 8);
-    CHECK_IS(told.wimm.max_wimm, 128);
-    CHECK_IS(told.retry.exp_cnt, 25);
+    CHECK_IS(mrc_query_qp(end->qp, NULL, 0, &queried, of_rtr | of_rts, NULL), 0);
+    CHECK_IS(queried.mpr.mpr, 8);
+    CHECK_IS(queried.mpr.mpr_dest, 8);
+    CHECK_IS(queried.wimm.max_wimm, 128);
+    CHECK_IS(queried.retry.exp_cnt, 25);
     REQUIRE(post_write(end, 1, &pair.memory[0], 0, 4096, &pair.memory[1], 0, IBV_SEND_SIGNALED) == 0);
     wc = completion_of(end->send_cq);
     CHECK_IS(wc.status, IBV_WC_SUCCESS);

@@ -36,7 +36,7 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
     int ends[2] = {-1, -1};
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
     const kernel::unique_fd wait{ends[0]};
-    kernel::unique_fd tell{ends[1]};
+    kernel::unique_fd release{ends[1]};
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -67,7 +67,7 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
         entry.pieces = 1;
         entry.flags = session::send_signaled;
         entry.first = {.address = from.address, .length = static_cast<std::uint32_t>(memory.size()), .lkey = from.key};
-        REQUIRE(::write(tell.get(), "", 1) == 1);
+        REQUIRE(::write(release.get(), "", 1) == 1);
         while (true) {
             while (here.post(entry))
                 continue;
@@ -75,7 +75,7 @@ bool die_at(const targets &where, int step, std::chrono::microseconds into_traff
             (void)here.next_status();
         }
     }
-    tell.reset();
+    release.reset();
     char reached = 0;
     const bool in_traffic = ::read(wait.get(), &reached, 1) == 1;
     if (in_traffic) {
@@ -126,9 +126,9 @@ template <typename F>
 kernel::unique_fd leave_with_daemon(F &&send)
 {
     static volatile std::sig_atomic_t cut_short = 0;
-    struct sigaction told = {};
-    told.sa_handler = [](int) { cut_short = 1; };
-    REQUIRE(::sigaction(SIGALRM, &told, nullptr) == 0); // without SA_RESTART: it ends a lingering close()
+    struct sigaction interrupt = {};
+    interrupt.sa_handler = [](int) { cut_short = 1; };
+    REQUIRE(::sigaction(SIGALRM, &interrupt, nullptr) == 0); // without SA_RESTART: it ends a lingering close()
     constexpr itimerval soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 200'000}};
     constexpr itimerval never{};
     for (int n = 0;; ++n) {
@@ -187,7 +187,7 @@ void take_everything(const attack_terms &terms)
     do {
         REQUIRE(sessions.size() < most_clients);
         sessions.emplace_back(terms.where.attacked);
-        (void)sessions.back().send(hello); // who is one too many may be told before
+        (void)sessions.back().send(hello); // who is one too many may be refused before
         said = sessions.back().receive();
     } while (said.done());
     REQUIRE(said.came && said.body.error == EUSERS);

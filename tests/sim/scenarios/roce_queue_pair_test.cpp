@@ -72,7 +72,7 @@ TEST(roce_sender, sends_all_again_after_a_time_out)
     EXPECT_EQ(sender.counters().timeouts, 1u);
 }
 
-TEST(roce_receiver, takes_only_what_comes_in_order_and_complains_once)
+TEST(roce_receiver, accepts_in_order_only_and_sends_one_nak_per_gap)
 {
     roce_receiver receiver;
     roce_packet data;

@@ -49,7 +49,7 @@ TEST_F(sleep_test, clients_see_that_it_sleeps_before_it_looks_for_requests_a_las
     EXPECT_EQ(seen->sleeping, 0U);
 }
 
-TEST_F(sleep_test, whatever_was_rung_beforehand_ends_it_once)
+TEST_F(sleep_test, bells_rung_before_it_end_it_once)
 {
     sleeper_.wake();
     EXPECT_EQ(park(), sleep_end::woken);

@@ -74,7 +74,7 @@ TEST_F(work_queues, a_packet_that_closes_a_gap_finds_a_receive_request_for_each_
     EXPECT_EQ(rings_.receives_waiting(), 0U);
 }
 
-TEST_F(work_queues, receive_requests_of_a_failed_queue_pair_are_flushed_bit_by_bit)
+TEST_F(work_queues, receive_requests_of_a_failed_queue_pair_are_flushed_by_as_many_as_asked_for)
 {
     rings_.post_receives(depth);
     take_receives_for_packet(*qp_);

@@ -93,7 +93,7 @@ struct sender {
         local.enabled = plane_mask{0xFF};
         return sent;
     }
-    // A packet got through, but its SACK is older than all that might be missing: it convicts none.
+    // A packet got through, but its SACK is older than all that might be missing: it proves no loss.
     void confirm(const outgoing &sent) { sack(-2, 0, sent); }
     // A packet of another QP got through: to the same peer, or to another host behind its T0.
     void hear(unsigned plane_at, instant sent_at, bool same_peer = true)

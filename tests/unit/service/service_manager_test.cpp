@@ -38,7 +38,7 @@ struct listener {
     }
 };
 
-TEST(service_manager, tells_each_state_in_one_datagram)
+TEST(service_manager, sends_each_state_in_one_datagram)
 {
     const listener manager;
     const service_manager told{{.notify_socket = manager.name.c_str()}};

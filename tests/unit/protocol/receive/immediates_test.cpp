@@ -32,7 +32,7 @@ TEST(immediate_stash, gives_each_rqmsn_its_place_across_the_wrap)
     }
 }
 
-TEST(immediate_stash, refuses_too_many_and_twins)
+TEST(immediate_stash, refuses_duplicates_and_more_than_it_has_room_for)
 {
     immediate_stash stash{2};
     EXPECT_TRUE(stash.put(1, {.number = 5}));

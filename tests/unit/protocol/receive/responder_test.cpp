@@ -264,7 +264,7 @@ TEST_F(responder_test, probe_is_answered_and_repeats_the_transport_ack)
     EXPECT_EQ(sack.sack_offset, 1);
 }
 
-TEST_F(responder_test, refusal_is_naked_when_all_before_it_have_arrived)
+TEST_F(responder_test, refusal_gets_its_nak_when_all_before_it_have_arrived)
 {
     memory_.refuses = write_refusal::out_of_bounds;
     receive(packet(2));

@@ -43,7 +43,7 @@ TEST_F(delivery_test, what_was_given_up_is_not_sent_again_when_it_has_arrived)
 }
 
 // One of two transmissions has arrived: nothing is known of either's path.
-TEST_F(delivery_test, packet_sent_twice_testifies_for_no_path)
+TEST_F(delivery_test, packet_sent_twice_proves_nothing_of_a_path)
 {
     write(1);
     const auto sent = send();

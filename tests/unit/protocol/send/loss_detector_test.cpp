@@ -11,7 +11,7 @@ namespace
 constexpr auto data = traffic_class::first_transmission;
 constexpr auto again = traffic_class::retransmission;
 
-TEST(loss_detector, a_later_packet_of_the_same_path_convicts)
+TEST(loss_detector, a_later_packet_of_the_same_path_proves_a_loss)
 {
     sack_proofs proofs{4};
     loss_detector detector{proofs, 4};
@@ -36,7 +36,7 @@ TEST(loss_detector, proofs_of_one_sack_do_not_serve_another)
     EXPECT_TRUE(detector.lost(1, data, 4, false));
 }
 
-TEST(loss_detector, packets_below_the_edge_testify_in_every_sack_at_the_edge)
+TEST(loss_detector, packets_below_the_edge_prove_losses_in_every_sack_at_the_edge)
 {
     sack_proofs proofs{4};
     loss_detector detector{proofs, 4};

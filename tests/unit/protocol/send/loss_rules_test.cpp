@@ -72,7 +72,7 @@ TEST(age_evidence, convicts_what_was_sent_clearly_earlier)
     EXPECT_TRUE(age.lost(traffic_class::retransmission, start + 19us, 10us));
 }
 
-TEST(age_evidence, retransmissions_overtake_data_and_do_not_convict_it)
+TEST(age_evidence, retransmissions_overtake_data_and_prove_no_loss_of_it)
 {
     age_evidence age;
     age.proves(traffic_class::retransmission, start + 100us);

@@ -46,7 +46,7 @@ TEST_F(silence_test, silence_probes_and_sends_only_the_oldest_again)
     EXPECT_FALSE(paths_.next_transition()) << "nobody is to blame";
 }
 
-TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
+TEST_F(shared_window_test, packets_sent_to_a_silent_peer_leave_the_window_once)
 {
     write(10);
     const auto sent = send();
@@ -78,7 +78,7 @@ TEST_F(shared_window_test, packets_into_silence_leave_the_window_once)
 }
 
 // Window and pace of the time before: what the silence swallowed counts for its own QP until that is known.
-TEST_F(shared_window_test, what_flew_into_silence_is_made_up_for_as_answers_come)
+TEST_F(shared_window_test, the_window_opens_again_only_as_answers_come)
 {
     fixed_window narrow{16 * packet};
     requester_state other{make_config(), {paths_, peer_ports_, peer_}, proofs_, selector_, narrow, counters_};

@@ -313,7 +313,7 @@ TEST(config, prints_each_value_with_its_origin)
     EXPECT_TRUE(line_of("burst = 64").ends_with("# default"));
 }
 
-TEST(config, what_it_prints_it_reads)
+TEST(config, its_output_reads_back_as_the_same_configuration)
 {
     const auto config = parse_config(lab_file, "mrcd.toml");
     ASSERT_TRUE(config) << config.error().text();

@@ -81,7 +81,7 @@ TEST(make_plan, says_why_mrcd_does_not_run)
     }
 }
 
-TEST(buffers_refusal, is_of_packets_that_need_several_buffers_only)
+TEST(buffers_refusal, concerns_packets_that_need_several_buffers_only)
 {
     port_trials refused;
     refused.single_buffer = "'eth0': Invalid argument";

@@ -72,7 +72,7 @@ TEST(qp_attributes, how_it_sends_is_settled_before_rts)
     EXPECT_NE(why_refused(wanted, now, qp_state::init, unconnected), "");
 }
 
-TEST(qp_attributes, what_the_mask_names_not_stays)
+TEST(qp_attributes, attributes_outside_the_mask_stay)
 {
     qp_attributes now = initial_attributes(7, 1024, {});
     const qp_attributes before = now;

@@ -103,7 +103,7 @@ TEST(mrc_doctor_text, names_trouble_with_its_cost_and_command)
                               "mrcd will not run: mtu (eth1)\n");
 }
 
-TEST(mrc_doctor_text, tells_all_three_verdicts)
+TEST(mrc_doctor_text, prints_each_of_the_three_verdicts)
 {
     EXPECT_TRUE(to_text(of({})).ends_with("\nmrcd will run\n"));
     const std::string slower = to_text(of({with(state::slower)}));

@@ -60,7 +60,7 @@ TEST(judge_pair, live_frames_are_needed_by_the_engine_that_is_forced_only)
     EXPECT_EQ(forced.remedy, "# in /etc/mrc/lab.toml, [transmit]: engine = \"auto\"");
 }
 
-TEST(judge_pair, dear_live_frames_are_slower)
+TEST(judge_pair, costly_live_frames_are_slower)
 {
     pair_outcome outcome = all_works();
     outcome.attached_ns = 400'000;

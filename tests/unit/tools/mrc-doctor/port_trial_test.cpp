@@ -114,7 +114,7 @@ TEST_F(port_trial, a_refused_redirect_breaks_the_engine_that_is_forced)
     EXPECT_EQ(only(judged(), "redirect").result, state::broken);
 }
 
-TEST_F(port_trial, without_redirects_there_is_no_word_of_them)
+TEST_F(port_trial, redirects_that_were_not_tried_are_not_judged)
 {
     outcome.redirect.reset();
     EXPECT_EQ(std::ranges::count(judged(), "redirect", &finding::probe), 0);
@@ -131,7 +131,7 @@ TEST_F(port_trial, queues_that_answer_alike_are_one_finding)
     EXPECT_EQ(std::ranges::find(findings, "queue 2: Operation not supported", &finding::found)->result, state::slower);
 }
 
-TEST_F(port_trial, answers_of_the_worker_have_their_price)
+TEST_F(port_trial, answers_by_the_agent_are_slower)
 {
     outcome.agent_answers = true;
     EXPECT_EQ(only(judged("virtio_net"), "xdp_tx").result, state::slower);

@@ -55,7 +55,7 @@ TEST(switch_config_test, reads_a_whole_configuration)
     EXPECT_EQ(config.usid, 0x2000);
     EXPECT_EQ(config.block, (std::array<std::uint8_t, 4>{0xFC, 0xBB, 0xBB, 0x00}));
     EXPECT_EQ(config.forward, forwarding::kernel);
-    EXPECT_EQ(config.mode, attach_mode::generic);
+    EXPECT_EQ(config.mode, switch_xdp_mode::generic);
     EXPECT_EQ(config.pin, "/sys/fs/bpf/mrc/lab/p0t0-0");
     ASSERT_EQ(config.ports.size(), 2U);
     EXPECT_TRUE(config.ports[0].host_facing);
@@ -72,7 +72,7 @@ TEST(switch_config_test, defaults_are_xdp_and_native)
     const switch_config config = parse_config(head + port, "s.toml");
 
     EXPECT_EQ(config.forward, forwarding::xdp);
-    EXPECT_EQ(config.mode, attach_mode::native);
+    EXPECT_EQ(config.mode, switch_xdp_mode::native);
     EXPECT_TRUE(config.routes.empty());
 }
 

@@ -27,7 +27,7 @@ TEST(ev_notation, is_read_as_it_is_written)
     EXPECT_EQ(ev_text(parse_ev("a4@3").value()), "a4000000@3");
 }
 
-TEST(ev_notation, refuses_what_is_none)
+TEST(ev_notation, refuses_what_is_not_an_ev)
 {
     for (const char *text :
          {"", "@", "@1", "12", "12@", "12@x", "12@256", "1g@1", "0x12@1", "12@1@2", "12@-1", "12 @1"})

@@ -61,7 +61,7 @@ TEST_F(mrcctl_instance, of_several_one_is_named)
     EXPECT_EQ(complaint("h0", "h1"), "chose h0");
 }
 
-TEST_F(mrcctl_instance, what_is_not_there_is_told_with_what_is)
+TEST_F(mrcctl_instance, an_unknown_instance_is_refused_with_a_list_of_those_there_are)
 {
     EXPECT_EQ(complaint("x", ""), "no instance 'x'; none is running here");
     EXPECT_NE(complaint("", "").find("no mrcd has pinned its maps"), std::string::npos);
