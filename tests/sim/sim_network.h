@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two hosts and the paths between them on simulated time: delay, jitter, loss, reordering, duplication, corruption, CE
-// marks, trimming and outages per path and direction, ports that come and go, and hosts that leave their CPU for a
+// marks, trimming and darkness per path and direction, ports that come and go, and hosts that leave their CPU for a
 // while. Deterministic by seed.
 #pragma once
 
