@@ -113,7 +113,7 @@ TEST(instances, those_named_in_the_order_given)
     EXPECT_EQ(run.find("../a,.,..,a/"), ""); // names, no paths
 }
 
-TEST(listing, a_daemon_that_is_stopped_holds_nobody_up)
+TEST(listing, a_stopped_daemon_does_not_delay_the_others)
 {
     run_folder run;
     run.add_listener("stopped"); // has its socket, and accepts nobody
@@ -197,7 +197,7 @@ TEST(verbs_values, addresses_survive_the_way_to_gids_and_back)
     EXPECT_TRUE(std::ranges::equal(to_address(to_gid(address)).bytes, address.bytes));
 }
 
-TEST(verbs_objects, foreign_ones_are_nobodys)
+TEST(verbs_objects, objects_of_another_library_have_no_device_of_ours)
 {
     ibv_device device{};
     ibv_context context{};

@@ -32,7 +32,7 @@ TEST_F(host_rx, drops_carriers_that_do_not_end_here_or_carry_no_ip)
     expect(encapsulated(wrong_family), MRC_RX_DROP_INNER, XDP_DROP);
 }
 
-TEST_F(host_rx, leaves_foreign_traffic_untouched)
+TEST_F(host_rx, passes_other_traffic_unchanged)
 {
     mrc_packet other_usid;
     other_usid.outer.destination = ip6("fcbb:bb00:8202::");
@@ -51,7 +51,7 @@ TEST_F(host_rx, leaves_foreign_traffic_untouched)
     EXPECT_EQ(program_->port().rx_packets, 0U);
 }
 
-TEST_F(host_rx, pops_foreign_traffic_for_the_kernel)
+TEST_F(host_rx, decapsulates_other_traffic_for_the_kernel)
 {
     const mrc_packet roce{.bth = {.opcode = 0x0A, .dqp = host_qpn}};
     const prog_run_result result = expect(encapsulated(roce), MRC_RX_PASS_POPPED, XDP_PASS);

@@ -68,7 +68,7 @@ TEST_F(host_tx, counts_path_and_port)
     EXPECT_NE(port.last_tx_ns, 0U);
 }
 
-TEST_F(host_tx, tells_the_agent_whose_paths_sockets_use)
+TEST_F(host_tx, reports_to_the_agent_whose_paths_sockets_use)
 {
     EXPECT_EQ(lookup<mrc_overlay_row>(skeleton_->maps.overlay, peer_group).last_tx_ns, 0U);
     expect(ipv6_datagram(1024, 5001), MRC_TX_PUSHED, TC_ACT_REDIRECT);

@@ -165,7 +165,7 @@ TEST_F(link_monitor_test, device_in_another_namespace_is_missing)
 }
 
 // The same device under the same index, but what was bound to it is gone.
-TEST_F(link_monitor_test, device_that_was_in_another_namespace_is_told_from_one_that_stayed)
+TEST_F(link_monitor_test, device_back_from_another_namespace_counts_as_departed)
 {
     net().add_link("p0 index 77", "d0"); // free in the other namespace, too
     net().ip("link set p0 up");
@@ -198,7 +198,7 @@ TEST_F(link_monitor_test, permanent_neighbour_added_changed_removed)
     EXPECT_EQ(port().gateway_mac, mac_address{});
 }
 
-TEST_F(link_monitor_test, neighbour_that_was_there_before)
+TEST_F(link_monitor_test, neighbour_known_before_the_start_is_found)
 {
     add_port("p0", "d0");
     net().ip("neigh replace fe80::1 lladdr 02:20:00:00:00:07 dev p0 nud permanent");

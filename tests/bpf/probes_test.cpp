@@ -57,7 +57,7 @@ TEST_F(probes_test, both_xdp_modes_are_tried_and_taken_off)
     EXPECT_TRUE(is_free());
 }
 
-TEST_F(probes_test, a_refusal_has_the_kernels_words)
+TEST_F(probes_test, a_refusal_carries_the_kernels_message)
 {
     private_network::ip("link set port0 mtu 9000");
     private_network::ip("link set leaf0 mtu 9000");
@@ -78,7 +78,7 @@ TEST_F(probes_test, a_port_in_use_is_named_and_left_alone)
     EXPECT_EQ(holder_text(), "native program 'action'");
 }
 
-TEST_F(probes_test, a_holder_is_told_with_its_link)
+TEST_F(probes_test, a_holder_is_reported_with_its_link)
 {
     const kernel::unique_fd program = load_xdp_action(XDP_PASS, false);
     const xdp_attachment by_link = attach_xdp(program.get(), port(), xdp_mode::native);
@@ -187,7 +187,7 @@ TEST_F(probes_test, the_overlay_leaves_no_device)
     EXPECT_EQ(ifindex_of("mrcprobe0"), 0);
 }
 
-TEST_F(probes_test, devices_tell_of_themselves_in_this_namespace)
+TEST_F(probes_test, devices_of_this_namespace_are_described)
 {
     private_network::ip(
         "link add wide numrxqueues 4 numtxqueues 4 type veth peer name far numrxqueues 4 numtxqueues 4");

@@ -111,7 +111,7 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
     EXPECT_LT(net.right().qp().progress().longest_gap, 1ms);
 }
 
-TEST(transfer, all_planes_dark_for_two_seconds_continues)
+TEST(transfer, continues_after_an_outage_of_all_planes_of_two_seconds)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
@@ -124,7 +124,7 @@ TEST(transfer, all_planes_dark_for_two_seconds_continues)
         EXPECT_EQ(net.left().paths.state(slot), path_state::good) << "an outage is no path's fault";
 }
 
-TEST(transfer, all_planes_but_one_dark_continues)
+TEST(transfer, continues_with_one_plane_left)
 {
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();

@@ -81,7 +81,7 @@ TEST_F(running_fabric, frames_follow_each_other_at_the_rate_of_the_link)
         EXPECT_EQ(right.arrivals[i] - right.arrivals[i - 1], 1000 * 80);
 }
 
-TEST_F(running_fabric, a_cut_link_swallows_frames_and_tells_nobody)
+TEST_F(running_fabric, a_cut_link_drops_frames_without_notice)
 {
     clock.set_link(middle(), false, false);
     send(1000);
@@ -118,7 +118,7 @@ TEST_F(running_fabric, hosts_see_the_carrier_of_their_own_ports_after_a_while)
     EXPECT_TRUE(right.carrier.empty());
 }
 
-TEST_F(running_fabric, links_lose_about_as_much_as_they_are_told_to)
+TEST_F(running_fabric, links_lose_about_their_configured_share)
 {
     clock.set_loss(middle().out, 0.1);
     for (int i = 0; i < 5000; ++i)

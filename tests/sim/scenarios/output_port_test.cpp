@@ -66,7 +66,7 @@ TEST_F(port_queue, beyond_the_trim_limit_the_payload_is_cut)
     EXPECT_EQ(port.counters.trimmed, 1u);
 }
 
-TEST_F(port_queue, a_trim_at_the_last_hop_says_so)
+TEST_F(port_queue, a_trim_at_the_last_hop_is_marked_as_such)
 {
     output_port port = port_with({.trim_limit = 1, .last_hop = true});
     const frame_index cut = make();

@@ -11,7 +11,7 @@ namespace mrc::sim
 namespace
 {
 
-TEST(scenario_file, says_what_it_says)
+TEST(scenario_file, values_are_those_of_the_file)
 {
     const scenario read = parse_scenario(R"(title = "t"
 duration = "1.5ms"
@@ -133,7 +133,7 @@ TEST(scenario_file, syntax_errors_name_their_line)
     }
 }
 
-TEST(scenario_file, a_file_that_is_missing_says_so)
+TEST(scenario_file, a_missing_file_is_named)
 {
     EXPECT_THROW((void)load_scenario("/nonexistent/x.toml"), scenario_error);
 }

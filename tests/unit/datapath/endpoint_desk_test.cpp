@@ -76,7 +76,7 @@ TEST_F(desk, a_probe_is_answered_on_its_own_path)
     EXPECT_EQ(engine_.sent[0].flow_label, 8U) << "the probe's own EV";
 }
 
-TEST_F(desk, strange_hosts_and_unasked_answers_are_dropped)
+TEST_F(desk, unknown_hosts_and_unasked_answers_are_dropped)
 {
     EXPECT_EQ(desk_.on_packet(from({{0xfd, 9}}, probe(5)), on_path(1), now_), MRC_AGENT_DROP_WRONG_PEER);
     EXPECT_EQ(desk_.on_packet(from(host_.address, protocol::endpoint_response_packet{}), on_path(1), now_),
@@ -114,7 +114,7 @@ TEST_F(desk, what_a_full_engine_refuses_stays)
     EXPECT_EQ(desk_.transmit(now_), 1U);
 }
 
-TEST_F(desk, port_status_of_a_peer_is_told_and_answered)
+TEST_F(desk, port_status_of_a_peer_is_reported_and_answered)
 {
     protocol::endpoint_request_packet update;
     update.request_id = protocol::port_status_ids.first;
@@ -144,7 +144,7 @@ TEST_F(desk, a_watched_host_is_talked_to_once_by_whatever_paths_it_is_used)
     EXPECT_EQ(std::ranges::distance(desk_.talking()), static_cast<std::ptrdiff_t>(hosts.size()));
 }
 
-TEST_F(desk, a_batch_is_sent_at_once_and_its_end_is_told)
+TEST_F(desk, a_batch_is_sent_at_once_and_its_end_is_reported)
 {
     worker_batch batch;
     batch.patience = 10ms;

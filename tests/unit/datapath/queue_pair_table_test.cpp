@@ -25,7 +25,7 @@ std::unique_ptr<worker_qp> make_qp(std::uint32_t number, const worker_client *cl
     return qp;
 }
 
-TEST(queue_pair_table, a_number_whose_row_has_changed_hands_finds_nothing)
+TEST(queue_pair_table, a_number_whose_row_was_reused_finds_nothing)
 {
     queue_pair_table table;
     remote_host host{1};

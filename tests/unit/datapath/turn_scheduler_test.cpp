@@ -211,7 +211,7 @@ TEST_F(turns, full_engines_hold_up_packets_and_nothing_else)
     EXPECT_EQ(sent(b_), 10U);
 }
 
-TEST_F(turns, who_has_nothing_to_do_leaves_and_keeps_no_allowance)
+TEST_F(turns, a_client_without_work_leaves_and_keeps_no_allowance)
 {
     for (unsigned n = 0; n < 5; ++n)
         add(a_, {.packets = 1});

@@ -79,7 +79,7 @@ protected:
          .on_batch_done = {}}};
 };
 
-TEST_F(worker_ports_test, lost_port_of_a_peer_is_told_and_so_is_that_it_is_forgotten)
+TEST_F(worker_ports_test, a_peers_lost_port_is_reported_and_so_is_its_expiry)
 {
     worker_.add_peer({.address = there, .paths = &group_, .ports = &ports_, .planes = &planes_});
     receive_update(0b10110);

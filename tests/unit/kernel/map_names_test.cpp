@@ -59,7 +59,7 @@ TEST(map_names, a_verdict_of_each_group)
     EXPECT_EQ(kernel::name_in_group(MRC_AGENT_DROP_NO_PORT), "drop_no_port");
 }
 
-TEST(map_names, drops_are_told_from_what_went_on)
+TEST(map_names, drops_are_distinguished_from_what_went_on)
 {
     EXPECT_TRUE(kernel::is_drop(MRC_RX_DROP_NO_SOCKET));
     EXPECT_TRUE(kernel::is_drop(MRC_PUSH_NO_PORT));
@@ -78,7 +78,7 @@ TEST(map_names, path_states_are_those_of_the_header)
         EXPECT_EQ(kernel::path_state_names[i], small(header[i].substr(std::string{"MRC_PATH_"}.size())));
 }
 
-TEST(map_names, every_reason_of_a_port_has_a_word_of_its_own)
+TEST(map_names, every_reason_of_a_port_has_a_name_of_its_own)
 {
     EXPECT_EQ(kernel::port_reason_names[MRC_PORT_IN_USE], "");
     EXPECT_EQ(kernel::port_reason_names[MRC_PORT_MISSING], "missing");

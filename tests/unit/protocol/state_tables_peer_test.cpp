@@ -180,7 +180,7 @@ struct port_walk {
     port_status status{{}, paths};
 };
 
-TEST(state_tables, ports_told_to_the_peer)
+TEST(state_tables, ports_announced_to_the_peer)
 {
     struct outcome {
         sent leaves;
@@ -244,7 +244,7 @@ TEST(state_tables, ports_told_to_the_peer)
         }
 }
 
-TEST(state_tables, ports_told_by_the_peer)
+TEST(state_tables, ports_announced_by_the_peer)
 {
     port_walk one;
     struct row {

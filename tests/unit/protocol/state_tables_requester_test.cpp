@@ -312,7 +312,7 @@ TEST(state_tables, time_outs_blame_by_relative_evidence)
     }
 }
 
-// "Later" is clearly later: what was sent in the instant in which the peer fell silent convicts nobody.
+// "Later" is strictly later: what was sent in the instant in which the peer fell silent blames nobody.
 TEST(state_tables, packets_of_the_instant_in_which_the_peer_fell_silent_blame_no_path)
 {
     for (const bool own_path : {false, true}) {

@@ -40,7 +40,7 @@ struct written {
     }
 };
 
-TEST(transition_log, tells_a_port_with_the_reason)
+TEST(transition_log, prints_a_port_with_the_reason)
 {
     written to;
     const port_options port = port_of_plane_1();
@@ -50,7 +50,7 @@ TEST(transition_log, tells_a_port_with_the_reason)
               (std::vector<std::string>{"port eth1 (plane 1): out of use, no carrier", "port eth1 (plane 1): usable"}));
 }
 
-TEST(transition_log, tells_of_a_plane_when_its_last_path_goes_and_the_first_comes_back)
+TEST(transition_log, prints_a_plane_when_its_last_path_goes_and_the_first_comes_back)
 {
     written to;
     to.path(0, path_state::assumed_bad, path_cause::silence);
@@ -80,7 +80,7 @@ TEST(transition_log, a_plane_whose_last_path_is_kept_is_in_use)
         "path by uplink 2 of plane 1 to leaf 4: kept in use though bad, nothing better is left; packets are lost");
 }
 
-TEST(transition_log, tells_planes_of_profiles_and_leaves_apart)
+TEST(transition_log, distinguishes_planes_of_profiles_and_leaves)
 {
     written to;
     to.log.on_path({.profile = 0, .leaf = 4, .plane = 1}, 0, 2, {path_state::assumed_bad, path_cause::loss}, {});

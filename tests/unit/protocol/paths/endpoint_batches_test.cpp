@@ -133,7 +133,7 @@ TEST_F(endpoint_batches_test, probes_go_by_the_paths_asked_whatever_their_state)
     }
 }
 
-TEST_F(endpoint_batches_test, answers_are_told_in_order_of_arrival_with_their_rtt)
+TEST_F(endpoint_batches_test, answers_are_reported_in_order_of_arrival_with_their_rtt)
 {
     endpoint_batches batches{{}};
     endpoint_batch batch = probes(3);
@@ -240,7 +240,7 @@ TEST_F(endpoint_batches_test, forged_answers_do_not_count)
     EXPECT_TRUE(batches.on_response(here_, right, how));
 }
 
-TEST_F(endpoint_batches_test, service_time_that_the_responder_tells_is_left_out)
+TEST_F(endpoint_batches_test, service_time_that_the_responder_reports_is_left_out)
 {
     endpoint_batches batches{{}};
     endpoint_batch batch = probes(1);
@@ -284,7 +284,7 @@ TEST_F(endpoint_batches_test, batches_take_turns)
     EXPECT_EQ(order, (std::vector<const endpoint_batch *>{&large, &small, &large, &small, &large, &large}));
 }
 
-TEST_F(endpoint_batches_test, there_is_room_for_so_many_requests)
+TEST_F(endpoint_batches_test, requests_beyond_the_limit_are_refused)
 {
     endpoint_batches batches{{.most_requests = 100}};
     endpoint_batch first = probes(60);

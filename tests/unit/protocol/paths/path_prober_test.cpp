@@ -81,7 +81,7 @@ TEST(path_prober, a_missing_or_late_answer_begins_anew)
     EXPECT_FALSE(prober.on_answer(0x7777, late)) << "never asked";
 }
 
-TEST(path_prober, dark_plane_gets_two_probes_per_interval_by_turns)
+TEST(path_prober, dead_plane_gets_two_probes_per_interval_by_turns)
 {
     path_prober prober{{.spacing = 0ns}, 4, 8};
     for (unsigned slot = 8; slot < 16; ++slot)
@@ -96,7 +96,7 @@ TEST(path_prober, dark_plane_gets_two_probes_per_interval_by_turns)
         EXPECT_GE(times[slot], 2) << "a dead sentinel must not hide a living plane";
 }
 
-TEST(path_prober, first_answer_of_a_dark_plane_wakes_all_its_paths)
+TEST(path_prober, first_answer_of_a_dead_plane_wakes_all_its_paths)
 {
     path_prober prober{{.spacing = 0ns}, 1, 8};
     for (unsigned slot = 0; slot < 8; ++slot)

@@ -197,7 +197,7 @@ TEST_F(peer_planes_test, plane_that_lags_is_not_suspected)
         << "nothing sent so late has been heard of";
 }
 
-TEST_F(peer_planes_test, dead_plane_of_the_whole_leaf_is_the_groups)
+TEST_F(peer_planes_test, dead_plane_of_the_whole_leaf_is_left_to_the_path_group)
 {
     run(5ms);
     a_.reached.set(plane_index{0}, false);
@@ -221,7 +221,7 @@ TEST_F(peer_planes_test, last_plane_is_never_suspected)
     EXPECT_EQ(planes.suspected().bits(), 0b01u);
 }
 
-TEST_F(peer_planes_test, nothing_is_probed_for_nobody)
+TEST_F(peer_planes_test, no_probes_once_nobody_watches)
 {
     peer_planes planes{probe_config{}, paths_};
     planes.watch(now_ + 20ms);

@@ -65,13 +65,13 @@ protected:
     port_status status_{{}, paths_};
 };
 
-TEST_F(port_status_test, nothing_is_told_to_a_peer_without_traffic)
+TEST_F(port_status_test, a_peer_without_traffic_gets_no_update)
 {
     local_.up = plane_mask{0b0111};
     EXPECT_TRUE(run(status_, now_ + 5s).empty());
 }
 
-TEST_F(port_status_test, change_is_told_at_once_and_repeated_on_other_planes)
+TEST_F(port_status_test, change_is_announced_at_once_and_repeated_on_other_planes)
 {
     status_.watch(now_ + 10ms);
     (void)run(status_, now_ + 5ms);
@@ -110,7 +110,7 @@ TEST_F(port_status_test, confirmed_update_is_not_repeated_but_refreshed)
     EXPECT_EQ(status_.next_deadline(), never) << "traffic has ended";
 }
 
-TEST_F(port_status_test, drained_port_is_told_like_a_lost_one)
+TEST_F(port_status_test, drained_port_is_announced_like_a_lost_one)
 {
     status_.watch(now_ + 1s);
     local_.enabled.set(plane_index{0}, false);
@@ -206,7 +206,7 @@ TEST_F(port_status_pair, lost_port_stays_known_when_the_traffic_has_ended_and_so
     EXPECT_EQ(status_.next_deadline(), never);
 }
 
-TEST_F(port_status_test, peer_that_does_not_answer_is_told_no_more_when_the_traffic_has_ended)
+TEST_F(port_status_test, peer_that_does_not_answer_gets_no_more_updates_once_traffic_has_ended)
 {
     status_.watch(now_ + 500ms);
     local_.up = plane_mask{0b0111};
@@ -226,7 +226,7 @@ TEST_F(port_status_test, silent_peer_can_be_reached_on_all_ports_again)
     EXPECT_EQ(status_.next_deadline(), never);
 }
 
-TEST_F(port_status_test, peer_with_traffic_need_not_repeat_what_it_told)
+TEST_F(port_status_test, peer_with_traffic_need_not_repeat_its_update)
 {
     const instant told = now_;
     status_.on_request(update(1, 0b11010), {.entropy = {}, .path = {}, .at = now_}, now_);

@@ -284,7 +284,7 @@ TEST_F(immediates_test, receive_requests_are_flushed_when_the_qp_fails)
     EXPECT_EQ(right_.qp.post_receive(8).error(), post_error::wrong_state);
 }
 
-TEST_F(immediates_test, a_failed_end_tells_its_peer)
+TEST_F(immediates_test, a_failed_end_notifies_its_peer)
 {
     right_.qp.fail(completion_status::flushed);
     post(1, 10, std::nullopt);

@@ -157,7 +157,7 @@ TEST_F(responder_test, sacks_at_once_on_request_congestion_retransmission_and_du
     EXPECT_EQ(memory_.writes.size(), 4u) << "duplicates are not written";
 }
 
-TEST_F(responder_test, bitmaps_tell_the_newest_the_edge_and_what_lies_between)
+TEST_F(responder_test, bitmaps_cover_the_newest_the_edge_and_what_lies_between)
 {
     for (packet_number number = 1; number <= 300; ++number)
         receive(packet(number));

@@ -143,7 +143,7 @@ TEST_F(acks_test, always_skip_is_believed_of_the_path_that_a_packet_took)
     EXPECT_EQ(paths_.state(taken), path_state::assumed_bad);
 }
 
-TEST_F(acks_test, nacks_are_told_apart)
+TEST_F(acks_test, nacks_of_each_reason_are_counted_apart)
 {
     write(2);
     const auto sent = send();
@@ -166,7 +166,7 @@ TEST_F(acks_test, nacks_are_told_apart)
 }
 
 // The oldest packet that is remembered gives way to the next one when that leaves, not when it is only considered.
-TEST_F(acks_test, late_sack_of_the_oldest_packet_remembered_tells_its_own_round_trip)
+TEST_F(acks_test, late_sack_of_the_oldest_packet_remembered_gives_its_own_round_trip)
 {
     // Stamps begin anew: whoever took a blank record for the packet would find the host's uptime a round trip.
     now_ = instant{duration{std::int64_t{1} << 16 << MRC_TS_TICK_SHIFT} * 100};
@@ -216,7 +216,7 @@ protected:
     }
 };
 
-TEST_F(dynamic_mpr_test, newest_word_of_the_peer_bounds_what_is_sent)
+TEST_F(dynamic_mpr_test, newest_range_of_the_peer_bounds_what_is_sent)
 {
     write(1000);
     std::vector<outgoing> sent = send();

@@ -62,7 +62,7 @@ TEST(path_skew, is_remembered_longer_before_a_path_is_blamed)
     EXPECT_EQ(skew.tolerance(), 10ms) << "a path that is dead is left at last";
 }
 
-TEST(age_evidence, convicts_what_was_sent_clearly_earlier)
+TEST(age_evidence, losses_are_packets_sent_earlier_by_more_than_the_skew)
 {
     age_evidence age;
     EXPECT_FALSE(age.lost(traffic_class::first_transmission, start, 10us)) << "nothing is proven";

@@ -23,7 +23,7 @@ send_request request(std::uint32_t bytes, bool immediate)
     return result;
 }
 
-TEST(segmentation, opcodes_tell_the_place_in_the_message)
+TEST(segmentation, opcodes_give_the_place_in_the_message)
 {
     struct row {
         std::uint32_t bytes;

@@ -45,7 +45,7 @@ TEST(ev_profile_store, denials_before_a_failure_reach_the_paths)
     EXPECT_EQ(made->store.denied(id), (std::vector<path_place>{{1, 1}}));
 }
 
-TEST(ev_profile_store, what_is_denied_already_is_told_nobody)
+TEST(ev_profile_store, denying_what_is_denied_already_reports_nothing)
 {
     const auto made = bench_in(online);
     ASSERT_TRUE(made->edit(set_state, {entry(ev_of(1, 1), {}, denied)}).result);
