@@ -22,16 +22,24 @@ bool engine::run(picoseconds end, const std::function<void(picoseconds)> &progre
 {
     stopped_ = false;
     while (!stopped_) {
-        if (events_.empty() || events_.next_at() > end) {
-            now_ = end;
+        if (!step(end))
             return false;
-        }
-        const event next = events_.pop();
-        now_ = next.at;
-        dispatch(next);
-        if (++handled_ % progress_every == 0)
+        if (handled_ % progress_every == 0)
             progress(now_);
     }
+    return true;
+}
+
+bool engine::step(picoseconds end)
+{
+    if (events_.empty() || events_.next_at() > end) {
+        now_ = end;
+        return false;
+    }
+    const event next = events_.pop();
+    now_ = next.at;
+    ++handled_;
+    dispatch(next);
     return true;
 }
 
@@ -102,11 +110,30 @@ void engine::transmit(port_id from)
     } else if (port.loss_threshold != 0 && random_.next() < port.loss_threshold) {
         ++port.counters.dropped_loss;
         frames.give_back(index);
+    } else if (port.model != nullptr) {
+        deliver(from, index);
     } else {
         schedule(port.busy_until + port.delay(), sim_event_kind::arrival, from, index);
     }
     if (port.pumped_host >= 0)
         hosts_[static_cast<std::size_t>(port.pumped_host)]->pump();
+}
+
+void engine::deliver(port_id over, frame_index index)
+{
+    output_port &port = topology.ports[over];
+    const deliveries found = port.model->carry(frames[index], port.busy_until + port.delay());
+    if (found.count == 0) {
+        ++port.counters.dropped_loss;
+        frames.give_back(index);
+        return;
+    }
+    for (unsigned copy = 1; copy < found.count; ++copy) {
+        const frame_index another = frames.take();
+        frames[another] = frames[index];
+        schedule(found.at[copy], sim_event_kind::arrival, over, another);
+    }
+    schedule(found.at[0], sim_event_kind::arrival, over, index);
 }
 
 void engine::arrive(port_id over, frame_index index)

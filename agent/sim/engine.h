@@ -30,7 +30,7 @@ public:
     attached_host &operator=(const attached_host &) = delete;
     virtual ~attached_host() = default;
 
-    // A frame has arrived; the endpoint may read it during the call.
+    // A frame has arrived; the host may read it during the call.
     virtual void on_frame(const frame &arrived) = 0;
     // There may be room in the NIC, or something to send.
     virtual void pump() = 0;
@@ -76,6 +76,8 @@ public:
     // Puts a frame with a route into its first port.
     void send(frame_index index) { forward(frames[index].route[0], index); }
 
+    // The next event, if it is not after `end`; else it is `end`, and false.
+    bool step(picoseconds end);
     // Runs until stop() or until nothing is left before `end`. False when it ended because of time.
     bool run(picoseconds end, const std::function<void(picoseconds)> &progress);
     void stop() { stopped_ = true; }
@@ -93,6 +95,7 @@ public:
 private:
     void forward(port_id to, frame_index index);
     void transmit(port_id from);
+    void deliver(port_id over, frame_index index);
     void arrive(port_id over, frame_index index);
     void dispatch(const event &next);
 

@@ -50,6 +50,7 @@ struct alignas(64) frame {
     std::uint32_t target_queue = 0; // queue pair at the receiving host
     protocol::ev entropy;
     protocol::path_index path;
+    std::uint64_t payload_address = 0; // in the sender's memory, where hosts have one
     std::variant<protocol::packet, roce_packet> content;
 };
 static_assert(std::is_trivially_copyable_v<frame>);

@@ -14,6 +14,7 @@
 
 #include "protocol/random_source.h"
 #include "sim/frame.h"
+#include "sim/link_model.h"
 #include "sim/sim_time.h"
 
 namespace mrc::sim
@@ -75,6 +76,7 @@ public:
     // The wire.
     bool up = true;
     std::uint64_t loss_threshold = 0; // of 2^64: a random number below it loses the frame
+    link_model *model = nullptr;      // outlives the port
     picoseconds busy_until = 0;
     bool wakes = false;            // a port_free event is pending
     std::int32_t pumped_host = -1; // the host whose NIC this is

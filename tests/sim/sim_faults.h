@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may happen to frames, and how often it did: tests must know that their faults took place.
+// What may happen to frames on a path, and how often it did: tests must know that their faults took place.
 #pragma once
 
 #include <array>
@@ -72,12 +72,11 @@ struct path_model {
     std::vector<outage> outages;
 };
 
-// A frame under way. Payload is not copied: what was posted stays as it is until the end.
-struct flying {
+// A frame that has arrived. Payload is not copied: what was posted stays as it is until the end.
+struct arrived_frame {
     protocol::packet content;
     std::span<const std::byte> payload;
     protocol::arrival how;
-    std::uint64_t serial = 0; // of its path and direction
 };
 
 // Flips one bit of a trimmed packet's header, anywhere but in what led it to its QP.

@@ -45,7 +45,6 @@ path_group_config group_config(const network_config &network, std::uint64_t seed
 host::host(const network_config &network, std::size_t memory_bytes, std::uint64_t seed)
     : ports{plane_mask{(1u << network.planes) - 1}}, paths{group_config(network, seed), ports},
       memory{memory_bytes, seed}, source(memory_bytes), out(std::size_t{network.planes} * network.uplinks),
-      last_out(out.size()), serial_out(out.size()), serial_arrived(out.size()), port_free(network.planes),
       frames(network.planes)
 {
     if (network.port_status)
@@ -69,7 +68,7 @@ instant host::next_deadline() const
 
 void host::receive(instant now)
 {
-    for (const flying &frame : unread) {
+    for (const arrived_frame &frame : unread) {
         if (std::holds_alternative<endpoint_response_packet>(frame.content) ||
             std::holds_alternative<endpoint_request_packet>(frame.content)) {
             receive_endpoint(frame, now);
@@ -90,7 +89,7 @@ void host::receive(instant now)
     unread.clear();
 }
 
-void host::receive_endpoint(const flying &frame, instant now)
+void host::receive_endpoint(const arrived_frame &frame, instant now)
 {
     if (const auto *request = std::get_if<endpoint_request_packet>(&frame.content)) {
         if (status)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host of the simulated network: its memory, its ports and paths, its ends of the QPs, and what its worker and its
+// A host of the simulated network that, unlike mrc_host of agent/sim, has bytes in its memory: its memory, its ports and paths, its ends of the QPs, and what its worker and its
 // application do in one turn.
 #pragma once
 
@@ -92,21 +92,17 @@ struct host {
     std::vector<std::unique_ptr<protocol::path_selector>> selectors;
     std::vector<std::unique_ptr<qp_end>> ends;
 
-    std::vector<path_model> out; // by path slot
-    std::vector<instant> last_out;
-    std::vector<std::uint64_t> serial_out;     // by path slot: frames sent,
-    std::vector<std::uint64_t> serial_arrived; // and the latest that arrived here
-    std::vector<instant> port_free;
+    std::vector<path_model> out;       // by path slot
     std::vector<std::uint64_t> frames; // by plane, data packets
     std::vector<interval> off_cpu;
     instant wakes_at = protocol::never; // earliest run in the event queue
     std::size_t first_turn = 0;         // the QP that sends first
     bool dead = false;                  // answers nothing, not even probes
     std::uint8_t offered_mpr = 0;       // Dynamic MPR that its SACKs offer, at most its own; 0: that
-    std::vector<flying> unread;         // arrived while off the CPU
+    std::vector<arrived_frame> unread;  // while off the CPU, too
 
 private:
-    void receive_endpoint(const flying &frame, instant now);
+    void receive_endpoint(const arrived_frame &frame, instant now);
 };
 
 } // namespace mrc::sim

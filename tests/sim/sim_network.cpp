@@ -14,6 +14,30 @@ namespace
 
 constexpr duration least_nap{1000};
 constexpr duration port_status_memory = std::chrono::seconds{3}; // as the worker's, renewed while there are QPs
+// All frames are as long, for a port takes config.serialisation for each.
+constexpr std::uint32_t wire_bytes = 1000;
+constexpr double no_limit = 1e9;
+
+fabric_config fabric_of(const network_config &network)
+{
+    const double picoseconds_per_byte =
+        static_cast<double>(network.serialisation.count()) * static_cast<double>(nanosecond) / wire_bytes;
+    return {.planes = network.planes,
+            .leaves = 1,
+            .spines = 1,
+            .hosts_per_leaf = 2,
+            .host_gbps = 8000.0 / picoseconds_per_byte,
+            .host_delay = 0,
+            .ecn = false,
+            .trim = false,
+            .drop_at = no_limit};
+}
+
+// Whether the path's faults let a frame be trimmed.
+bool may_be_trimmed(const frame &each)
+{
+    return each.dscp == MRC_DSCP_TRIMMABLE || each.dscp == MRC_DSCP_TRIMMABLE_RETX;
+}
 
 } // namespace
 
@@ -25,10 +49,17 @@ qp_config mirrored(qp_config config)
     return config;
 }
 
-network::network(const network_config &config, std::size_t memory_bytes) : config_{config}, random_{config.seed}
+network::network(const network_config &config, std::size_t memory_bytes)
+    : config_{config}, random_{config.seed}, engine_{fabric_of(config), wire_bytes, config.seed}
 {
-    hosts_[0] = std::make_unique<host>(config, memory_bytes, config.seed * 2 + 1);
-    hosts_[1] = std::make_unique<host>(config, memory_bytes, config.seed * 2 + 2);
+    for (unsigned index = 0; index < 2; ++index) {
+        hosts_[index] = std::make_unique<host>(config, memory_bytes, config.seed * 2 + 1 + index);
+        links_[index] = std::make_unique<path_faults>(*this, index, config.planes * config.uplinks);
+        for (unsigned plane = 0; plane < config.planes; ++plane)
+            engine_.topology.ports[engine_.topology.host_port(index, plane)].model = links_[index].get();
+    }
+    engine_.set_hosts({&attachments_[0], &attachments_[1]});
+    engine_.set_listener(*this);
 }
 
 network::network(const network_config &config, const qp_config &left, std::size_t memory_bytes,
@@ -91,14 +122,14 @@ void network::each_path_of(unsigned plane, const std::function<void(path_model &
 void network::at(instant when, std::function<void()> change)
 {
     changes_.push_back(std::move(change));
-    schedule(when, sim_event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
+    engine_.schedule(from_instant(when), sim_event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
 }
 
 bool network::post(host &from, std::size_t pair, const write_request &request)
 {
-    if (!from.ends[pair]->qp.post_write(request, now_))
+    if (!from.ends[pair]->qp.post_write(request, now()))
         return false;
-    wake(&from == hosts_[0].get() ? 0 : 1, now_);
+    wake(&from == hosts_[0].get() ? 0 : 1, now());
     return true;
 }
 
@@ -119,11 +150,11 @@ bool network::chance(double probability)
     return probability > 0 && static_cast<double>(random_.next() >> 11) * 0x1p-53 < probability;
 }
 
-duration network::up_to(duration longest)
+picoseconds network::up_to(duration longest)
 {
-    return longest.count() <= 0
-               ? duration{0}
-               : duration{static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>(longest.count() + 1))};
+    if (longest.count() <= 0)
+        return 0;
+    return static_cast<picoseconds>(random_.next() % static_cast<std::uint64_t>(longest.count() + 1)) * nanosecond;
 }
 
 void network::wake(unsigned index, instant at)
@@ -132,102 +163,94 @@ void network::wake(unsigned index, instant at)
     if (at >= each.wakes_at)
         return;
     each.wakes_at = at;
-    schedule(at, sim_event_kind::host_pump, index);
-}
-
-std::uint32_t network::store(const flying &frame)
-{
-    if (free_frames_.empty()) {
-        frames_.push_back(frame);
-        return static_cast<std::uint32_t>(frames_.size() - 1);
-    }
-    const std::uint32_t index = free_frames_.back();
-    free_frames_.pop_back();
-    frames_[index] = frame;
-    return index;
+    engine_.schedule(from_instant(at), sim_event_kind::host_pump, index);
 }
 
 bool network::run(const std::function<bool()> &done, instant deadline)
 {
-    while (!done()) {
-        if (events_.empty() || to_instant(events_.next_at()) > deadline) {
-            now_ = deadline;
+    while (!done())
+        if (!engine_.step(from_instant(deadline)))
             return done();
-        }
-        const event next = events_.pop();
-        now_ = to_instant(next.at);
-        handle(next);
-    }
     return true;
 }
 
-void network::handle(const event &what)
+void network::on_event(const event &what)
 {
-    if (what.kind() == sim_event_kind::arrival) {
-        const flying frame = frames_[what.b];
-        free_frames_.push_back(what.b);
-        arrive(what.a, frame);
-    } else if (what.kind() == sim_event_kind::fabric_event) {
-        changes_[what.a]();
-        wake(0, now_);
-        wake(1, now_);
-    } else if (now_ == hosts_[what.a]->wakes_at) { // else a wake-up that an earlier one superseded
-        hosts_[what.a]->wakes_at = never;
-        serve(what.a);
-    }
+    changes_[what.a]();
+    wake(0, now());
+    wake(1, now());
 }
 
-void network::arrive(unsigned at, const flying &frame)
+// The port has room, which changes nothing, or a wake-up is due; not one that an earlier one superseded.
+void network::pump(unsigned index)
+{
+    host &here = *hosts_[index];
+    if (now() != here.wakes_at)
+        return;
+    here.wakes_at = never;
+    serve(index);
+}
+
+void network::arrive(unsigned at, const frame &arrived)
 {
     host &here = *hosts_[at];
     if (here.dead)
         return;
-    const unsigned slot = frame.how.path.value - 1;
+    const unsigned slot = arrived.path.value - 1;
     if (!here.ports.up.has(plane_index{static_cast<std::uint8_t>(plane_of(slot))})) {
         hit(fault::port_down);
         return;
     }
-    std::uint64_t &latest = here.serial_arrived[slot];
-    hit(fault::reorder, frame.serial < latest ? 1 : 0);
-    latest = std::max(latest, frame.serial);
+    arrived_frame fresh{std::get<packet>(arrived.content), {}, {}};
     // Probes are answered before the scheduler is asked, as the XDP program does.
-    if (const auto *request = std::get_if<endpoint_request_packet>(&frame.content);
+    if (const auto *request = std::get_if<endpoint_request_packet>(&fresh.content);
         request != nullptr && request->operation == MRC_EP_EV_PROBE) {
-        reflect(at, *request, frame.how);
+        reflect(at, *request, arrived);
         return;
     }
-    here.unread.push_back(frame);
-    wake(at, now_);
+    fresh.how.entropy = arrived.entropy;
+    fresh.how.path = arrived.path;
+    fresh.how.at = now();
+    fresh.how.congestion_experienced = arrived.congestion_experienced;
+    fresh.how.trimmed = arrived.trimmed;
+    fresh.how.trimmed_last_hop = arrived.trimmed_last_hop;
+    if (const auto *data = std::get_if<data_packet>(&fresh.content); data != nullptr && !arrived.trimmed) {
+        fresh.payload = std::span{hosts_[1 - at]->source}.subspan(arrived.payload_address, data->payload_bytes);
+        fresh.how.wire_bytes = nominal_bytes(data->payload_bytes);
+    }
+    here.unread.push_back(fresh);
+    wake(at, now());
 }
 
-void network::reflect(unsigned at, const endpoint_request_packet &request, const arrival &how)
+void network::reflect(unsigned at, const endpoint_request_packet &request, const frame &how)
 {
     endpoint_response_packet response;
     response.request_id = request.request_id;
     response.operation = request.operation;
     response.tx_timestamp = request.tx_timestamp;
-    fly(at, {response, {}, how.entropy, how.path, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT}, now_);
+    send(at, {response, {}, how.entropy, how.path, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT});
 }
 
 // One turn of a worker: receive, timers, send, completions.
 void network::serve(unsigned index)
 {
+    const instant at = now();
     host &here = *hosts_[index];
     if (here.dead)
         return;
     for (const interval &off : here.off_cpu) {
-        if (off.holds(now_)) {
+        if (off.holds(at)) {
             hit(fault::pause);
             wake(index, off.to);
             return;
         }
     }
-    here.receive(now_);
+    here.receive(at);
     if (here.status)
-        here.status->watch(now_ + port_status_memory);
+        here.status->watch(at + port_status_memory);
     for (const auto &end : here.ends)
-        if (now_ >= end->qp.next_deadline())
-            end->qp.on_timer(now_);
+        if (at >= end->qp.next_deadline())
+            end->qp.on_timer(at);
     here.report(); // before Transport ACKs leave: a receive request is free before the peer may use it
     transmit(index);
     here.report();
@@ -239,25 +262,26 @@ void network::serve(unsigned index)
     if (here.peer)
         next = std::min(next, here.peer->next_deadline());
     if (next != never)
-        wake(index, std::max(next, now_ + least_nap));
+        wake(index, std::max(next, at + least_nap));
 }
 
 void network::transmit(unsigned index)
 {
+    const instant at = now();
     host &here = *hosts_[index];
     while (here.status) {
-        const auto update = here.status->next_packet(now_);
+        const auto update = here.status->next_packet(at);
         if (!update)
             break;
         send(index, *update);
     }
     while (here.peer) {
-        const auto probe = here.peer->next_packet(now_);
+        const auto probe = here.peer->next_packet(at);
         if (!probe)
             break;
         send(index, *probe);
     }
-    while (const auto probe = here.paths.next_packet(now_))
+    while (const auto probe = here.paths.next_packet(at))
         send(index, *probe);
     // In bursts and in turn, so that QPs share what a controller allows.
     ++here.first_turn;
@@ -268,7 +292,7 @@ void network::transmit(unsigned index)
             const auto &end = here.ends[(here.first_turn + turn) % here.ends.size()];
             unsigned sent = 0;
             for (; sent < burst; ++sent) {
-                const auto packet = end->qp.next_packet(now_);
+                const auto packet = end->qp.next_packet(at);
                 if (!packet)
                     break;
                 const plane_index plane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
@@ -285,9 +309,21 @@ void network::send(unsigned from, const outgoing &packet)
     host &here = *hosts_[from];
     const unsigned plane = plane_of(packet.path.value - 1);
     here.frames[plane] += std::holds_alternative<data_packet>(packet.content) ? 1 : 0;
-    instant &free = here.port_free[plane];
-    free = std::max(free, now_) + config_.serialisation;
-    fly(from, packet, free);
+    const frame_index index = engine_.take_frame();
+    frame &fresh = engine_.frames[index];
+    fresh = frame{};
+    fresh.content = packet.content;
+    fresh.payload_address = packet.payload.address;
+    fresh.entropy = packet.entropy;
+    fresh.path = packet.path;
+    fresh.wire_bytes = wire_bytes;
+    fresh.dscp = packet.dscp;
+    fresh.ect = packet.ecn == MRC_ECN_ECT0;
+    auto &content = std::get<protocol::packet>(fresh.content);
+    if (auto *sack = std::get_if<sack_packet>(&content); sack != nullptr && here.offered_mpr != 0)
+        sack->mpr = std::min(sack->mpr, here.offered_mpr); // stays 0 where it was not negotiated
+    engine_.topology.set_route(fresh, from, 1 - from, plane, 0);
+    engine_.send(index);
 }
 
 bool network::swallowed(const host &from, unsigned slot, instant departs)
@@ -314,62 +350,50 @@ bool network::swallowed(const host &from, unsigned slot, instant departs)
     return false;
 }
 
-flying network::make_frame(const host &from, const outgoing &packet)
+void network::mark(frame &each, const path_model &path)
 {
-    const path_model &path = from.out[packet.path.value - 1];
-    flying frame{packet.content, {}, {}, 0};
-    frame.how.entropy = packet.entropy;
-    frame.how.path = packet.path;
-    frame.how.congestion_experienced = packet.ecn == MRC_ECN_ECT0 && chance(path.congested);
-    hit(fault::congestion, frame.how.congestion_experienced ? 1 : 0);
-    if (auto *sack = std::get_if<sack_packet>(&frame.content); sack != nullptr && from.offered_mpr != 0)
-        sack->mpr = std::min(sack->mpr, from.offered_mpr); // stays 0 where it was not negotiated
-    if (const auto *data = std::get_if<data_packet>(&packet.content)) {
-        frame.payload = std::span{from.source}.subspan(packet.payload.address, packet.payload.bytes);
-        frame.how.wire_bytes = nominal_bytes(data->payload_bytes);
-    }
-    const bool may_be_trimmed = packet.dscp == MRC_DSCP_TRIMMABLE || packet.dscp == MRC_DSCP_TRIMMABLE_RETX;
-    if (may_be_trimmed && chance(path.trimmed))
-        trim(frame, path);
-    return frame;
+    each.congestion_experienced = each.ect && chance(path.congested);
+    hit(fault::congestion, each.congestion_experienced ? 1 : 0);
+    if (may_be_trimmed(each) && chance(path.trimmed))
+        trim(each, path);
 }
 
-void network::trim(flying &frame, const path_model &path)
+void network::trim(frame &each, const path_model &path)
 {
-    frame.how.trimmed = true;
-    frame.how.trimmed_last_hop = chance(path.last_hop);
-    frame.how.congestion_experienced = false;
-    frame.payload = {};
-    frame.how.wire_bytes = 0;
-    hit(frame.how.trimmed_last_hop ? fault::trim_last_hop : fault::trim);
-    if (auto *data = std::get_if<data_packet>(&frame.content); data != nullptr && chance(10 * path.corrupt)) {
+    each.trimmed = true;
+    each.trimmed_last_hop = chance(path.last_hop);
+    each.congestion_experienced = false;
+    hit(each.trimmed_last_hop ? fault::trim_last_hop : fault::trim);
+    if (auto *data = std::get_if<data_packet>(&std::get<packet>(each.content));
+        data != nullptr && chance(10 * path.corrupt)) {
         hit(fault::garbled_trim);
         garble(*data, random_);
     }
 }
 
-void network::fly(unsigned from, const outgoing &packet, instant departs)
+deliveries network::path_faults::carry(frame &each, picoseconds arrives)
 {
-    host &here = *hosts_[from];
-    const unsigned slot = packet.path.value - 1;
-    const path_model &path = here.out[slot];
-    if (swallowed(here, slot, departs))
-        return;
-    flying frame = make_frame(here, packet);
-    frame.serial = ++here.serial_out[slot];
-    const unsigned copies = chance(path.duplicate) ? 2 : 1;
-    hit(fault::duplicate, copies - 1);
-    for (unsigned copy = 0; copy < copies; ++copy) {
-        instant at = departs + path.delay + up_to(path.jitter);
-        if (chance(path.overtake)) {
-            at += up_to(5 * path.delay);
-        } else {
-            at = std::max(at, here.last_out[slot]);
-            here.last_out[slot] = at;
-        }
-        frame.how.at = at;
-        schedule(at, sim_event_kind::arrival, 1 - from, store(frame));
+    const host &from = *net_.hosts_[from_];
+    const unsigned slot = each.path.value - 1;
+    const path_model &path = from.out[slot];
+    deliveries found;
+    if (net_.swallowed(from, slot, to_instant(arrives)))
+        return found;
+    net_.mark(each, path);
+    line &here = paths_[slot];
+    found.count = net_.chance(path.duplicate) ? 2 : 1;
+    net_.hit(fault::duplicate, found.count - 1);
+    for (unsigned copy = 0; copy < found.count; ++copy) {
+        picoseconds at = arrives + path.delay.count() * nanosecond + net_.up_to(path.jitter);
+        if (net_.chance(path.overtake))
+            at += net_.up_to(5 * path.delay);
+        else
+            at = here.in_order = std::max(at, here.in_order);
+        net_.hit(fault::reorder, at < here.latest ? 1 : 0);
+        here.latest = std::max(here.latest, at);
+        found.at[copy] = at;
     }
+    return found;
 }
 
 } // namespace mrc::sim

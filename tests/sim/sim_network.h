@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts and the paths between them on simulated time: delay, jitter, loss, reordering, duplication, corruption, CE
-// marks, trimming and darkness per path and direction, ports that come and go, and hosts that leave their CPU for a
-// while. Deterministic by seed.
+// Two hosts on a fabric of agent/sim, under one leaf: a port per plane, and on the link behind it what a path does to its
+// frames (sim_faults.h): delay, jitter, loss, reordering, duplication, corruption, CE marks, trimming, outages. Ports come
+// and go, and hosts leave their CPU for a while. Deterministic by seed.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 #include "protocol/congestion/fixed_window.h"
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
-#include "sim/event_queue.h"
+#include "sim/engine.h"
 #include "sim_faults.h"
 #include "sim_host.h"
 
@@ -31,7 +31,7 @@ struct pair_config {
 };
 [[nodiscard]] protocol::qp_config mirrored(protocol::qp_config config);
 
-class network
+class network final : private event_listener
 {
 public:
     network(const network_config &config, std::size_t memory_bytes);
@@ -47,7 +47,7 @@ public:
 
     [[nodiscard]] host &left() { return *hosts_[0]; }
     [[nodiscard]] host &right() { return *hosts_[1]; }
-    [[nodiscard]] instant now() const { return now_; }
+    [[nodiscard]] instant now() const { return engine_.instant(); }
     [[nodiscard]] const network_config &config() const { return config_; }
     [[nodiscard]] fault_counts &faults() { return faults_; }
     [[nodiscard]] std::uint64_t count(fault kind) const { return faults_[static_cast<std::size_t>(kind)]; }
@@ -73,38 +73,64 @@ public:
     bool run(const std::function<bool()> &done, instant deadline);
 
 private:
+    class attachment final : public attached_host
+    {
+    public:
+        attachment(network &net, unsigned index) : net_{net}, index_{index} {}
+        void on_frame(const frame &arrived) override { net_.arrive(index_, arrived); }
+        void pump() override { net_.pump(index_); }
+        void on_queue_pair_timer(unsigned) override {}
+        void on_path_group_timer(unsigned) override {}
+        void on_carrier(unsigned, bool) override {}
+        [[nodiscard]] bool post(unsigned, const message_part &) override { return false; }
+
+    private:
+        network &net_;
+        unsigned index_;
+    };
+    // The paths of a host, whichever of its ports they begin at.
+    class path_faults final : public link_model
+    {
+    public:
+        path_faults(network &net, unsigned from, unsigned paths) : net_{net}, from_{from}, paths_(paths) {}
+        [[nodiscard]] deliveries carry(frame &each, picoseconds arrives) override;
+
+    private:
+        struct line {
+            picoseconds in_order = 0; // arrival of the last frame that was not held back
+            picoseconds latest = 0;   // of any
+        };
+        network &net_;
+        unsigned from_;
+        std::vector<line> paths_;
+    };
+
     void hit(fault kind, std::uint64_t times = 1) { faults_[static_cast<std::size_t>(kind)] += times; }
     [[nodiscard]] bool chance(double probability);
-    [[nodiscard]] duration up_to(duration longest);
+    [[nodiscard]] picoseconds up_to(duration longest);
     [[nodiscard]] unsigned plane_of(unsigned slot) const { return slot / config_.uplinks; }
-    void handle(const event &what);
+    void on_event(const event &what) override;
+    void pump(unsigned index);
     void serve(unsigned index);
     void transmit(unsigned index);
     void send(unsigned from, const protocol::outgoing &packet);
-    void fly(unsigned from, const protocol::outgoing &packet, instant departs);
     [[nodiscard]] bool swallowed(const host &from, unsigned slot, instant departs);
-    [[nodiscard]] flying make_frame(const host &from, const protocol::outgoing &packet);
-    void trim(flying &frame, const path_model &path);
-    void reflect(unsigned at, const protocol::endpoint_request_packet &request, const protocol::arrival &how);
-    void arrive(unsigned at, const flying &frame);
-    void schedule(instant at, sim_event_kind kind, std::uint32_t a, std::uint32_t b = 0)
-    {
-        events_.push(from_instant(at), kind, a, b);
-    }
+    void mark(frame &each, const path_model &path);
+    void trim(frame &each, const path_model &path);
+    void reflect(unsigned at, const protocol::endpoint_request_packet &request, const frame &how);
+    void arrive(unsigned at, const frame &arrived);
     void wake(unsigned index, instant at);
-    [[nodiscard]] std::uint32_t store(const flying &frame);
 
     network_config config_;
     protocol::random_source random_;
     std::array<std::unique_ptr<host>, 2> hosts_;
-    event_queue events_; // arrival: frame `b` at host `a`; host_pump: host `a`; fabric_event: change `a`
-    std::vector<flying> frames_;
-    std::vector<std::uint32_t> free_frames_;
-    std::vector<std::function<void()>> changes_;
+    engine engine_;
+    std::array<attachment, 2> attachments_{attachment{*this, 0}, attachment{*this, 1}};
+    std::array<std::unique_ptr<path_faults>, 2> links_;
+    std::vector<std::function<void()>> changes_; // fabric_event: `a` of them
     std::function<void(host &)> served_;
     fault_counts faults_{};
     std::uint64_t misdirected_ = 0;
-    instant now_{std::chrono::seconds{1}};
 };
 
 } // namespace mrc::sim
