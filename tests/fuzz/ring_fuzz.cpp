@@ -56,7 +56,7 @@ struct target_memory {
 class attack
 {
 public:
-    attack(fake_daemon &here, fake_daemon &there, const honest_pair &beside)
+    attack(daemon_in_memory &here, daemon_in_memory &there, const honest_pair &beside)
         : here_{here}, there_{there}, near_{here, depth}, far_{there, depth},
           file_{::memfd_create("f", MFD_ALLOW_SEALING)}
     {
@@ -211,8 +211,8 @@ private:
         }
     }
 
-    fake_daemon &here_;
-    fake_daemon &there_;
+    daemon_in_memory &here_;
+    daemon_in_memory &there_;
     guarded_memory source_;
     target_memory target_;
     fake_endpoint near_;
@@ -229,8 +229,8 @@ private:
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
-    static fake_daemon here{0};
-    static fake_daemon there{1};
+    static daemon_in_memory here{0};
+    static daemon_in_memory there{1};
     static honest_pair beside{here, there};
     beside.transfer(here, there);
     const std::size_t qps = here.qps_in_use();

@@ -132,7 +132,7 @@ kernel::unique_fd descriptor(unsigned sort)
 }
 
 struct attacker {
-    explicit attacker(fake_daemon &daemon) : client{daemon} {}
+    explicit attacker(daemon_in_memory &daemon) : client{daemon} {}
     fake_client client;
     known_numbers known;
 };
@@ -159,8 +159,8 @@ void act(attacker &by, unsigned how, unsigned kind, std::span<const std::uint8_t
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
-    static fake_daemon here{0};
-    static fake_daemon there{1};
+    static daemon_in_memory here{0};
+    static daemon_in_memory there{1};
     static honest_pair beside{here, there};
     beside.transfer(here, there);
     const std::size_t descriptors = open_descriptors();

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A daemon without kernel programs, sockets or threads: sessions, peers, controller and worker are the real ones, on
+// tables of ordinary memory. Two of them have a wire between them that loses nothing.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "datapath/worker.h"
+#include "kernel/host_tables.h"
+#include "service/config/config.h"
+#include "service/control/control_service.h"
+#include "service/fabric_rules.h"
+#include "service/peer_directory.h"
+#include "service/sessions/session_state.h"
+#include "service/transition_log.h"
+
+namespace mrc::test
+{
+
+// Ends the process when the condition does not hold.
+void demand(bool condition, const char *what);
+
+class daemon_in_memory
+{
+public:
+    explicit daemon_in_memory(unsigned leaf);
+    daemon_in_memory(const daemon_in_memory &) = delete;
+    daemon_in_memory &operator=(const daemon_in_memory &) = delete;
+
+    [[nodiscard]] service::session_resources resources();
+    [[nodiscard]] mrc_ip address() const { return rules_.address_of(rules_.self()); }
+    [[nodiscard]] datapath::worker &worker() { return worker_; }
+    // Queue pairs that anybody has.
+    [[nodiscard]] std::size_t qps_in_use() const;
+    void take_notes() { control_.take_notes(); }
+    // Hands what has been sent to the other daemon; false when there was nothing.
+    bool deliver_to(daemon_in_memory &other);
+
+private:
+    class wire final : public datapath::transmit_engine
+    {
+    public:
+        struct frame {
+            std::uint32_t path;
+            std::vector<std::byte> bytes; // inner packet
+        };
+        [[nodiscard]] std::string_view name() const override { return "wire"; }
+        [[nodiscard]] bool ready() override { return frames.size() < most_frames; }
+        [[nodiscard]] std::span<std::byte> reserve() override { return room_; }
+        void commit(const datapath::departure &packet) override;
+        void flush() override {}
+        [[nodiscard]] std::size_t queued() const override { return 0; }
+        [[nodiscard]] datapath::transmit_counters counters() const override { return {}; }
+
+        std::deque<frame> frames;
+
+    private:
+        static constexpr std::size_t most_frames = 256;
+        std::array<std::byte, 8192> room_{};
+    };
+    struct any_peers final : kernel::peer_rows {
+        [[nodiscard]] bool set_peer(const mrc_ip &, const mrc_peer_row &) override { return true; }
+        void remove_peer(const mrc_ip &) override {}
+        void set_peer_planes(const mrc_ip &, std::uint8_t) override {}
+    };
+    struct no_ports final : service::port_controls {
+        [[nodiscard]] datapath::transmit_counters transmitted() const override { return {}; }
+        [[nodiscard]] std::uint64_t socket_drops() const override { return 0; }
+        [[nodiscard]] service::ports_view view() const override { return {}; }
+        void enable(protocol::plane_mask) override {}
+    };
+
+    void take(const wire::frame &frame);
+
+    service::daemon_config config_;
+    service::fabric_rules rules_;
+    kernel::host_tables tables_;
+    any_peers rows_;
+    no_ports ports_;
+    protocol::local_ports local_;
+    wire wire_;
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_; // none
+    service::peer_directory peers_;
+    datapath::worker worker_;
+    service::transition_log log_{1, [](auto, const auto &) {}};
+    service::control_service control_;
+    std::vector<std::byte> frame_;
+};
+
+// Runs both workers until nothing moves any more, for at most so many rounds.
+void run(daemon_in_memory &a, daemon_in_memory &b, unsigned rounds);
+
+} // namespace mrc::test
