@@ -13,6 +13,7 @@ namespace
 {
 
 constexpr std::uint64_t cc = 3;
+constexpr std::uint64_t ev = 4;
 
 class held_profiles : public testing::Test
 {
@@ -21,6 +22,9 @@ protected:
     {
         ASSERT_TRUE(control_.cc_profiles().modify(cc, {.state = 1, .algorithm = ""}));
         ASSERT_TRUE(control_.cc_profiles().modify(cc, {.state = 2}));
+        const auto automatic = static_cast<std::uint32_t>(session::ev_mode::automatic);
+        ASSERT_TRUE(control_.ev_profiles().modify(ev, {.state = 1, .mode = automatic}, {}).result);
+        ASSERT_TRUE(control_.ev_profiles().modify(ev, {.state = 2, .min_active = 1, .event_mask = 0}, {}).result);
     }
     [[nodiscard]] static session::qp_attributes both(std::uint64_t ev_profile, std::uint64_t cc_profile)
     {
@@ -63,9 +67,12 @@ TEST_F(held_profiles, a_refused_one_releases_the_other)
     ASSERT_FALSE(unknown_ev);
     EXPECT_EQ(unknown_ev.error().code, EINVAL);
     EXPECT_EQ(users(), 0U);
-    const auto unknown_cc = hold_profiles(control_, both(session::built_in_profile, 9));
+    const auto unknown_cc = hold_profiles(control_, both(ev, 9));
     ASSERT_FALSE(unknown_cc);
     EXPECT_EQ(unknown_cc.error().code, EINVAL);
+    EXPECT_EQ(control_.ev_profiles().find(ev).queue_pairs, 0U);
+    EXPECT_TRUE(hold_profiles(control_, both(ev, cc)));
+    EXPECT_EQ(control_.ev_profiles().find(ev).queue_pairs, 1U);
 }
 
 } // namespace
