@@ -32,7 +32,9 @@ target_include_directories(mrc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMA
 if(MRC_SANITIZE)
   # The GCC manual warns of false positives of this warning in instrumented code; g++ 12 has them for std::optional.
   target_compile_options(mrc_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  target_compile_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # But for targets with the property MRC_UNSANITIZED: command lines and tables of tools, which the lab needs.
+  target_compile_options(mrc_flags INTERFACE
+    "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:MRC_UNSANITIZED>>>:-fsanitize=${MRC_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
   target_link_options(mrc_flags INTERFACE -fsanitize=${MRC_SANITIZE})
 endif()
 
@@ -40,10 +42,14 @@ endif()
 # same: clang-tidy and the fuzzers' tree compile them without.
 option(MRC_PRECOMPILED "precompile common headers" ON)
 set(MRC_TEST_OPTIMIZATION -O1)
+if(MRC_SANITIZE)
+  set(MRC_TEST_OPTIMIZATION -O0) # a third of the time to compile; what is tested keeps the tree's
+endif()
 set(MRC_COMMON_HEADERS <algorithm> <array> <atomic> <bit> <cerrno> <chrono> <cstdint> <cstring> <expected> <functional>
                        <map> <memory> <optional> <span> <string> <string_view> <utility> <vector>)
 
-# mrc_precompile(TARGET SET): TARGET is compiled with a set of precompiled headers: agent, or test (with GoogleTest).
+# mrc_precompile(TARGET SET): TARGET is compiled with a set of precompiled headers: agent, tool (with CLI11 and fmt), or
+# test (with GoogleTest).
 function(mrc_precompile target set)
   if(NOT MRC_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     return()
@@ -51,6 +57,8 @@ function(mrc_precompile target set)
   set(headers ${MRC_COMMON_HEADERS})
   if(set STREQUAL test)
     list(APPEND headers <gtest/gtest.h>)
+  elseif(set STREQUAL tool)
+    list(APPEND headers <CLI/CLI.hpp> <fmt/format.h>)
   endif()
   set(provider mrc_precompiled_${set})
   if(NOT TARGET ${provider})
@@ -59,11 +67,16 @@ function(mrc_precompile target set)
     add_library(${provider} OBJECT ${source})
     target_link_libraries(${provider} PRIVATE mrc_flags)
     target_precompile_headers(${provider} PRIVATE ${headers})
-    if(set STREQUAL test)
+    if(NOT set STREQUAL agent)
       # As executables are compiled, or the compiler would not take it for them.
       set_target_properties(${provider} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-      target_compile_options(${provider} PRIVATE -fPIE ${MRC_TEST_OPTIMIZATION})
+      target_compile_options(${provider} PRIVATE -fPIE)
+    endif()
+    if(set STREQUAL test)
+      target_compile_options(${provider} PRIVATE ${MRC_TEST_OPTIMIZATION})
       target_link_libraries(${provider} PRIVATE GTest::gtest)
+    elseif(set STREQUAL tool)
+      target_link_libraries(${provider} PRIVATE CLI11::CLI11 fmt::fmt)
     endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${provider})
@@ -71,12 +84,16 @@ function(mrc_precompile target set)
   target_compile_options(${target} PRIVATE "$<${old_gcc}:-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
 
-# mrc_add_library(NAME SOURCES … [DEPENDS …]): a static library of one agent/ folder.
+# mrc_add_library(NAME SOURCES … [DEPENDS …] [UNSANITIZED]): a static library of one agent/ folder.
 function(mrc_add_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC mrc_flags ${arg_DEPENDS})
-  mrc_precompile(${name} agent)
+  if(arg_UNSANITIZED AND MRC_SANITIZE)
+    set_target_properties(${name} PROPERTIES MRC_UNSANITIZED ON)
+  else()
+    mrc_precompile(${name} agent)
+  endif()
 endfunction()
 
 # mrc_add_tool(NAME SOURCES … [DEPENDS …]): an executable in build/bin.
@@ -84,6 +101,11 @@ function(mrc_add_tool name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS})
+  if(MRC_SANITIZE)
+    set_target_properties(${name} PROPERTIES MRC_UNSANITIZED ON)
+  elseif("CLI11::CLI11" IN_LIST arg_DEPENDS)
+    mrc_precompile(${name} tool)
+  endif()
 endfunction()
 
 # mrc_test_paths(FILE…): these test sources may use MRC_SOURCE_DIR and MRC_BIN_DIR. Only these: a compiler cache keeps
