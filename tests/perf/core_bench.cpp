@@ -101,8 +101,9 @@ std::unique_ptr<congestion_control> make_control(control_kind kind)
 }
 
 struct endpoint {
-    endpoint(const qp_config &config, path_group &paths, memory_sink &memory, control_kind kind)
-        : control{make_control(kind)}, qp{config, {paths, memory, *control}}
+    endpoint(const qp_config &config, path_group &paths, sack_proofs &proofs, memory_sink &memory, control_kind kind)
+        : control{make_control(kind)},
+          qp{config, {.paths = paths, .memory = memory, .control = *control, .proofs = &proofs}}
     {
     }
 
@@ -145,8 +146,8 @@ public:
             left.seed = index + 1;
             qp_config right = left;
             std::swap(right.local, right.peer);
-            left_.push_back(std::make_unique<endpoint>(left, left_paths_, memory_, kind));
-            right_.push_back(std::make_unique<endpoint>(right, right_paths_, memory_, kind));
+            left_.push_back(std::make_unique<endpoint>(left, left_paths_, left_proofs_, memory_, kind));
+            right_.push_back(std::make_unique<endpoint>(right, right_paths_, right_proofs_, memory_, kind));
         }
         qp_bytes_ = (allocated_bytes - before) / (2 * qps);
         wire_.reserve(std::size_t{visits_per_round_trip} * burst);
@@ -255,6 +256,8 @@ private:
     local_ports ports_{plane_mask{(1u << planes) - 1}};
     path_group left_paths_{group_config(), ports_};
     path_group right_paths_{group_config(), ports_};
+    sack_proofs left_proofs_{left_paths_.size()};
+    sack_proofs right_proofs_{right_paths_.size()};
     null_memory memory_;
     std::vector<std::byte> payload_ = std::vector<std::byte>(payload_bytes);
     side left_;

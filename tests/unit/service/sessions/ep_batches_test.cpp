@@ -24,8 +24,9 @@ decoded_reply decode(const std::vector<std::byte> &bytes)
     decoded_reply reply;
     std::memcpy(static_cast<void *>(&reply.head), bytes.data(), sizeof(reply.head));
     reply.responses.resize((bytes.size() - sizeof(reply.head)) / sizeof(session::ep_response));
-    std::memcpy(reply.responses.data(), bytes.data() + sizeof(reply.head),
-                reply.responses.size() * sizeof(session::ep_response));
+    if (!reply.responses.empty())
+        std::memcpy(reply.responses.data(), bytes.data() + sizeof(reply.head),
+                    reply.responses.size() * sizeof(session::ep_response));
     return reply;
 }
 
