@@ -4,9 +4,7 @@
 experienced, and the sender hears of it, though no switch marks. Where `backlog_mark_us` is 0, nothing counts."""
 
 import os
-import pathlib
 import signal
-import tempfile
 
 from lab_support import check, lab, need_binaries, need_root
 from pinned_maps import host_maps
@@ -45,20 +43,18 @@ def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
     for mark, counts in CASES:
-        with tempfile.TemporaryDirectory() as directory:
-            config = pathlib.Path(directory) / "transport"
-            config.write_text(f"[transport]\nbacklog_mark_us = {mark}\n", encoding="utf-8")
-            with lab("backlog", "--planes", "2", "--spines", "2", "--mrcd-config", str(config)) as fabric:
-                pause = pauser(fabric)
-                client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=pause)
-                echoes = pause.sender.sum("signals", "ce_echoes")
-                marked = pause.receiver.sum("signals", "ce")
-                print(f"   {mark} us: {client.report['bytes']} bytes, {echoes} answers told of congestion")
-                check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
-                check(client.report["verified"] is True and server["verified"] is True, "every byte is right")
-                check(pause.pauses == PAUSES, f"the receiver stood still {PAUSES} times")
-                check(marked == 0, "no switch has marked")
-                check((echoes > 0) == counts, f"what waited {'counts' if counts else 'does not count'} as congestion")
+        with lab("backlog", "--planes", "2", "--spines", "2",
+                 config=f"[transport]\nbacklog_mark_us = {mark}\n") as fabric:
+            pause = pauser(fabric)
+            client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=pause)
+            echoes = pause.sender.sum("signals", "ce_echoes")
+            marked = pause.receiver.sum("signals", "ce")
+            print(f"   {mark} us: {client.report['bytes']} bytes, {echoes} answers told of congestion")
+            check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
+            check(client.report["verified"] is True and server["verified"] is True, "every byte is right")
+            check(pause.pauses == PAUSES, f"the receiver stood still {PAUSES} times")
+            check(marked == 0, "no switch has marked")
+            check((echoes > 0) == counts, f"what waited {'counts' if counts else 'does not count'} as congestion")
 
 
 if __name__ == "__main__":

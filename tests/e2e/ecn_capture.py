@@ -141,9 +141,9 @@ def check_echoes(returning, marked):
     return echoed
 
 
-def check_kernel_switch(directory, config):
+def check_kernel_switch(directory):
     print("kernel switches, one path, marks on the way to the spine:")
-    with lab("ecn-kernel", "--switch", "kernel", *ONE_PATH, "--mrcd-config", config) as fabric, \
+    with lab("ecn-kernel", "--switch", "kernel", *ONE_PATH, config=WINDOW) as fabric, \
             contextlib.ExitStack() as closing:
         fabric.inside("p0t0-0", "nft", MARKING)
         leaving, arriving, returning = (capture(fabric, directory, node, port) for node, port in
@@ -163,9 +163,9 @@ def check_kernel_switch(directory, config):
         check(counted == echoed, f"the sender's signals counted {counted} echoes")
 
 
-def check_xdp_switch(directory, config):
+def check_xdp_switch(directory):
     print("XDP switches, a virtual queue on the way to the spine:")
-    with lab("ecn-xdp", *ONE_PATH, "--mrcd-config", config) as fabric:
+    with lab("ecn-xdp", *ONE_PATH, config=WINDOW) as fabric:
         fabric.run("impair", "p0t0-0", "p0t1-0", "--rate", "10Gbit", "--ecn-threshold", "10%,40%", "--one-way")
         check_file(fabric, directory)
         marked = host_maps(f"{fabric.prefix}/p0t0-0").verdicts()["MRC_SW_MARKED"]
@@ -184,10 +184,8 @@ def main():
         if not shutil.which(tool):
             skip(f"{tool} is not installed")
     with tempfile.TemporaryDirectory() as directory:
-        config = f"{directory}/window.toml"
-        pathlib.Path(config).write_text(WINDOW, encoding="ascii")
-        check_kernel_switch(directory, config)
-        check_xdp_switch(directory, config)
+        check_kernel_switch(directory)
+        check_xdp_switch(directory)
 
 
 if __name__ == "__main__":

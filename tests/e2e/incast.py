@@ -9,7 +9,6 @@ import contextlib
 import json
 import signal
 import sys
-import tempfile
 import time
 
 from lab_support import check, lab, need_binaries, need_root
@@ -125,12 +124,9 @@ def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
     hosts = str(SENDERS + 1)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
-        config.write(CONFIG)
-        config.flush()
-        with lab("incast", "--planes", str(PLANES), "--leaves", hosts, "--spines", "1", "--hosts", hosts,
-                 "--mrcd-config", config.name) as fabric:
-            check_incast(fabric)
+    with lab("incast", "--planes", str(PLANES), "--leaves", hosts, "--spines", "1", "--hosts", hosts,
+             config=CONFIG) as fabric:
+        check_incast(fabric)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
@@ -18,6 +19,10 @@ from lab.wait_until import TIME_SCALE  # noqa: E402
 
 SKIPPED = 77
 DEADLINE_S = 20 * TIME_SCALE
+DEBUG_LOG = "[daemon]\nlog_level = 'debug'\n"
+LOG_LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
+SILENCE = "nothing gets through, though other paths deliver"
+RETIRED = re.compile(r"path by uplink \d+ of plane (\d+) to leaf .*: assumed bad; (.*)")
 
 
 def skip(reason):
@@ -69,6 +74,11 @@ def start_until(reached, *arguments):
     return process
 
 
+def log_lines(text, level):
+    """A log's lines of this level, without time and level."""
+    return [words for found, words in LOG_LINE.findall(text) if found == level]
+
+
 class running_lab:
     """A lab of the test's own prefix."""
 
@@ -99,13 +109,29 @@ class running_lab:
             self._hosts = {host["name"]: host for host in self.status()["hosts"]}
         return self._hosts[name]
 
+    def log(self, host):
+        """What the host's mrcd has logged."""
+        return pathlib.Path(self.host(host)["log"]).read_text("utf-8")
+
+    def log_lines(self, host, level):
+        return log_lines(self.log(host), level)
+
+    def retirements(self, host):
+        """The paths that the host's mrcd has put out of use, each time it did: plane and reason. For labs with
+        DEBUG_LOG."""
+        return [(int(found[1]), found[2]) for found in map(RETIRED.fullmatch, self.log_lines(host, "debug")) if found]
+
 
 @contextlib.contextmanager
-def lab(name, *arguments):
-    """A lab with these options for `up`; its prefix carries the test's pid, so that nothing else is touched."""
+def lab(name, *arguments, config=""):
+    """A lab with these options for `up`, and this text in the configuration of every mrcd; its prefix carries the
+    test's pid, so that nothing else is touched."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
     prefix = f"{name}-{os.getpid()}"
-    mrc_lab("up", "--prefix", prefix, *arguments)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write(config)
+        file.flush()
+        mrc_lab("up", "--prefix", prefix, "--mrcd-config", file.name, *arguments)
     try:
         yield running_lab(prefix)
     finally:

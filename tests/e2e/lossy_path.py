@@ -4,10 +4,8 @@
 plane takes its place, the plane keeps its share, and every byte arrives. And the link to a host loses 2 %: of its
 plane's two paths, which lose alike, none is called good, though one must stay in use."""
 
-import pathlib
 import signal
 import sys
-import tempfile
 
 from lab_support import check, lab, need_binaries, need_root
 from pinned_maps import ASSUMED_BAD, KEPT, host_maps
@@ -86,24 +84,21 @@ class watcher:
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
-    with tempfile.TemporaryDirectory() as directory:
-        config = pathlib.Path(directory) / "transport"
-        config.write_text(CONFIG, encoding="utf-8")
-        with lab("lossy", "--planes", str(PLANES), "--spines", str(SPINES), "--mrcd-config", str(config)) as fabric:
-            watch = watcher(fabric)
-            if len(watch.numbers) != SPINES:
-                sys.exit(f"FAIL: {len(watch.numbers)} paths of plane {PLANE}, not {SPINES}")
-            client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=watch)
-            report = client.report
-            print(f"   {report['bytes']} bytes, {report['retransmits']} sent again, "
-                  f"planes {report['plane_rx_packets']}")
-            check(watch.victim is not None, f"{ACTIVE} of {SPINES} paths of the plane carried packets")
-            check(watch.done, "the lossy one was retired and a backup carries packets")
-            check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
-            check(report["verified"] is True and server["verified"] is True, "every byte is right")
-            check(report["retransmits"] > 0, "what was lost was sent again")
-            least, most = min(report["plane_rx_packets"]), max(report["plane_rx_packets"])
-            check(least > 0.9 * most, "and the planes carried the same")
+    with lab("lossy", "--planes", str(PLANES), "--spines", str(SPINES), config=CONFIG) as fabric:
+        watch = watcher(fabric)
+        if len(watch.numbers) != SPINES:
+            sys.exit(f"FAIL: {len(watch.numbers)} paths of plane {PLANE}, not {SPINES}")
+        client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=watch)
+        report = client.report
+        print(f"   {report['bytes']} bytes, {report['retransmits']} sent again, "
+              f"planes {report['plane_rx_packets']}")
+        check(watch.victim is not None, f"{ACTIVE} of {SPINES} paths of the plane carried packets")
+        check(watch.done, "the lossy one was retired and a backup carries packets")
+        check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
+        check(report["verified"] is True and server["verified"] is True, "every byte is right")
+        check(report["retransmits"] > 0, "what was lost was sent again")
+        least, most = min(report["plane_rx_packets"]), max(report["plane_rx_packets"])
+        check(least > 0.9 * most, "and the planes carried the same")
     lossy_link()
 
 

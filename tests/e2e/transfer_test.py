@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from lab_support import check, lab, left_behind, need_binaries, need_root
+from lab_support import DEBUG_LOG, SILENCE, check, lab, left_behind, need_binaries, need_root
 from transfer_support import random_file, run_client, server, transfer, wait_until
 
 PLANES, SPINES = 4, 2
@@ -43,16 +43,22 @@ def check_file(fabric, megabytes=FILE_MB):
     return client.report
 
 
-def check_all_planes(report):
+def check_all_planes(fabric, report):
+    """A plane that lost a path for a while, as it may when this machine stands still, has carried less."""
+    retired = fabric.retirements("h0")
+    check(all(reason == SILENCE for _, reason in retired), f"no path was lost for other than silence: {retired}")
+    impeded = {plane for plane, _ in retired}
     for key in ("plane_tx_packets", "plane_rx_packets"):
-        least, most = min(report[key]), max(report[key])
-        check(len(report[key]) == PLANES and least > 0.8 * most, f"{key} are spread evenly: {report[key]}")
+        packets = report[key]
+        check(len(packets) == PLANES and min(packets) > 0, f"{key} are of all planes: {packets}")
+        others = [count for plane, count in enumerate(packets) if plane not in impeded] or [1]
+        check(min(others) > 0.8 * max(others), f"and spread evenly, but for {impeded or 'none'}")
 
 
 def plain(fabric):
     report = check_file(fabric)
     check(report["payload_bytes"] == 3072, "payload is 3072 bytes on links of 3400")
-    check_all_planes(report)
+    check_all_planes(fabric, report)
 
 
 def small_mtu(fabric):
@@ -238,7 +244,7 @@ def tool(fabric):
     refusals(fabric)
 
 
-# name: (the case, options of `up`)
+# name: (the case, options of `up`); CONFIGS has what mrcd is told besides.
 CASES = {
     "xdp": (plain, ("--engine", "xdp")),
     "af_xdp": (plain, ("--engine", "af_xdp")),
@@ -246,13 +252,15 @@ CASES = {
     "generic_hosts": (plain, ("--host-mode", "generic")),
     "generic_hosts_af_xdp": (plain, ("--host-mode", "generic", "--engine", "af_xdp")),
     "mtu_1500": (small_mtu, ("--mtu", "1500")),
-    "multi_buffer": (large_payload, ("--mtu", "4400", "--mrcd-config", "PAYLOAD_4096")),
+    "multi_buffer": (large_payload, ("--mtu", "4400")),
     "impaired": (impaired, ("--topology", "IMPAIRED")),
     "one_plane": (one_plane, ()),
     "outage": (outage, ()),
     "dead_peer": (dead_peer, ()),
     "tool": (tool, ()),
 }
+
+CONFIGS = {large_payload: "[transmit]\npayload = 4096\n", plain: DEBUG_LOG, kernel_switches: DEBUG_LOG}
 
 # Every path crosses one of these links once in each direction.
 IMPAIRED = "".join(f'[[impair]]\na = "p{plane}t0-0"\nb = "p{plane}t1-{spine}"\nloss = "1%"\ncorrupt = "0.1%"\n'
@@ -265,13 +273,11 @@ def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
     case, options = CASES[sys.argv[1]]
-    with tempfile.TemporaryDirectory() as directory:
-        files = {}
-        for name, text in (("IMPAIRED", IMPAIRED), ("PAYLOAD_4096", "[transmit]\npayload = 4096\n")):
-            files[name] = pathlib.Path(directory) / name
-            files[name].write_text(text, encoding="utf-8")
-        options = [str(files.get(option, option)) for option in options]
-        with lab("transfer", *options) as fabric:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as impaired_links:
+        impaired_links.write(IMPAIRED)
+        impaired_links.flush()
+        options = [impaired_links.name if option == "IMPAIRED" else option for option in options]
+        with lab("transfer", *options, config=CONFIGS.get(case, "")) as fabric:
             case(fabric)
     check(left_behind(fabric.prefix) == [], "nothing is left behind")
 

@@ -11,31 +11,22 @@ import signal
 import subprocess
 import tempfile
 
-from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
+from lab_support import DEADLINE_S, binary, check, lab, log_lines, need_binaries, need_root
 from plane_walk import CUT_PLANE, cut_and_restore
 from transfer_support import transfer, wait_until
 
-LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
-
-
-def log_of(fabric, host):
-    return pathlib.Path(fabric.host(host)["log"])
-
-
-def lines_of(text, level):
-    return [words for found, words in LINE.findall(text) if found == level]
-
-
 def transitions(fabric, host):
     """The lines at `info` since it was ready."""
-    return lines_of(log_of(fabric, host).read_text("utf-8").partition("READY ")[2], "info")[1:]  # after "clients: ..."
+    lines = fabric.log_lines(host, "info")
+    ready = next((number for number, line in enumerate(lines) if line.startswith("clients: ")), len(lines))
+    return lines[ready + 1:]
 
 
 def set_debug(fabric, host):
     config = pathlib.Path(f"/run/mrc-lab/{fabric.prefix}/config/{host}.toml")
     config.write_text(config.read_text("utf-8").replace("[daemon]", '[daemon]\nlog_level = "debug"', 1), "utf-8")
     os.kill(next(each["pid"] for each in fabric.status()["hosts"] if each["name"] == host), signal.SIGHUP)
-    check(wait_until(lambda: 'is now "debug"' in log_of(fabric, host).read_text("utf-8"), DEADLINE_S),
+    check(wait_until(lambda: 'is now "debug"' in fabric.log(host), DEADLINE_S),
           f"{host} logs at debug")
 
 
@@ -111,7 +102,7 @@ def check_debug(fabric):
     cut_plane(fabric)
 
     def logged(pattern):
-        return [line for line in lines_of(log_of(fabric, "h0").read_text("utf-8"), "debug") if re.search(pattern, line)]
+        return [line for line in fabric.log_lines("h0", "debug") if re.search(pattern, line)]
 
     for state in ("assumed bad", "good"):
         check(wait_until(lambda: len(logged(rf"^path by uplink \d of plane {CUT_PLANE} to leaf \d+: {state}")) >= 2,
@@ -130,7 +121,7 @@ def check_start():
             process = subprocess.Popen(fabric.enter("h0", binary("mrcd"), "--config", config), stdout=log, stderr=log)
             try:
                 check(wait_until(lambda: b"READY" in os.pread(log.fileno(), 1 << 20, 0), DEADLINE_S), "mrcd runs")
-                warnings = lines_of(os.pread(log.fileno(), 1 << 20, 0).decode(), "warning")
+                warnings = log_lines(os.pread(log.fileno(), 1 << 20, 0).decode(), "warning")
             finally:
                 process.kill()
                 process.wait()

@@ -5,7 +5,7 @@ sends it again, and the file arrives whole. On the leaf's port to the host (TRIM
 
 import tempfile
 
-from lab_support import check, lab, need_binaries, need_root
+from lab_support import DEBUG_LOG, SILENCE, check, lab, need_binaries, need_root
 from pinned_maps import host_maps
 from transfer_support import random_file, transfer
 
@@ -43,13 +43,16 @@ def check_trimming(fabric, directory, where, ports):
     # A packet that has arrived whole by another transmission needs no NACK.
     check(0 < report["nacks"] <= counts["echoed"] <= counts["arrived"],
           f"{counts['echoed']} were answered by a NACK, of which the sender took {report['nacks']}")
-    check(report["paths_assumed_bad"] == 0, "and congestion has cost no path its place")
+    # The sender or the receiver may have stood still for a while, on a busy machine: that is silence, not congestion.
+    retired = fabric.retirements("h0")
+    check(all(reason == SILENCE for _, reason in retired), f"and congestion has cost no path its place: {retired}")
 
 
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
-    with lab("trimming", "--planes", "2", "--spines", "1") as fabric, tempfile.TemporaryDirectory() as directory:
+    with lab("trimming", "--planes", "2", "--spines", "1", config=DEBUG_LOG) as fabric, \
+            tempfile.TemporaryDirectory() as directory:
         for where, ports in QUEUES.items():
             check_trimming(fabric, directory, where, ports)
 

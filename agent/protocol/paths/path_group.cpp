@@ -392,15 +392,17 @@ instant path_group::next_deadline() const
 
 std::optional<path_transition> path_group::next_transition()
 {
-    if (changed_.count == 0)
-        return std::nullopt;
-    const std::uint16_t slot = changed_.slots[changed_.head];
-    changed_.head = (changed_.head + 1) % changed_.slots.size();
-    --changed_.count;
-    path_record &path = paths_[slot];
-    path.changed = false;
-    return path_transition{path_index{config_.base.value + slot}, path.entropy,
-                           std::exchange(path.reported, path.state), path.state, path.cause};
+    while (changed_.count != 0) {
+        const std::uint16_t slot = changed_.slots[changed_.head];
+        changed_.head = (changed_.head + 1) % changed_.slots.size();
+        --changed_.count;
+        path_record &path = paths_[slot];
+        path.changed = false;
+        const path_state from = std::exchange(path.reported, path.state);
+        if (from != path.state)
+            return path_transition{path_index{config_.base.value + slot}, path.entropy, from, path.state, path.cause};
+    }
+    return std::nullopt;
 }
 
 } // namespace mrc::protocol

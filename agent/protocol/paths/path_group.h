@@ -235,8 +235,9 @@ public:
     // An EV probe of the path.
     [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
 
-    // State changes, for the agent's maps and events: of each path that changed, once, from what was told last to what
-    // it is now (which may be the same again), in the order in which they first changed.
+    // State changes, for the agent's maps and events: of each path that is not what was told last, once, from that to
+    // what it is now, in the order in which they first changed. One that changed and changed back between two readings
+    // is not told.
     [[nodiscard]] std::optional<path_transition> next_transition();
 
 private:

@@ -230,6 +230,9 @@ TEST_F(path_group_test, a_kept_path_is_good_again_after_a_second_without_a_reaso
     group.on_loss(0, start);
     group.on_loss(0, start);
     ASSERT_EQ(group.state(0), path_state::kept);
+    const auto kept = group.next_transition();
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->to, path_state::kept);
     EXPECT_EQ(group.next_deadline(), start + 1s);
     group.on_loss(0, start + 600ms); // once more: the second begins anew
     (void)group.next_packet(start + 1s);
@@ -304,9 +307,12 @@ TEST_F(path_group_test, a_late_reader_learns_of_every_path_that_changed)
     EXPECT_FALSE(group.next_transition());
     group.allow(7);
     group.deny(7);
+    EXPECT_FALSE(group.next_transition()) << "it is as it was told";
+    group.allow(7);
     const auto back = group.next_transition();
     ASSERT_TRUE(back);
-    EXPECT_EQ(back->from, back->to);
+    EXPECT_EQ(back->from, path_state::denied);
+    EXPECT_EQ(back->to, path_state::good);
     EXPECT_FALSE(group.next_transition());
 }
 
