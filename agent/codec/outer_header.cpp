@@ -11,8 +11,8 @@ void write_outer(std::span<std::byte, outer_header_bytes> out, const outer_heade
     constexpr std::uint16_t ethertype_ipv6 = 0x86DD;
     std::byte *const ip = out.data() + ethernet_header_bytes;
 
-    store(out.data(), header.destination_mac.bytes);
-    store(out.data() + 6, header.source_mac.bytes);
+    store(out.data(), header.destination_mac);
+    store(out.data() + header.destination_mac.size(), header.source_mac);
     store_be(out.data() + 12, ethertype_ipv6);
     store_be(ip + ipv6_at::flow, 6u << 28 | std::uint32_t{header.traffic_class} << 20 | (header.flow_label & 0xFFFFFu));
     store_be(ip + ipv6_at::payload_length, header.payload_length);

@@ -9,14 +9,10 @@
 #include "mrc/abi/maps.h"
 
 #include "codec/ip_layout.h"
+#include "codec/mac_address.h"
 
 namespace mrc::codec
 {
-
-struct mac_address {
-    std::uint8_t bytes[6] = {};
-    friend bool operator==(const mac_address &, const mac_address &) = default;
-};
 
 struct outer_header {
     mac_address destination_mac{};

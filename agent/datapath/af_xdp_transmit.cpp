@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds stall_limit{5}; // as late as an EV probe's 
 codec::mac_address mac_of(const __u8 (&bytes)[6])
 {
     codec::mac_address mac;
-    std::ranges::copy(bytes, std::begin(mac.bytes));
+    std::ranges::copy(bytes, mac.begin());
     return mac;
 }
 

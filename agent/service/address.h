@@ -2,7 +2,6 @@
 // Addresses as text and back: IPv6 and IPv4 (as ::ffff:a.b.c.d), prefixes, MAC addresses.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,10 +9,12 @@
 
 #include "mrc/abi/maps.h"
 
+#include "codec/mac_address.h"
+
 namespace mrc::service
 {
 
-using mac_address = std::array<std::uint8_t, 6>;
+using codec::mac_address;
 
 // Address and length; bits behind the length are zero.
 struct ip_prefix {

@@ -125,8 +125,8 @@ protected:
                                   .traffic_class = MRC_TCLASS(MRC_DSCP_TRIMMABLE, MRC_ECN_ECT0),
                                   .flow_label = 0x12345,
                                   .payload_length = bytes};
-        std::ranges::fill(outer.source_mac.bytes, std::uint8_t{0x02});
-        std::ranges::fill(outer.destination_mac.bytes, std::uint8_t{0x06});
+        std::ranges::fill(outer.source_mac, std::uint8_t{0x02});
+        std::ranges::fill(outer.destination_mac, std::uint8_t{0x06});
         auto *out = reinterpret_cast<std::byte *>(expected.data());
         codec::write_outer(std::span<std::byte, codec::outer_header_bytes>{out, codec::outer_header_bytes}, outer);
         std::ranges::copy(inner.first(bytes), out + codec::outer_header_bytes);

@@ -52,10 +52,10 @@ int ifindex_of(const std::string &device)
     return static_cast<int>(::if_nametoindex(device.c_str()));
 }
 
-std::array<std::uint8_t, 6> mac_address_of(const std::string &device)
+codec::mac_address mac_address_of(const std::string &device)
 {
     ifreq request{};
-    std::array<std::uint8_t, 6> mac{};
+    codec::mac_address mac{};
     if (ask(SIOCGIFHWADDR, request, device))
         std::memcpy(mac.data(), request.ifr_hwaddr.sa_data, mac.size());
     return mac;

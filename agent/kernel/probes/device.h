@@ -3,17 +3,18 @@
 // the namespace that it was mounted in.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "codec/mac_address.h"
+
 namespace mrc::kernel::probes
 {
 
 [[nodiscard]] int ifindex_of(const std::string &device); // 0: no such device
-[[nodiscard]] std::array<std::uint8_t, 6> mac_address_of(const std::string &device);
+[[nodiscard]] codec::mac_address mac_address_of(const std::string &device);
 [[nodiscard]] std::uint32_t mtu_of(const std::string &device);
 [[nodiscard]] bool is_running(const std::string &device); // up, with carrier
 [[nodiscard]] std::string driver_of(const std::string &device);

@@ -75,7 +75,7 @@ private:
 };
 
 // What one SACK proves about the latest packet that arrived, by DSCP class: retransmissions ride ahead of data, so they
-// convict only each other.
+// tell nothing of packets sent first.
 class age_evidence
 {
 public:

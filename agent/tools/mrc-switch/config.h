@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "codec/mac_address.h"
+
 namespace mrc::lab_switch
 {
 
-using mac_address = std::array<std::uint8_t, 6>;
+using codec::mac_address;
 
 enum class forwarding {
     xdp,    // this switch's own program forwards
