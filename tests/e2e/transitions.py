@@ -15,6 +15,7 @@ from lab_support import DEADLINE_S, binary, check, lab, log_lines, need_binaries
 from plane_walk import CUT_PLANE, cut_and_restore
 from transfer_support import transfer, wait_until
 
+
 def transitions(fabric, host):
     """The lines at `info` since it was ready."""
     lines = fabric.log_lines(host, "info")
@@ -66,7 +67,9 @@ def check_peer(fabric):
     before = len(transitions(fabric, "h0"))
     fabric.inside("h1", "ip", "link", "set", "p1", "down")
     check(wait_until(lambda: said() == [name + "out of use, it says"], DEADLINE_S), f"the peer's port: {said()}")
-    check("port p1 (plane 1): out of use, down" in transitions(fabric, "h1"), "which the peer logs as its own")
+    # The peer says it before it logs it.
+    check(wait_until(lambda: "port p1 (plane 1): out of use, down" in transitions(fabric, "h1"), DEADLINE_S),
+          "which the peer logs as its own")
     fabric.inside("h1", "ip", "link", "set", "p1", "up")
     check(wait_until(lambda: said()[1:] == [name + "usable, it says"], DEADLINE_S), f"and back: {said()}")
 
