@@ -7,6 +7,7 @@
 
 #include "protocol/congestion/nscc.h"
 #include "sim_network.h"
+#include "write_stream.h"
 
 namespace mrc::sim
 {
@@ -16,68 +17,10 @@ namespace
 using namespace std::chrono_literals;
 using namespace protocol;
 
-qp_config usual_qp()
-{
-    qp_config config;
-    config.local = qpn{0x100};
-    config.peer = qpn{0x200};
-    config.first_send = psn{0x1000};
-    config.first_receive = psn{0x2000};
-    config.payload_bytes = 3072;
-    return config;
-}
-
-// Posts `count` writes of `bytes` each and keeps the send queue full until all have completed.
-class stream
-{
-public:
-    stream(network &net, host &from, host &to, std::uint64_t count, std::uint32_t bytes)
-        : net_{net}, from_{from}, to_{to}, count_{count}, bytes_{bytes}
-    {
-    }
-
-    bool done()
-    {
-        while (posted_ < count_ && from_.qp().outstanding() < 16 && from_.qp().state() != qp_state::error) {
-            const std::size_t offset = posted_ * bytes_ % (from_.source.size() - bytes_ + 1);
-            net_.post(from_, posted_++, offset, offset, bytes_);
-        }
-        return from_.completions().size() == count_ || from_.qp().state() == qp_state::error;
-    }
-    bool run(duration limit)
-    {
-        return net_.run([this] { return done(); }, net_.now() + limit);
-    }
-    void expect_delivered() const
-    {
-        ASSERT_EQ(from_.completions().size(), count_);
-        for (std::uint64_t id = 0; id < count_; ++id) {
-            ASSERT_EQ(from_.completions()[id].id, id);
-            ASSERT_EQ(from_.completions()[id].status, completion_status::success);
-            const std::size_t offset = id * bytes_ % (from_.source.size() - bytes_ + 1);
-            ASSERT_TRUE(std::equal(from_.source.begin() + static_cast<std::ptrdiff_t>(offset),
-                                   from_.source.begin() + static_cast<std::ptrdiff_t>(offset + bytes_),
-                                   to_.memory.bytes().begin() + static_cast<std::ptrdiff_t>(offset)))
-                << "write " << id;
-        }
-    }
-
-private:
-    network &net_;
-    host &from_;
-    host &to_;
-    std::uint64_t count_;
-    std::uint32_t bytes_;
-    std::uint64_t posted_ = 0;
-};
-
-constexpr std::size_t memory_bytes = 4 << 20;
-constexpr std::uint32_t write_bytes = 256 << 10;
-
 TEST(transfer, clean_paths_need_no_retransmission_and_load_planes_equally)
 {
     network net{{}, usual_qp(), memory_bytes};
-    stream writes{net, net.left(), net.right(), 200, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 200, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     EXPECT_EQ(net.left().qp().counters().retransmits, 0u);
@@ -92,7 +35,7 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
     const instant start = net.now();
     const outage cut{start + 20ms, start + 120ms};
     net.each_path_of(1, [&](path_model &path) { path.outages.push_back(cut); });
-    stream writes{net, net.left(), net.right(), 4000, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 4000, write_bytes};
     ASSERT_FALSE(net.run([&] { return writes.done(); }, start + 60ms));
     for (unsigned slot : {2u, 3u})
         EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);
@@ -116,7 +59,7 @@ TEST(transfer, continues_after_an_outage_of_all_planes_of_two_seconds)
     network net{{}, usual_qp(), memory_bytes};
     const instant start = net.now();
     net.each_path([&](path_model &path) { path.outages.push_back({start + 10ms, start + 2010ms}); });
-    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(10s));
     writes.expect_delivered();
     EXPECT_LT(net.right().qp().progress().longest_gap, 2200ms);
@@ -130,7 +73,7 @@ TEST(transfer, continues_with_one_plane_left)
     const instant start = net.now();
     for (unsigned plane : {0u, 2u, 3u})
         net.each_path_of(plane, [&](path_model &path) { path.outages.push_back({start + 10ms, start + 10s}); });
-    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(3s));
     writes.expect_delivered();
 }
@@ -138,7 +81,7 @@ TEST(transfer, continues_with_one_plane_left)
 TEST(transfer, dead_peer_is_reported_within_ten_seconds)
 {
     network net{{}, usual_qp(), memory_bytes};
-    stream writes{net, net.left(), net.right(), 40000, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 40000, write_bytes};
     const instant dies = net.now() + 10ms;
     ASSERT_FALSE(net.run([&] { return writes.done(); }, dies));
     net.right().dead = true;
@@ -161,7 +104,7 @@ TEST(transfer, one_percent_loss_is_repaired_without_stalls)
 {
     network net{{}, usual_qp(), memory_bytes};
     net.each_path([](path_model &path) { path.loss = 0.01; });
-    stream writes{net, net.left(), net.right(), 800, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 800, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     const qp_counters &counters = net.left().qp().counters();
@@ -176,7 +119,7 @@ TEST(transfer, delay_of_one_ev_retransmits_nothing)
 {
     network net{{}, usual_qp(), memory_bytes};
     net.each_path_at(5, [](path_model &path) { path.delay = 300us; });
-    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     EXPECT_EQ(net.left().qp().counters().losses, 0u) << "reordering between paths is no loss";
@@ -189,8 +132,8 @@ TEST(transfer, psn_wraps)
     config.first_receive = psn{0xFFFFFE};
     network net{{}, config, memory_bytes};
     net.each_path([](path_model &path) { path.loss = 0.02; });
-    stream writes{net, net.left(), net.right(), 50, write_bytes};
-    stream back{net, net.right(), net.left(), 50, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 50, write_bytes};
+    write_stream back{net, net.right(), net.left(), 50, write_bytes};
     ASSERT_TRUE(
         net.run([&] { return static_cast<int>(writes.done()) + static_cast<int>(back.done()) == 2; }, net.now() + 5s));
     writes.expect_delivered();
@@ -205,7 +148,7 @@ TEST(transfer, host_off_its_cpu_blames_no_path)
         net.right().off_cpu.push_back({start + i * 20ms, start + i * 20ms + 7ms});
         net.left().off_cpu.push_back({start + i * 20ms + 11ms, start + i * 20ms + 15ms});
     }
-    stream writes{net, net.left(), net.right(), 800, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 800, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     EXPECT_FALSE(net.left().paths.next_transition()) << "a path changed its state";
@@ -215,7 +158,7 @@ TEST(transfer, host_off_its_cpu_blames_no_path)
 TEST(transfer, local_ports_come_and_go)
 {
     network net{{}, usual_qp(), memory_bytes};
-    stream writes{net, net.left(), net.right(), 1600, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 1600, write_bytes};
     for (int change = 0; change < 20; ++change) {
         const plane_index flapping{static_cast<std::uint8_t>(change % 4)};
         net.left().ports.up.set(flapping, false);
@@ -236,7 +179,7 @@ TEST(transfer, lossy_path_is_retired_and_others_carry_its_share)
 {
     network net{{}, usual_qp(), memory_bytes};
     net.each_path_at(3, [](path_model &path) { path.loss = 0.2; });
-    stream writes{net, net.left(), net.right(), 400, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 400, write_bytes};
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     const auto first = net.left().paths.next_transition();
@@ -253,7 +196,7 @@ TEST(transfer, lost_transport_ack_does_not_hang)
     // The way back is cut exactly when the only write completes.
     for (path_model &path : net.right().out)
         path.outages.push_back({start, start + 500us});
-    stream writes{net, net.left(), net.right(), 1, 1000};
+    write_stream writes{net, net.left(), net.right(), 1, 1000};
     ASSERT_TRUE(writes.run(100ms));
     writes.expect_delivered();
     EXPECT_LT(net.now() - start, 10ms);
@@ -317,7 +260,7 @@ protected:
 
     static constexpr duration never_alone = 50us;
     network net{{.shared_planes = true}, memory_bytes};
-    stream writes{net, net.left(), net.right(), 2000, write_bytes};
+    write_stream writes{net, net.left(), net.right(), 2000, write_bytes};
     bool busy = true;
     std::uint64_t posted = 0;
 };
