@@ -39,6 +39,7 @@ void write_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
     row.nacks_unknown = counters.nacks_unknown;
     row.acks_unknown = counters.acks_unknown;
     row.control_dropped = counters.control_dropped;
+    row.penalties = counters.penalties;
 }
 
 } // namespace

@@ -24,7 +24,6 @@ namespace
 
 constexpr std::size_t ethernet_bytes = 14;
 constexpr auto report_interval = 10ms;
-constexpr std::uint32_t receive_batch = 64;
 constexpr auto unsent_retry = 200us; // nothing tells when an engine that is full can send again
 
 // Of packets that belong to a QP.
@@ -179,9 +178,11 @@ std::size_t worker::round()
     ++counters_.loops;
     std::size_t work = calls_.run_all();
     const instant now = kernel::monotonic_now();
-    work += receive(now);
+    const receive_result received = receive(now);
+    work += received.frames;
     answer_bells();
-    run_timers(now);
+    if (timer_gate_.may_run(received.unread))
+        run_timers(now);
     work += turns_.run(desk_.transmit(now), turn_work{*this});
     if (now >= next_watch_) {
         desk_.watch(qps_.connected().peers(), now);
@@ -194,14 +195,12 @@ std::size_t worker::round()
     return work;
 }
 
-std::size_t worker::receive(instant now)
+receive_result worker::receive(instant now)
 {
-    std::size_t count = 0;
-    for (const auto &socket : *io_.sockets)
-        count +=
-            socket->receive(receive_batch, [&](std::byte *data, std::uint32_t length) { on_frame(data, length, now); });
-    counters_.received += count;
-    return count;
+    const receive_result result =
+        receive_fairly(*io_.sockets, [&](std::byte *data, std::uint32_t length) { on_frame(data, length, now); });
+    counters_.received += result.frames;
+    return result;
 }
 
 void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
@@ -219,12 +218,11 @@ void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
         return;
     }
     const instant arrival{std::chrono::nanoseconds{meta.arrival_ns}};
-    const bool backlogged = options_.backlog_mark.count() != 0 && now - arrival > options_.backlog_mark;
-    counters_.backlogged += backlogged ? 1 : 0;
+    counters_.backlogged += options_.backlog_mark.count() != 0 && now - arrival > options_.backlog_mark ? 1 : 0;
     const protocol::arrival arrived{.entropy = protocol::ev{meta.ev},
                                     .path = protocol::path_index{meta.path},
                                     .at = arrival,
-                                    .congestion_experienced = (meta.flags & MRC_RX_CE) != 0 || backlogged,
+                                    .congestion_experienced = (meta.flags & MRC_RX_CE) != 0,
                                     .trimmed = trimmed,
                                     .trimmed_last_hop = (meta.flags & MRC_RX_LAST_HOP) != 0,
                                     .wire_bytes = parsed->ip_bytes};

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "datapath/endpoint_desk.h"
+#include "datapath/fair_receive.h"
 #include "datapath/map_reporter.h"
 #include "datapath/packet_output.h"
 #include "datapath/queue_pair_table.h"
@@ -32,6 +33,7 @@
 #include "datapath/region_table.h"
 #include "datapath/service_calls.h"
 #include "datapath/sleeper.h"
+#include "datapath/timer_gate.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/turn_scheduler.h"
 #include "datapath/worker_batch.h"
@@ -47,8 +49,7 @@ struct worker_options {
     packet_marks marks;
     turn_limits turns;
     std::chrono::microseconds spin{0};
-    // A packet that waited longer for the worker counts as congestion experienced (CE): the host's own queue is the
-    // last of the path, and no switch marks it. 0: never.
+    // Packets that waited longer for the worker are counted; queue pairs answer for them (host_backlog.h). 0: none.
     std::chrono::microseconds backlog_mark{50};
 };
 
@@ -57,7 +58,7 @@ struct worker_counters {
     std::uint64_t loops = 0;
     std::uint64_t sleeps = 0;
     std::uint64_t received = 0;
-    std::uint64_t backlogged = 0; // of these, counted as congestion experienced because they waited
+    std::uint64_t backlogged = 0; // of these, waited for longer than backlog_mark
     verdict_counts drops{};       // MRC_AGENT_*
 };
 
@@ -134,7 +135,7 @@ private:
 
     void submit(service_calls::call &request);
     void run();
-    std::size_t receive(protocol::instant now);
+    [[nodiscard]] receive_result receive(protocol::instant now);
     void on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
     void answer_bells();
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
@@ -154,6 +155,7 @@ private:
     packet_output output_;
     endpoint_desk desk_;
     receive_overload overload_;
+    timer_gate timer_gate_{kernel::usual_ring_size / receive_batch};
     idle_reports idle_reports_;
     verdict_report verdicts_;
     worker_counters counters_;

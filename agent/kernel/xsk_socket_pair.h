@@ -13,11 +13,13 @@
 namespace mrc::kernel
 {
 
+inline constexpr std::uint32_t usual_ring_size = 2048;
+
 struct xsk_options {
     std::string device;
     std::uint32_t queue = 0;
-    std::uint32_t ring_size = 2048;      // descriptors of fill, receive and completion ring, a power of two
-    std::uint32_t transmit_frames = 512; // most that the kernel may hold to send them; at most ring_size
+    std::uint32_t ring_size = usual_ring_size; // descriptors of fill, receive and completion ring, a power of two
+    std::uint32_t transmit_frames = 512;       // most that the kernel may hold to send them; at most ring_size
     std::uint32_t receive_frames = 4096; // most that it may hold to receive; a zero-copy driver has rings of its own
     bool multi_buffer = false;           // packets may span several frames (kernel 6.6)
     bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it

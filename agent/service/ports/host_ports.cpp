@@ -10,7 +10,7 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint32_t ring_size = 2048;
+constexpr std::uint32_t ring_size = kernel::usual_ring_size;
 constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
 constexpr std::uint32_t transmit_frames = 512;          // per queue
 
