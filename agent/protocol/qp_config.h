@@ -42,6 +42,8 @@ struct qp_config {
     bool trim_nack = true;          // the peer answers trimmed packets: data may be trimmed
     bool answer_trimmed = true;     // answer the peer's trimmed packets
     bool nack_out_of_window = true; // answer packets beyond the window, at a limited rate; else drop them (D5)
+    // A packet that waited longer in this host raises the receiver's penalty: host_backlog.h. 0: none does.
+    duration backlog_mark{0};
     std::uint64_t seed = 1;
 };
 
@@ -126,6 +128,7 @@ struct qp_counters {
     std::uint64_t silences = 0;        // times that the peer's QP fell silent
     std::uint64_t nacks = 0;
     std::uint64_t sacks_received = 0;
+    std::uint64_t penalties = 0;       // of them, asked to slow down: the peer's host is behind
     std::uint64_t sacks_stale = 0;     // cack too far behind to be of use
     std::uint64_t sacks_rejected = 0;  // confirmed what was never sent
     std::uint64_t acks_rejected = 0;   // Transport ACK or NAK of what was never sent

@@ -212,7 +212,7 @@ struct status_report {
     std::uint64_t socket_dropped; // by AF_XDP sockets for lack of room
     std::uint64_t worker_loops;
     std::uint64_t worker_sleeps;
-    std::uint64_t backlogged; // of the received, counted as congestion experienced: they waited for the worker
+    std::uint64_t backlogged; // of the received, waited for the worker for longer than transport.backlog_mark_us
     std::uint32_t plane_mask;
     std::uint32_t qps;
 };

@@ -50,8 +50,9 @@ public:
     virtual void on_clean_rtt(duration) {} // that probe's answer
 
     [[nodiscard]] virtual bool can_send(std::uint32_t bytes) const = 0;
-    [[nodiscard]] virtual std::uint64_t cwnd() const = 0;    // bytes
-    [[nodiscard]] virtual std::int64_t inflight() const = 0; // bytes; signed as NSCC's may dip below zero
+    [[nodiscard]] virtual std::uint64_t cwnd() const = 0;     // bytes
+    [[nodiscard]] virtual std::uint64_t max_cwnd() const = 0; // bytes; what cwnd may grow to
+    [[nodiscard]] virtual std::int64_t inflight() const = 0;  // bytes; signed as NSCC's may dip below zero
 };
 
 } // namespace mrc::protocol

@@ -20,6 +20,7 @@ public:
 
     [[nodiscard]] bool can_send(std::uint32_t bytes) const override;
     [[nodiscard]] std::uint64_t cwnd() const override { return window_bytes_; }
+    [[nodiscard]] std::uint64_t max_cwnd() const override { return window_bytes_; }
     [[nodiscard]] std::int64_t inflight() const override { return inflight_bytes_; }
 
 private:

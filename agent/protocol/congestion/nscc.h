@@ -127,6 +127,7 @@ public:
 
     [[nodiscard]] bool can_send(std::uint32_t bytes) const override;
     [[nodiscard]] std::uint64_t cwnd() const override { return static_cast<std::uint64_t>(cwnd_); }
+    [[nodiscard]] std::uint64_t max_cwnd() const override { return static_cast<std::uint64_t>(max_wnd_); }
     [[nodiscard]] std::int64_t inflight() const override { return inflight_; }
 
     [[nodiscard]] double exact_cwnd() const { return cwnd_; }

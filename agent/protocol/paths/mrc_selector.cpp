@@ -58,7 +58,8 @@ plane_index mrc_selector::next_plane(plane_mask among)
     }
 }
 
-// Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one.
+// Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one, and one that waits for
+// its very first answer only when all do.
 std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane, std::optional<std::uint16_t> avoided)
 {
     std::uint8_t *order = order_of(plane);
@@ -68,10 +69,15 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
         shuffle(order, count_, random_);
     }
     std::optional<std::uint16_t> restored;
+    std::optional<std::uint16_t> untried;
     for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
         const std::uint16_t slot = paths.active_slot(plane, order[at]);
         if (!paths.in_use(slot) || slot == avoided)
             continue;
+        if (!paths.open(slot)) {
+            untried = slot;
+            continue;
+        }
         if (!skipped_[slot]) {
             next = static_cast<std::uint16_t>(at + 1);
             return slot;
@@ -82,7 +88,9 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
         }
     }
     ++next;
-    return restored ? *restored : next_good(paths, plane, std::nullopt);
+    if (restored || untried)
+        return restored ? *restored : *untried;
+    return next_good(paths, plane, std::nullopt);
 }
 
 // No GOOD path on any usable plane: the ones with the fewest recent losses carry on, so that a QP never stops sending

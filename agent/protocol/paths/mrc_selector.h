@@ -5,6 +5,9 @@
 // SKIP (protocol.md §4.2, the reading of lb-sim): a scan restores the first skipped path that it meets to GOOD but
 // the packet moves on; further skipped paths stay skipped; when a round finds no GOOD path, the one just restored is
 // taken. A skipped path that is congested again stays skipped, no longer than before.
+//
+// A path that has never delivered gets a few packets until its first answer comes: one whose link was dead from the
+// beginning swallows no more than these.
 #pragma once
 
 #include <algorithm>

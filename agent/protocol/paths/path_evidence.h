@@ -45,6 +45,13 @@ public:
 
     // Latest sending time of a packet known to have arrived on this path.
     [[nodiscard]] instant delivered(unsigned slot) const { return paths_[slot].delivered; }
+    // Has the path ever delivered? Until then nobody knows how long it takes, nor whether it leads anywhere.
+    [[nodiscard]] bool heard(unsigned slot) const { return paths_[slot].delivered != long_ago; }
+    // As many packets as such a path is tried with are under way on it, while another one is known to deliver.
+    [[nodiscard]] bool on_trial(unsigned slot) const
+    {
+        return !heard(slot) && paths_[slot].unanswered >= trial_packets && leaders_[0].delivered != long_ago;
+    }
     // Has a packet sent at or after `since` arrived on any path but this one?
     [[nodiscard]] bool delivered_elsewhere(unsigned slot, instant since) const;
     [[nodiscard]] unsigned recent_losses(unsigned slot, unsigned span) const;
@@ -53,6 +60,7 @@ public:
 
 private:
     static constexpr instant long_ago = instant::min();
+    static constexpr std::uint32_t trial_packets = 4;
     struct record {
         instant delivered = long_ago;
         std::uint32_t history = 0; // bit 0 is the latest outcome; 1 = lost

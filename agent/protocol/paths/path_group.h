@@ -149,6 +149,8 @@ public:
     [[nodiscard]] path_state state(unsigned slot) const { return paths_[slot].state; }
     [[nodiscard]] path_condition condition(unsigned slot) const { return {paths_[slot].state, paths_[slot].cause}; }
     [[nodiscard]] bool in_use(unsigned slot) const { return is_in_use(paths_[slot].state); }
+    // In use, and not waiting for its very first answer.
+    [[nodiscard]] bool open(unsigned slot) const { return in_use(slot) && !evidence_.on_trial(slot); }
     [[nodiscard]] bool active(unsigned slot) const { return paths_[slot].active; }
     [[nodiscard]] const path_counters &counters(unsigned slot) const { return paths_[slot].counters; }
     // The slot that an EV of ours, reflected by the peer, names; nothing for an EV that we never used.

@@ -3,17 +3,23 @@
 // that a SACK reports missing is lost once a packet sent later by more than the skew has arrived, on whatever path. It
 // finds what the same-EV rule cannot: losses on a path that delivers nothing any more.
 //
-// The skew is measured: every first transmission that is confirmed after one sent later had been is late by the
-// difference. The largest lateness of the last two periods counts. Twice that, and half an RTT for what has not been
-// seen yet, is the margin. A packet that arrives after the rule had given it up widens the margin at once.
+// The skew is measured: every packet that is confirmed after one sent later had been is late by the difference. The
+// margin is the largest lateness of late, and half an RTT for what has not been seen yet. What a lateness counts, and
+// how long it is remembered, depends on what it did:
 //
-// What is lost is sent again, so that rule forgets soon: a period is 64 smoothed RTTs, at least 10 ms of a busy host's
-// life. A path that is blamed falsely is gone for longer, and hosts whose planes share cores stall several times a
-// second: tolerance(), which has to be exceeded before a path is blamed, remembers for a second.
+// margin()     waited for                twice, for a period of 64 smoothed RTTs, at least 10 ms of a busy host's life
+// margin()     sent again for nothing    once, for a second at least: such a host stalls several times in one
+// tolerance()  either                    twice, for a second at least: a path that is blamed falsely is gone for longer
+//
+// Afterwards half of it counts for another period, then a quarter, and so on.
+//
+// The second row is RACK's reordering window (RFC 8985, section 7.1), which also widens when a retransmission turns out
+// to have been needless, and stays wide for a while.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "protocol/send/loss_detector.h"
 #include "protocol/types.h"
@@ -29,32 +35,51 @@ public:
     void on_delivered(instant sent_at, instant now, duration smoothed_rtt)
     {
         newest_ = std::max(newest_, sent_at);
-        if (sent_at >= latest_)
-            return;
-        loss_.note(latest_ - sent_at, now, std::max(period_rtts * smoothed_rtt, loss_memory));
-        blame_.note(latest_ - sent_at, now, blame_memory);
+        const duration late = sent_at < latest_ ? latest_ - sent_at : duration{0};
+        waited_for_.note(late, now, std::max(period_rtts * smoothed_rtt, short_memory));
+        sent_again_.note(duration{0}, now, long_memory);
+        tolerated_.note(late, now, long_memory);
+    }
+    // The packet had been sent again for nothing: its first transmission, of that time, is what has arrived.
+    void on_needless(instant first_sent_at, instant now)
+    {
+        if (first_sent_at < latest_)
+            on_late(latest_ - first_sent_at, now);
+    }
+    // Something came so much later than a round trip that the packet it speaks of is forgotten: by then it had been sent
+    // again, or acknowledged on other paths.
+    void on_late(duration late, instant now)
+    {
+        sent_again_.note(late, now, long_memory);
+        tolerated_.note(late, now, long_memory);
     }
     // All of one SACK has been told.
     void end_sack() { latest_ = newest_; }
 
-    [[nodiscard]] duration skew() const { return loss_.most(); }
-    [[nodiscard]] duration margin(duration smoothed_rtt) const { return 2 * skew() + smoothed_rtt / 2; }
-    [[nodiscard]] duration tolerance() const { return std::min(2 * blame_.most(), most_tolerance); }
+    // How much later than others a packet may arrive by what is known. Bounded, for time-outs wait for it.
+    [[nodiscard]] duration lag() const
+    {
+        return std::min(std::max(2 * waited_for_.most(), sent_again_.most()), most_lag);
+    }
+    [[nodiscard]] duration margin(duration smoothed_rtt) const { return lag() + smoothed_rtt / 2; }
+    [[nodiscard]] duration tolerance() const { return std::min(2 * tolerated_.most(), most_tolerance); }
 
 private:
     static constexpr int period_rtts = 64;
-    static constexpr duration loss_memory = std::chrono::milliseconds{10};
-    static constexpr duration blame_memory = std::chrono::seconds{1};
+    static constexpr duration short_memory = std::chrono::milliseconds{10};
+    static constexpr duration long_memory = std::chrono::seconds{1};
+    static constexpr duration most_lag = std::chrono::milliseconds{20};
     static constexpr duration most_tolerance = std::chrono::milliseconds{10};
 
-    // The largest of the last two periods.
-    class recent_maximum
+    // The largest of the last two periods, and of those before them less by half for each.
+    class fading_maximum
     {
     public:
         void note(duration value, instant now, duration period)
         {
             if (now - turned_at_ >= period) {
-                earlier_ = now - turned_at_ < 2 * period ? current_ : duration{0};
+                const std::int64_t periods = std::min<std::int64_t>((now - turned_at_) / period, 62);
+                earlier_ = std::max(current_, earlier_ / 2) / (std::int64_t{1} << (periods - 1));
                 current_ = duration{0};
                 turned_at_ = now;
             }
@@ -70,8 +95,9 @@ private:
 
     instant newest_;
     instant latest_;
-    recent_maximum loss_;
-    recent_maximum blame_;
+    fading_maximum waited_for_;
+    fading_maximum sent_again_;
+    fading_maximum tolerated_;
 };
 
 // What one SACK proves about the latest packet that arrived, by DSCP class: retransmissions ride ahead of data, so they

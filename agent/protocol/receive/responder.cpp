@@ -48,8 +48,8 @@ std::uint8_t nak_for(write_refusal why)
 responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters)
     : local_{config.local}, peer_{config.peer}, answer_trimmed_{config.answer_trimmed},
       nack_out_of_window_{config.nack_out_of_window}, dynamic_mpr_{config.dynamic_mpr},
-      service_time_{config.service_time}, space_{config.first_receive}, memory_{memory}, counters_{counters},
-      received_{config.receive_window_psns}, ends_{config.receive_window_psns},
+      service_time_{config.service_time}, backlog_mark_{config.backlog_mark}, space_{config.first_receive},
+      memory_{memory}, counters_{counters}, received_{config.receive_window_psns}, ends_{config.receive_window_psns},
       immediate_ends_{config.receive_window_psns}, immediates_{config.receive_max_wimm},
       receives_{config.receive_queue_depth}
 {
@@ -114,7 +114,7 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
         if (rule.acked_again)
             acknowledge_again();
         if (rule.sack != sack_rule::none)
-            trigger_sack(data, number, how, rule.sack == sack_rule::at_once);
+            trigger_sack(data, number, how, rule.sack == sack_rule::at_once, now);
         if (rule.nack != 0 && (what != reception::beyond_window || may_answer_beyond(data.sequence, now)))
             send_nack(data, rule.nack, how);
     };
@@ -243,21 +243,31 @@ void responder::count_progress(instant at)
     progress_.last_arrival = at;
 }
 
-void responder::trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate)
+void responder::trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate,
+                             instant now)
 {
     since_sack_ += std::max(data.payload_bytes, sack_least_count);
-    if (since_sack_ <= sack_threshold && !data.ack_request && !how.congestion_experienced && !data.retransmission &&
-        !duplicate)
+    const bool due = since_sack_ > sack_threshold;
+    if (!due && !data.ack_request && !how.congestion_experienced && !data.retransmission && !duplicate)
         return;
-    since_sack_ = 0;
     const sack_trigger trigger{.number = number,
                                .entropy = how.entropy,
                                .tx_timestamp = data.tx_timestamp.value_or(0),
                                .congested = how.congestion_experienced,
                                .retransmission = data.retransmission,
+                               .due = due,
                                .path = how.path,
-                               .arrived = how.at};
-    counters_.control_dropped += sacks_.push(trigger) ? 0 : 1;
+                               .arrived = how.at,
+                               .penalty = backlog_penalty(now - how.at, backlog_mark_)};
+    if (put(trigger) != pending_sacks::outcome::renewed)
+        since_sack_ = 0;
+}
+
+pending_sacks::outcome responder::put(const sack_trigger &trigger)
+{
+    const pending_sacks::outcome outcome = sacks_.put(trigger);
+    counters_.control_dropped += outcome == pending_sacks::outcome::displaced ? 1 : 0;
+    return outcome;
 }
 
 void responder::acknowledge_again()
@@ -276,7 +286,7 @@ void responder::on_probe(const probe_packet &probe, const arrival &how)
                                .congested = how.congestion_experienced,
                                .path = how.path,
                                .arrived = how.at};
-    counters_.control_dropped += sacks_.push(trigger) ? 0 : 1;
+    put(trigger);
     // A requester that probes may have missed a Transport ACK: only this tells it that its writes are done.
     acknowledge_again();
 }
@@ -381,8 +391,8 @@ sack_packet responder::make_sack(const sack_trigger &trigger, instant now)
     sack.tx_timestamp = reflected(trigger.tx_timestamp, trigger.arrived, now);
     sack.ooo_count = static_cast<std::uint16_t>(received_.above_edge());
     sack.rcvd_units = static_cast<std::uint32_t>((received_bytes_ + 255) >> MRC_CC_RCVD_UNIT_SHIFT) & MRC_CC_RCVD_MASK;
-    sack.rcv_cwnd_penalty = penalty_;
-    sack.restore_cwnd = restore_;
+    sack.rcv_cwnd_penalty = std::max(penalty_, trigger.penalty);
+    sack.restore_cwnd = restore_ && sack.rcv_cwnd_penalty == 0;
     return sack;
 }
 

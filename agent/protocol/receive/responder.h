@@ -25,7 +25,9 @@
 #include "protocol/packet_number.h"
 #include "protocol/qp_config.h"
 #include "protocol/receive/acceptance.h"
+#include "protocol/receive/host_backlog.h"
 #include "protocol/receive/immediate_stash.h"
+#include "protocol/receive/pending_sacks.h"
 #include "protocol/receive/receive_queue.h"
 #include "protocol/receive/sack_bitmap.h"
 
@@ -73,17 +75,6 @@ public:
     void reset_progress() { progress_ = {}; }
 
 private:
-    struct sack_trigger {
-        packet_number number = 0;
-        ev entropy;
-        std::uint16_t tx_timestamp = 0;
-        std::uint16_t probe_id = 0;
-        bool probe = false;
-        bool congested = false;
-        bool retransmission = false;
-        path_index path;
-        instant arrived;
-    };
     struct pending_nack {
         nack_packet content;
         path_index path;
@@ -105,7 +96,8 @@ private:
     void advance_edge();
     [[nodiscard]] bool deliver_immediate(packet_number last);
     void count_progress(instant at);
-    void trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate);
+    void trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate, instant now);
+    pending_sacks::outcome put(const sack_trigger &trigger);
     void acknowledge_again();
     void send_nack(const data_packet &data, std::uint8_t reason, const arrival &how);
 
@@ -114,7 +106,6 @@ private:
     [[nodiscard]] sack_packet make_sack(const sack_trigger &trigger, instant now);
     [[nodiscard]] transport_ack_packet make_ack() const;
 
-    static constexpr std::size_t sack_capacity = 64;
     static constexpr std::size_t nack_capacity = 256;
 
     qpn local_;
@@ -123,6 +114,7 @@ private:
     bool nack_out_of_window_;
     bool dynamic_mpr_;
     bool service_time_;
+    duration backlog_mark_;
     psn_space space_;
     memory_sink &memory_;
     qp_counters &counters_;
@@ -151,7 +143,7 @@ private:
         std::array<psn, 16> sequences{};
         std::size_t count = 0;
     } beyond_;
-    bounded_ring<sack_trigger, sack_capacity> sacks_;
+    pending_sacks sacks_;
     bounded_ring<pending_nack, nack_capacity> nacks_;
     receive_progress progress_;
 };

@@ -90,13 +90,25 @@ std::optional<duration> match(const requester_state &sender, const transmission 
     return arrived > stamped ? std::optional{arrived - stamped} : std::nullopt;
 }
 
+// Of a packet's first transmission, as far as 16 bits of time reach: 8.39 ms.
+void note_late_answer(requester_state &sender, std::uint16_t tx_timestamp, instant arrived)
+{
+    const auto ticks = static_cast<std::uint16_t>(wire_timestamp(arrived) - tx_timestamp);
+    const duration took{std::int64_t{ticks} << MRC_TS_TICK_SHIFT};
+    if (took > sender.rtt.smoothed())
+        sender.skew.on_late(took - sender.rtt.smoothed(), arrived);
+}
+
 // ack_psn: the packet that triggered the SACK, with its path and its sending time. The path that it is proven to speak
 // of.
 std::optional<std::uint16_t> on_trigger(requester_state &sender, const sack_packet &sack, packet_number trigger,
                                         const arrival &how, sack_scan &scan)
 {
-    if (trigger < sender.next - static_cast<packet_number>(sender.packets.capacity()))
-        return std::nullopt; // forgotten
+    if (trigger < sender.next - static_cast<packet_number>(sender.packets.capacity())) { // forgotten
+        if (!sack.retransmission)
+            note_late_answer(sender, sack.tx_timestamp, how.at);
+        return std::nullopt;
+    }
     transmission &sent = sender.packets[trigger];
     std::optional<std::uint16_t> proven;
     const auto round_trip = match(sender, sent, sender.way.paths.slot_of(sack.entropy), sack.tx_timestamp, how.at);
@@ -114,7 +126,7 @@ std::optional<std::uint16_t> on_trigger(requester_state &sender, const sack_pack
         add_proofs(sender, sent, scan);
     }
     if (!sack.retransmission)
-        count_spurious(sender, sent);
+        count_spurious(sender, sent, how.at);
     deliver(sender, trigger, scan);
     return proven;
 }
@@ -165,10 +177,9 @@ void on_sack(requester_state &sender, const sack_packet &sack, const arrival &ho
         return;
     }
     ++sender.counters.sacks_received;
+    sender.counters.penalties += sack.rcv_cwnd_penalty != 0 ? 1 : 0;
     on_heard(sender, now);
     const auto slot = sender.way.paths.slot_of(sack.entropy);
-    if (sack.retransmission && trigger == sender.suspect.number && slot)
-        on_suspect_cleared(sender, *slot, now);
 
     sender.same_path.begin_sack();
     std::optional<std::uint16_t> proven;
@@ -180,7 +191,7 @@ void on_sack(requester_state &sender, const sack_packet &sack, const arrival &ho
         on_path_feedback(sender, sack, *slot, slot == proven, now);
     deliver_confirmed(sender, scan);
     if (scan.rtt)
-        sender.rtt.on_sample(*scan.rtt);
+        sender.rtt.on_sample(*scan.rtt, how.at);
     advance(sender, now);
     sender.skew.end_sack();
     infer_losses(sender, scan, now);

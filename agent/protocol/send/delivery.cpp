@@ -16,12 +16,14 @@ void reached_peer(requester_state &sender, std::uint16_t slot, instant sent_at)
     sender.reached = std::max(sender.reached, sent_at);
 }
 
-void count_spurious(requester_state &sender, transmission &sent)
+void count_spurious(requester_state &sender, transmission &sent, instant answered)
 {
     if (sent.transmissions < 2 || sent.spurious)
         return;
     sent.spurious = true;
     ++sender.counters.spurious;
+    if (sent.transmissions == 2) // of more it is unknown which one has arrived
+        sender.skew.on_needless(sent.first_sent_at(), answered);
 }
 
 void add_proofs(requester_state &sender, const transmission &sent, sack_scan &scan)
@@ -43,7 +45,7 @@ void deliver(requester_state &sender, packet_number number, sack_scan &scan)
     }
     // Confirmed sooner than the copy can have travelled.
     if (sender.rtt.has_sample() && scan.arrived - sent.sent_at < sender.rtt.minimum())
-        count_spurious(sender, sent);
+        count_spurious(sender, sent, scan.arrived);
     sent.step(packet_event::confirm);
     if (sent.transmissions == 1)
         sender.skew.on_delivered(sent.sent_at, scan.arrived, sender.rtt.smoothed());

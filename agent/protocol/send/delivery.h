@@ -31,8 +31,8 @@ void deliver(requester_state &sender, packet_number number, sack_scan &scan);
 void deliver_confirmed(requester_state &sender, sack_scan &scan);
 // Moves the edge over what has arrived.
 void advance(requester_state &sender, instant now);
-// An original that had arrived although it was sent again.
-void count_spurious(requester_state &sender, transmission &sent);
+// An original that had arrived, as an answer of that time shows, although it was sent again.
+void count_spurious(requester_state &sender, transmission &sent, instant answered);
 // The transmission proves losses among those sent before it, in this SACK.
 void add_proofs(requester_state &sender, const transmission &sent, sack_scan &scan);
 

@@ -58,17 +58,26 @@ struct transmission {
     instant sent_at;         // latest transmission
     std::uint64_t order = 0; // counts all transmissions of the QP, probes included, from 1 on
     std::uint32_t request = 0;
-    std::uint16_t slot = 0;  // path
-    std::uint16_t bytes = 0; // payload
+    std::uint32_t waited_us = 0; // from the first transmission to the latest
+    std::uint16_t slot = 0;      // path
+    std::uint16_t bytes = 0;     // payload
     packet_fate fate = packet_fate::unsent;
     std::uint8_t failures = 0; // time-outs and refusals: the packet's back-off
     std::uint8_t transmissions = 0;
-    bool certain = false;  // delivered, and it was the latest transmission that arrived
-    bool sampled = false;  // the latest transmission has given its round-trip time
-    bool spurious = false; // counted as needless retransmission
-    bool charged = false;  // in flight, and in the congestion controller's
-    bool nacked = false;   // by a NACK, which names the path of the latest transmission
+    bool certain : 1 = false;  // delivered, and it was the latest transmission that arrived
+    bool sampled : 1 = false;  // the latest transmission has given its round-trip time
+    bool spurious : 1 = false; // counted as needless retransmission
+    bool charged : 1 = false;  // in flight, and in the congestion controller's
+    bool nacked : 1 = false;   // by a NACK, which names the path of the latest transmission
 
+    [[nodiscard]] instant first_sent_at() const { return sent_at - std::chrono::microseconds{waited_us}; }
+    void send_at(instant now)
+    {
+        if (transmissions != 0)
+            waited_us += static_cast<std::uint32_t>((now - sent_at) / std::chrono::microseconds{1});
+        sent_at = now;
+        transmissions = static_cast<std::uint8_t>(transmissions == 255 ? 255 : transmissions + 1);
+    }
     // What the table does not know changes nothing.
     void step(packet_event event) { fate = packet_transitions.next(fate, event).value_or(fate); }
     void count_failure() { failures = failures == 255 ? failures : static_cast<std::uint8_t>(failures + 1); }
@@ -77,6 +86,7 @@ struct transmission {
         return transmissions > 1 ? traffic_class::retransmission : traffic_class::first_transmission;
     }
 };
+static_assert(sizeof(transmission) == 32, "two to a cache line");
 
 // A ring of the last packets, at least a window of them.
 class flight

@@ -36,7 +36,7 @@ void judge(requester_state &sender, packet_number number, const sack_scan &scan,
         ++sender.counters.losses;
         blame_loss(sender, sent, now);
         lose(sender, number, now);
-    } else if (sender.rtt.has_sample() &&
+    } else if (sender.rtt.has_sample() && !sender.untried(sent, now) &&
                scan.age.lost(sent.in(), sent.sent_at, sender.skew.margin(sender.rtt.smoothed()))) {
         ++sender.counters.losses_by_age;
         blame_age(sender, sent, now);
@@ -71,13 +71,15 @@ void infer_losses_by_count(requester_state &sender, std::uint32_t out_of_order, 
 {
     const std::uint32_t packet_bytes = nominal_bytes(sender.config.payload_bytes);
     const packet_number edge = sender.edge();
-    const std::uint64_t cwnd = sender.control.cwnd();
-    if (!sender.out_of_order.begins(out_of_order, cwnd, packet_bytes, edge, sender.next))
+    sleek &rule = sender.out_of_order;
+    rule.note_window(sender.control.cwnd(), now, sender.rtt.smoothed());
+    if (!rule.begins(out_of_order, sender.control.max_cwnd(), packet_bytes, edge, sender.next))
         return;
-    const packet_number end = std::min(edge + static_cast<packet_number>(cwnd / packet_bytes), sender.next);
+    const duration youngest = sender.rtt.smoothed() + sender.skew.margin(sender.rtt.smoothed());
+    const packet_number end = std::min(edge + static_cast<packet_number>(rule.window() / packet_bytes), sender.next);
     for (packet_number number = edge; number < end; ++number) {
         const transmission &sent = sender.packets[number];
-        if (sent.fate != packet_fate::inflight || sent.transmissions != 1 || now - sent.sent_at < sender.rtt.smoothed())
+        if (sent.fate != packet_fate::inflight || sent.transmissions != 1 || now - sent.sent_at < youngest)
             continue;
         ++sender.counters.losses_by_sleek;
         lose(sender, number, now);

@@ -54,6 +54,13 @@ outgoing probe_on(requester_state &sender, const path_choice &where, std::uint16
     return {probe, {}, where.entropy, where.index, dscp, MRC_ECN_NOT_ECT};
 }
 
+// Reliability probes ride the class of data, or the same-EV rule would not hold for them.
+outgoing ask(requester_state &sender, const path_choice &where, traffic_class in, instant now)
+{
+    return probe_on(sender, where, sender.tail.on_sent(where.slot, in, ++sender.order, now), dscp_of(sender, in), now);
+}
+
+// On the path of the oldest packet at first, if that may still be used; later ones look for a path that lives.
 std::optional<outgoing> send_probe(requester_state &sender, instant now)
 {
     const path_group &paths = sender.way.paths;
@@ -70,9 +77,21 @@ std::optional<outgoing> send_probe(requester_state &sender, instant now)
     if (!where)
         return std::nullopt;
     sender.due.probe = false;
-    // Reliability probes ride the class of data, or the same-EV rule would not hold for them.
-    return probe_on(sender, *where, sender.tail.on_sent(where->slot, in, ++sender.order, now), dscp_of(sender, in),
-                    now);
+    sender.due.probe_elsewhere = true;
+    sender.probed = where->plane;
+    sender.tail.on_round();
+    return ask(sender, *where, in, now);
+}
+
+std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant now)
+{
+    sender.due.probe_elsewhere = false;
+    path_avoidance avoid;
+    avoid.planes.set(sender.probed, true);
+    const auto where = draw(sender, avoid);
+    if (!where || where->plane == sender.probed)
+        return std::nullopt;
+    return ask(sender, *where, traffic_class::first_transmission, now);
 }
 
 // For congestion control: how long the round trip takes past the queues of data.
@@ -114,10 +133,9 @@ std::optional<outgoing> transmit(requester_state &sender, packet_number number, 
 {
     transmission &sent = sender.packets[number];
     sent.step(packet_event::transmit);
-    sent.sent_at = now;
+    sent.send_at(now);
     sent.order = ++sender.order;
     sent.slot = where.slot;
-    sent.transmissions = static_cast<std::uint8_t>(std::min(sent.transmissions + 1, 255));
     sent.sampled = false;
     sent.nacked = false;
     sent.charged = !sender.silence.active();
@@ -204,6 +222,9 @@ std::optional<outgoing> next_packet(requester_state &sender, instant now)
     leave_dead_paths(sender, now);
     if (sender.due.probe)
         if (auto probe = send_probe(sender, now))
+            return probe;
+    if (sender.due.probe_elsewhere)
+        if (auto probe = send_probe_elsewhere(sender, now))
             return probe;
     if (sender.due.clean_probe)
         if (auto probe = send_clean_probe(sender, now))

@@ -7,24 +7,24 @@
 namespace mrc::protocol
 {
 
-instant packet_timers::deadline(unsigned level, duration rto, instant floor) const
+instant packet_timers::deadline(unsigned level, const retry_policy &policy, duration rto, instant floor) const
 {
-    return std::max(links_[lists_[level].head].armed_at, floor) + retry_policy::wait(level, rto);
+    return std::max(links_[lists_[level].head].armed_at, floor) + policy.wait(level, rto);
 }
 
-instant packet_timers::next_deadline(duration rto, instant floor) const
+instant packet_timers::next_deadline(const retry_policy &policy, duration rto, instant floor) const
 {
     instant earliest = never;
     for (std::uint32_t left = levels_; left != 0; left &= left - 1)
-        earliest = std::min(earliest, deadline(static_cast<unsigned>(std::countr_zero(left)), rto, floor));
+        earliest = std::min(earliest, deadline(static_cast<unsigned>(std::countr_zero(left)), policy, rto, floor));
     return earliest;
 }
 
-std::optional<std::size_t> packet_timers::expire(duration rto, instant floor, instant now)
+std::optional<std::size_t> packet_timers::expire(const retry_policy &policy, duration rto, instant floor, instant now)
 {
     for (std::uint32_t left = levels_; left != 0; left &= left - 1) {
         const auto level = static_cast<unsigned>(std::countr_zero(left));
-        if (deadline(level, rto, floor) > now)
+        if (deadline(level, policy, rto, floor) > now)
             continue;
         const std::size_t index = lists_[level].head;
         disarm(index);

@@ -48,9 +48,10 @@ public:
     [[nodiscard]] bool empty() const { return levels_ == 0; }
 
     // Waits count from `floor` for packets armed before it: time in which nobody could have answered does not count.
-    [[nodiscard]] instant next_deadline(duration rto, instant floor) const;
+    [[nodiscard]] instant next_deadline(const retry_policy &policy, duration rto, instant floor) const;
     // Disarms and returns one packet that is due.
-    [[nodiscard]] std::optional<std::size_t> expire(duration rto, instant floor, instant now);
+    [[nodiscard]] std::optional<std::size_t> expire(const retry_policy &policy, duration rto, instant floor,
+                                                    instant now);
 
 private:
     static constexpr std::uint16_t none = 0xFFFF; // windows end at 4096 packets
@@ -66,7 +67,7 @@ private:
         std::uint16_t tail = none;
     };
 
-    [[nodiscard]] instant deadline(unsigned level, duration rto, instant floor) const;
+    [[nodiscard]] instant deadline(unsigned level, const retry_policy &policy, duration rto, instant floor) const;
 
     std::vector<link> links_;
     std::array<list, retry_policy::max_level + 1> lists_;

@@ -106,26 +106,28 @@ struct requester_state {
     instant heard_at;                 // anything from the peer's QP, or the flight began
     instant reached = instant::min(); // the peer's QP: latest sending time of what is known to have arrived
     instant timer_floor;              // waits count from here at the earliest
-    // The packet that was sent again when silence began, as it had been sent before.
-    struct {
-        packet_number number = -1;
-        std::uint16_t slot = 0;
-        instant sent_at;
-    } suspect;
-
     // To be sent besides data.
     struct {
         bool probe = false;
+        bool probe_elsewhere = false; // after it, on another plane
         bool clean_probe = false;
         bool last_again = false;
     } due;
+    plane_index probed; // by the first of the latest two probes
 
     // The paths as they were when last looked at.
     std::uint32_t silence_generation;
     plane_mask carrying;
 
     [[nodiscard]] packet_number edge() const { return delivered.edge(); }
-    [[nodiscard]] duration rto() const { return rtt.timeout(retry.shortest()); }
+    // max(T, srtt + 4 var, srtt + what the paths lag): what others overtook may be about to arrive (D14).
+    [[nodiscard]] duration rto() const { return std::max(rtt.timeout(retry.shortest()), rtt.smoothed() + skew.lag()); }
+    // It flies on a path that has not delivered anything yet, whose round trip may be many times those that are known: for
+    // eight of them it is not missing.
+    [[nodiscard]] bool untried(const transmission &sent, instant now) const
+    {
+        return !way.paths.evidence().heard(sent.slot) && now - sent.sent_at < 8 * rtt.smoothed();
+    }
     // Packets sent within such a time of each other may overtake each other: no evidence of order between them.
     [[nodiscard]] duration reordering_margin() const { return std::max(duration{0}, rto() - rtt.smoothed()) / 4; }
     // The peer owes an answer: a packet has not been confirmed, or a whole request has no Transport ACK.

@@ -10,7 +10,9 @@ bool land(requester_state &sender, transmission &sent)
 {
     --sender.flying.packets;
     (sent.charged ? sender.flying.charged_bytes : sender.flying.silent_bytes) -= nominal(sent);
-    return std::exchange(sent.charged, false);
+    const bool charged = sent.charged;
+    sent.charged = false;
+    return charged;
 }
 
 void give_up(requester_state &sender, packet_number number)
@@ -26,6 +28,22 @@ void lose(requester_state &sender, packet_number number, instant now)
     if (sent.fate == packet_fate::inflight && land(sender, sent))
         sender.control.on_loss(nominal(sent), now);
     give_up(sender, number);
+}
+
+void lose_to_dead_link(requester_state &sender, packet_number number)
+{
+    transmission &sent = sender.packets[number];
+    if (sent.fate == packet_fate::inflight && land(sender, sent))
+        sender.control.on_abandoned(nominal(sent));
+    give_up(sender, number);
+}
+
+void lose_to_silence(requester_state &sender, packet_number number, instant now)
+{
+    if (sender.config.trim_nack)
+        lose_to_dead_link(sender, number);
+    else
+        lose(sender, number, now);
 }
 
 void send_when_timer_ends(requester_state &sender, packet_number number, instant now)
@@ -48,8 +66,10 @@ void leave_paths(requester_state &sender, instant now)
         const transmission &sent = sender.packets[number];
         if (sent.fate != packet_fate::inflight)
             continue;
-        if ((silenced && paths.silenced(sent.slot)) || gone.has(paths.path(sent.slot).plane))
-            lose(sender, number, now);
+        if (gone.has(paths.path(sent.slot).plane))
+            lose_to_dead_link(sender, number);
+        else if (silenced && paths.silenced(sent.slot))
+            lose_to_silence(sender, number, now);
     }
 }
 

@@ -10,7 +10,15 @@ namespace mrc::protocol
 // The packet flies no more. True when it was charged: the congestion controller still has to hear of it.
 [[nodiscard]] bool land(requester_state &sender, transmission &sent);
 // It is lost, wherever: out of the flight, and to be sent again as soon as it may fly.
+//
+// why                                         the congestion window
+// gaps, a time-out                            shrinks by it
+// its plane has no link any more              stays: a cable is no queue
+// its path or plane has fallen silent         stays where the peer answers trimmed packets, for what congestion drops
+//                                             is trimmed and told (protocol.md §3.2); else shrinks
 void lose(requester_state &sender, packet_number number, instant now);
+void lose_to_dead_link(requester_state &sender, packet_number number);
+void lose_to_silence(requester_state &sender, packet_number number, instant now);
 // The same of one that has landed already.
 void give_up(requester_state &sender, packet_number number);
 // The peer has refused one that has landed: its timer sends it again.

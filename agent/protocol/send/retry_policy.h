@@ -2,8 +2,8 @@
 // How long to wait for a packet before each retry, and when to give up (protocol.md §3.4).
 //
 // failures so far    wait before the next
-// 0 … linear - 1     RTO
-// linear - 1 + k     RTO * 2^k, k = 1 … exponential
+// 0 … linear - 1     T, but never less than RTO
+// linear - 1 + k     T * 2^k, k = 1 … exponential, but never less than RTO
 //
 // RTO is never below T, but may be far above when hosts are busy. So giving up is a matter of time, not of counting:
 // after T * (linear + 2 + 4 + … + 2^exponential) without progress of cack or of Transport ACKs. With RTO = T both are
@@ -39,10 +39,16 @@ public:
     {
         return failures < linear_ ? 0 : std::min(failures - linear_ + 1, max_level);
     }
-    [[nodiscard]] static constexpr duration wait(unsigned level, duration rto)
+    // After so many doublings. RTO is measured and T is agreed: only T is doubled, or hosts that are late would be given up
+    // after a handful of retries.
+    [[nodiscard]] constexpr duration wait(unsigned level, duration rto) const
+    {
+        return std::max(rto, doubled(shortest_, level));
+    }
+    [[nodiscard]] static constexpr duration doubled(duration once, unsigned times)
     {
         constexpr duration longest = std::chrono::hours{24};
-        return rto > longest / (std::int64_t{1} << level) ? longest : rto * (std::int64_t{1} << level);
+        return once > longest / (std::int64_t{1} << times) ? longest : once * (std::int64_t{1} << times);
     }
 
     [[nodiscard]] constexpr bool gives_up() const { return exponential_ < infinite; }

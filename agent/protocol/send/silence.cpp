@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "protocol/send/path_blame.h"
 #include "protocol/send/retransmission.h"
 
 namespace mrc::protocol
@@ -23,15 +22,21 @@ void discharge(requester_state &sender)
     sender.flying.silent_bytes += std::exchange(sender.flying.charged_bytes, 0);
 }
 
+void ask(requester_state &sender, instant now)
+{
+    if (!sender.silence.probe_due(now, sender.retry, sender.rto()))
+        return; // also while one waits for a usable plane
+    sender.way.peer.on_silence(now);
+    sender.due.probe = true;
+}
+
 void resend_oldest(requester_state &sender, instant now)
 {
     if (sender.edge() == sender.next) {
         sender.due.last_again = true;
         return;
     }
-    const transmission &oldest = sender.packets[sender.edge()];
-    sender.suspect = {sender.edge(), oldest.slot, oldest.sent_at};
-    if (oldest.fate != packet_fate::lost)
+    if (sender.packets[sender.edge()].fate != packet_fate::lost)
         lose(sender, sender.edge(), now);
 }
 
@@ -47,21 +52,17 @@ void fall_silent(requester_state &sender, packet_number number, instant now)
 {
     sender.timers.arm(sender.packets.index(number), sender.retry.level(sender.packets[number].failures), now);
     ++sender.counters.silences;
-    sender.silence.begin(now, sender.retry, sender.rto());
+    sender.silence.begin(now, sender.rto());
     sender.way.peer.on_silence(now);
     discharge(sender);
-    resend_oldest(sender, now);
-    sender.due.probe = sender.silence.probe_due(now, sender.rto());
+    ask(sender, now);
 }
 
 void stay_silent(requester_state &sender, instant now)
 {
-    if (sender.silence.retry_due(now, sender.retry, sender.rto())) {
-        sender.way.peer.on_silence(now);
+    if (sender.silence.retry_due(now, sender.rto()))
         resend_oldest(sender, now);
-    }
-    // Asked even while a probe waits for a usable plane: the deadline must move on.
-    sender.due.probe = sender.silence.probe_due(now, sender.rto()) || sender.due.probe;
+    ask(sender, now);
 }
 
 void on_heard(requester_state &sender, instant now)
@@ -76,18 +77,6 @@ void on_heard(requester_state &sender, instant now)
     sender.heard_at = now;
     sender.way.peer.on_heard();
     sender.tail.on_heard(now);
-}
-
-// On another path than before, at the first attempt and at once: so the peer had been there, and it is the former path
-// that swallowed the packet. A copy that waited says that the peer had been away.
-void on_suspect_cleared(requester_state &sender, std::uint16_t slot, instant now)
-{
-    const auto &suspect = sender.suspect;
-    const duration took = now - sender.packets[suspect.number].sent_at;
-    const bool at_once = took <= sender.rtt.smoothed() + sender.reordering_margin();
-    if (at_once && sender.silence.attempts() == 1 && slot != suspect.slot)
-        blame_missing(sender, suspect.slot, suspect.sent_at, now);
-    sender.suspect.number = -1;
 }
 
 } // namespace mrc::protocol

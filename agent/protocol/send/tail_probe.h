@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reliability probes (PETH) at a quiet tail: something is unacknowledged and nothing has been sent or heard for a
-// while. The probe travels on the path and in the class of the oldest packet in flight: its answer proves by the
-// same-EV rule whether that packet is lost, one RTT later instead of one RTO. Unanswered, the next takes another path
-// at twice the interval.
+// while. The first travels on the path and in the class of the oldest packet in flight: its answer proves by the same-EV
+// rule whether that packet is lost, one RTT later instead of one RTO. A second goes along on another plane: when the path
+// delivers nothing any more, its answer proves the loss by age. Unanswered, the next take other paths, at twice the
+// interval.
 #pragma once
 
 #include <algorithm>
@@ -46,10 +47,11 @@ public:
     {
         const std::uint16_t id = next_id_++;
         sent_[id % sent_.size()] = {order, id, slot, in, now};
-        ++unanswered_;
         on_activity(now);
         return id;
     }
+    // They have been sent; the next wait.
+    void on_round() { ++unanswered_; }
     [[nodiscard]] std::uint16_t on_clean_sent(std::uint16_t slot, std::uint64_t order, instant now)
     {
         const std::uint16_t id = next_id_++;
@@ -72,7 +74,7 @@ private:
     {
         if (!rtt.has_sample())
             return rtt.timeout(shortest) / 2;
-        return std::max({2 * rtt.smoothed(), rtt.smoothed() + 4 * rtt.variation(), shortest / 2});
+        return std::max(2 * rtt.smoothed(), shortest / 2); // RFC 8985, section 7.2: a probe in vain costs little
     }
 
     instant quiet_since_;

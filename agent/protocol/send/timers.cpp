@@ -20,17 +20,23 @@ void on_timeout(requester_state &sender, packet_number number, instant now)
         lose(sender, number, now);
         return;
     }
+    if (sender.rtt.has_sample() && sender.untried(sent, now)) {
+        sender.timers.arm(sender.packets.index(number), sender.retry.level(sent.failures), now);
+        return;
+    }
     ++sender.counters.timeouts;
     // "Later" must be later by the margin: packets of the instant in which everything stopped prove nothing.
     if (sender.reached < sent.sent_at + sender.reordering_margin()) {
         fall_silent(sender, number, now);
         return; // the peer's silence has its own back-off
     }
-    if (sender.way.paths.evidence().delivered(sent.slot) > sent.sent_at)
+    if (sender.way.paths.evidence().delivered(sent.slot) > sent.sent_at) {
         blame_loss(sender, sent, now);
-    else
+        lose(sender, number, now);
+    } else {
         blame_silence(sender, sent, now);
-    lose(sender, number, now);
+        lose_to_silence(sender, number, now);
+    }
     sent.count_failure();
 }
 
@@ -42,7 +48,7 @@ instant gives_up_at(const requester_state &sender)
 // Called much too late: this host was off its CPU, and answers may wait unread.
 void forgive_lateness(requester_state &sender, instant now)
 {
-    const instant due = sender.timers.next_deadline(sender.rto(), sender.timer_floor);
+    const instant due = sender.timers.next_deadline(sender.retry, sender.rto(), sender.timer_floor);
     if (due != never && now > due && now - due > sender.rto() / 2) {
         forgive_waits(sender, now);
         sender.blame_floor = sender.order;
@@ -52,7 +58,7 @@ void forgive_lateness(requester_state &sender, instant now)
 void expire_packets(requester_state &sender, instant now)
 {
     while (!sender.silence.active()) {
-        const auto index = sender.timers.expire(sender.rto(), sender.timer_floor, now);
+        const auto index = sender.timers.expire(sender.retry, sender.rto(), sender.timer_floor, now);
         if (!index)
             break;
         on_timeout(sender, sender.packets.number_at(*index, sender.edge()), now);
@@ -98,7 +104,7 @@ instant next_deadline(const requester_state &sender)
     const instant gives_up = gives_up_at(sender);
     if (sender.silence.active())
         return std::min(gives_up, sender.silence.next_deadline());
-    instant due = std::min(gives_up, sender.timers.next_deadline(sender.rto(), sender.timer_floor));
+    instant due = std::min(gives_up, sender.timers.next_deadline(sender.retry, sender.rto(), sender.timer_floor));
     if (sender.waiting())
         due = std::min(due, sender.tail.next_deadline(sender.rtt, sender.retry.shortest()));
     return due;

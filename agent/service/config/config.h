@@ -96,7 +96,7 @@ struct transport_options {
     std::uint32_t linear = 7;                 // retries at that interval
     std::uint32_t exponential = 14;           // further retries, each after twice the time; 25: for ever
     std::uint32_t active_paths_per_plane = 32;
-    std::uint32_t backlog_mark_us = 50; // a packet that waits longer in this host counts as marked; 0: none does
+    std::uint32_t backlog_mark_us = 50; // what waits longer in this host slows its sender down; 0: nothing does
     std::uint32_t min_active = 1;       // paths of a plane that stay in use however bad they look
     bool trim_nack = true;
 };

@@ -88,6 +88,7 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
                             .trim_nack = able.trim_nack,
                             .answer_trimmed = transport.trim_nack,
                             .nack_out_of_window = state.shared.config.wire.oor == out_of_range::nack,
+                            .backlog_mark = std::chrono::microseconds{transport.backlog_mark_us},
                             .seed = std::uint64_t{random_number()} << 32 | random_number()},
         protocol::qp_surroundings{.paths = *peer.paths,
                                   .memory = *built->memory,

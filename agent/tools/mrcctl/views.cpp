@@ -83,6 +83,7 @@ constexpr std::array all_qp_counters{
     qp_counter{"nacks_unknown", &mrc_qp_row::nacks_unknown},
     qp_counter{"probes_rejected", &mrc_qp_row::probes_rejected},
     qp_counter{"control_dropped", &mrc_qp_row::control_dropped},
+    qp_counter{"penalties", &mrc_qp_row::penalties},
 };
 
 bool is_wanted(const mrc_path_row &row, const path_filter &wanted)

@@ -251,6 +251,12 @@ TEST(state_tables, sack_triggers)
         {"16 KiB", [](receiver &r) { receive(r, 13); }, 0},
         {"more than 16 KiB", [](receiver &r) { receive(r, 14); }, 1},
         {"twice that", [](receiver &r) { receive(r, 14 + 17); }, 2},
+        {"AckReq, three times on a path before one could leave",
+         [](receiver &r) {
+             r.ack_request = true;
+             receive(r, 3);
+         },
+         1},
         {"small packets count 1 KiB each",
          [](receiver &r) {
              r.bytes = 1;

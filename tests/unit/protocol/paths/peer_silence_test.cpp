@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "protocol/paths/peer_silence.h"
@@ -13,31 +16,44 @@ using namespace std::chrono_literals;
 constexpr instant start{1s};
 constexpr duration rto = 300us;
 
-TEST(peer_silence, retries_linear_then_doubling_and_probes_at_least_every_100_ms)
+TEST(peer_silence, probes_at_once_then_linear_then_doubling_to_100_ms)
 {
     const retry_policy policy{{.timeout_exponent = 8, .linear = 3, .exponential = 14}};
     peer_silence silence;
     EXPECT_EQ(silence.next_deadline(), never);
-    silence.begin(start, policy, rto);
+    silence.begin(start, rto);
     EXPECT_TRUE(silence.active());
-    EXPECT_EQ(silence.attempts(), 1u) << "the first retry leaves with the first probe";
-
-    unsigned retries = 0;
-    instant last_probe = start;
-    duration longest_wait{0};
+    std::vector<duration> waits;
+    instant last = start;
     for (instant now = start; now < start + 2s; now = silence.next_deadline()) {
-        retries += silence.retry_due(now, policy, rto) ? 1 : 0;
-        if (silence.probe_due(now, rto)) {
-            longest_wait = std::max(longest_wait, now - last_probe);
-            last_probe = now;
-        }
+        (void)silence.retry_due(now, rto);
+        if (!silence.probe_due(now, policy, rto))
+            continue;
+        waits.push_back(now - last);
+        last = now;
     }
-    EXPECT_EQ(longest_wait, 100ms) << "the peer's return is noticed soon";
-    EXPECT_GE(retries, 13u);
-    EXPECT_LE(retries, 15u) << "few packets are sent into the void";
+    ASSERT_GE(waits.size(), 6u);
+    EXPECT_EQ(
+        std::vector(waits.begin(), waits.begin() + 6),
+        (std::vector<duration>{0us, rto, rto, 2 * policy.shortest(), 4 * policy.shortest(), 8 * policy.shortest()}));
+    EXPECT_EQ(*std::ranges::max_element(waits), 100ms) << "the peer's return is noticed soon";
     silence.end();
     EXPECT_EQ(silence.next_deadline(), never);
-    EXPECT_FALSE(silence.retry_due(start + 9s, policy, rto));
+    EXPECT_FALSE(silence.probe_due(start + 9s, policy, rto));
+}
+
+TEST(peer_silence, oldest_packet_is_due_when_a_host_would_be_back_and_then_ever_more_rarely)
+{
+    peer_silence silence;
+    silence.begin(start, rto);
+    std::vector<duration> due;
+    for (instant now = start; now < start + 200ms; now += 100us)
+        if (silence.retry_due(now, rto))
+            due.push_back(now - start);
+    EXPECT_EQ(due, (std::vector<duration>{4ms, 12ms, 28ms, 60ms, 124ms}));
+    silence.begin(start, 20ms);
+    EXPECT_FALSE(silence.retry_due(start + 19ms, 20ms)) << "never before a time-out";
+    EXPECT_TRUE(silence.retry_due(start + 20ms, 20ms));
 }
 
 } // namespace

@@ -150,9 +150,10 @@ TEST_F(responder_test, sacks_at_once_on_request_congestion_retransmission_and_du
     EXPECT_EQ(sacks[0].m, MRC_SACK_M_NONE);
 
     receive(packet(1));
+    EXPECT_EQ(answers<sack_packet>().size(), 1u) << "below the edge";
     receive(packet(5));
     receive(packet(5));
-    EXPECT_EQ(answers<sack_packet>().size(), 2u) << "below the edge, and above it";
+    EXPECT_EQ(answers<sack_packet>().size(), 1u) << "above it";
     EXPECT_EQ(counters_.rx_duplicates, 2u);
     EXPECT_EQ(memory_.writes.size(), 4u) << "duplicates are not written";
 }
@@ -359,6 +360,28 @@ TEST_F(responder_test, sacks_carry_window_penalty_and_service_time)
     EXPECT_TRUE(next_sack(4).restore_cwnd);
 }
 
+// The host's own queue: no path is told, and no answer is asked for that was not due.
+TEST_F(responder_test, wait_in_this_host_raises_the_penalty_and_blames_no_path)
+{
+    qp_config config = make_config();
+    config.backlog_mark = 50us;
+    responder other{config, memory_, counters_};
+    const auto take = [&](packet_number number, duration waited, bool ack_request) {
+        data_packet data = packet(number);
+        data.ack_request = ack_request;
+        other.on_data(data, std::span{payload_}.first(payload_bytes), how(), how().at + waited);
+    };
+    take(0, 200us, false);
+    EXPECT_FALSE(other.has_answer()) << "one packet of sixteen";
+    take(1, 200us, true);
+    const auto sack = std::get<sack_packet>(other.next_answer(how().at + 200us).value());
+    EXPECT_EQ(sack.rcv_cwnd_penalty, 16);
+    EXPECT_EQ(sack.m, MRC_SACK_M_NONE);
+    take(2, 10us, true);
+    EXPECT_EQ(std::get<sack_packet>(other.next_answer(how().at + 10us).value()).rcv_cwnd_penalty, 0);
+    EXPECT_EQ(counters_.rx_congested, 0u);
+}
+
 TEST_F(responder_test, contradictory_headers_are_dropped)
 {
     data_packet longer = packet(0);
@@ -392,10 +415,31 @@ TEST_F(responder_test, answers_beyond_its_queue_are_counted)
     for (packet_number number = 0; number < 100; ++number) {
         data_packet data = packet(number);
         data.ack_request = true;
-        receive(data);
+        arrival arrived = how();
+        arrived.entropy = ev{static_cast<std::uint32_t>(number + 1)};
+        receive(data, arrived);
     }
-    EXPECT_EQ(answers<sack_packet>().size(), 64u);
+    const auto sacks = answers<sack_packet>();
+    ASSERT_EQ(sacks.size(), 64u);
+    EXPECT_EQ(sacks.back().entropy, ev{100}) << "the newest tell most";
     EXPECT_EQ(counters_.control_dropped, 36u);
+}
+
+// Every packet asks: one answer for each path, and one for each 16 KiB.
+TEST_F(responder_test, packets_that_all_ask_are_answered_by_path)
+{
+    for (packet_number number = 0; number < 100; ++number) {
+        data_packet data = packet(number);
+        data.ack_request = true;
+        arrival arrived = how();
+        arrived.entropy = ev{static_cast<std::uint32_t>(number % 4 + 1)};
+        receive(data, arrived);
+    }
+    const auto sacks = answers<sack_packet>();
+    ASSERT_EQ(sacks.size(), 4u + 96u / 17u);
+    for (unsigned path = 0; path < 4; ++path)
+        EXPECT_GE(sacks[path].ack_psn_offset, -20) << "the newest of each";
+    EXPECT_EQ(counters_.control_dropped, 0u);
 }
 
 } // namespace

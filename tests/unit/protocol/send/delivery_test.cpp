@@ -71,8 +71,28 @@ TEST_F(delivery_test, answer_sooner_than_a_round_trip_shows_a_needless_copy)
     scan.arrived = now_ + 10us;
     deliver(requester_, 1, scan);
     EXPECT_EQ(counters_.spurious, 1u);
-    count_spurious(requester_, requester_.packets[1]);
+    count_spurious(requester_, requester_.packets[1], scan.arrived);
     EXPECT_EQ(counters_.spurious, 1u) << "counted once";
+}
+
+// By the time of its first transmission, not of the copy that proved to be needless.
+TEST_F(delivery_test, needless_copy_teaches_how_late_its_original_was)
+{
+    write(1);
+    const auto first = send();
+    now_ += 20us;
+    write(1);
+    const auto second = send();
+    now_ += 50us;
+    receive(sack(-1, 0b10, second[0]));
+    lose(requester_, 0, now_);
+    now_ += 5us;
+    ASSERT_EQ(send().size(), 1u);
+    EXPECT_EQ(requester_.packets[0].first_sent_at(), now_ - 75us);
+    now_ += 10us;
+    receive(sack(1, 0, first[0]));
+    EXPECT_EQ(counters_.spurious, 1u);
+    EXPECT_EQ(requester_.skew.lag(), 20us);
 }
 
 } // namespace

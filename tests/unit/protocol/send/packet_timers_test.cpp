@@ -11,20 +11,21 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr instant start{1s};
-constexpr duration rto = 1ms;
+constexpr retry_policy policy{{.timeout_exponent = 10, .linear = 7, .exponential = 14}};
+constexpr duration rto = policy.shortest(); // about 1 ms
 
 TEST(packet_timers, expire_in_order_of_arming)
 {
     packet_timers timers{16};
     timers.arm(3, 0, start);
     timers.arm(1, 0, start + 10us);
-    EXPECT_EQ(timers.next_deadline(rto, {}), start + rto);
-    EXPECT_FALSE(timers.expire(rto, {}, start + rto - 1ns));
-    EXPECT_EQ(timers.expire(rto, {}, start + rto), 3u);
-    EXPECT_FALSE(timers.expire(rto, {}, start + rto));
-    EXPECT_EQ(timers.expire(rto, {}, start + rto + 10us), 1u);
+    EXPECT_EQ(timers.next_deadline(policy, rto, {}), start + rto);
+    EXPECT_FALSE(timers.expire(policy, rto, {}, start + rto - 1ns));
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + rto), 3u);
+    EXPECT_FALSE(timers.expire(policy, rto, {}, start + rto));
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + rto + 10us), 1u);
     EXPECT_TRUE(timers.empty());
-    EXPECT_EQ(timers.next_deadline(rto, {}), never);
+    EXPECT_EQ(timers.next_deadline(policy, rto, {}), never);
 }
 
 TEST(packet_timers, levels_double_the_wait)
@@ -32,9 +33,9 @@ TEST(packet_timers, levels_double_the_wait)
     packet_timers timers{16};
     timers.arm(0, 2, start);
     timers.arm(1, 0, start + 500us);
-    EXPECT_EQ(timers.next_deadline(rto, {}), start + 1500us);
-    EXPECT_EQ(timers.expire(rto, {}, start + 2ms), 1u);
-    EXPECT_EQ(timers.next_deadline(rto, {}), start + 4ms);
+    EXPECT_EQ(timers.next_deadline(policy, rto, {}), start + 500us + rto);
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + 2 * rto), 1u);
+    EXPECT_EQ(timers.next_deadline(policy, rto, {}), start + 4 * rto);
 }
 
 TEST(packet_timers, disarm_from_anywhere_in_a_list)
@@ -44,8 +45,8 @@ TEST(packet_timers, disarm_from_anywhere_in_a_list)
         timers.arm(index, 0, start);
     for (const std::size_t index : {2u, 0u, 4u, 4u})
         timers.disarm(index);
-    EXPECT_EQ(timers.expire(rto, {}, start + rto), 1u);
-    EXPECT_EQ(timers.expire(rto, {}, start + rto), 3u);
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + rto), 1u);
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + rto), 3u);
     EXPECT_TRUE(timers.empty());
 }
 
@@ -55,24 +56,24 @@ TEST(packet_timers, arming_again_moves_the_packet)
     timers.arm(0, 0, start);
     timers.arm(1, 0, start);
     timers.arm(0, 1, start + 1us);
-    EXPECT_EQ(timers.expire(rto, {}, start + rto), 1u);
-    EXPECT_EQ(timers.next_deadline(rto, {}), start + 1us + 2 * rto);
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + rto), 1u);
+    EXPECT_EQ(timers.next_deadline(policy, rto, {}), start + 1us + 2 * rto);
 }
 
 TEST(packet_timers, floor_postpones_what_was_armed_before_it)
 {
     packet_timers timers{16};
     timers.arm(0, 0, start);
-    EXPECT_EQ(timers.next_deadline(rto, start + 5ms), start + 6ms);
-    EXPECT_EQ(timers.next_deadline(rto, start - 5ms), start + 1ms);
+    EXPECT_EQ(timers.next_deadline(policy, rto, start + 5ms), start + 5ms + rto);
+    EXPECT_EQ(timers.next_deadline(policy, rto, start - 5ms), start + rto);
 }
 
 TEST(packet_timers, a_new_timeout_holds_for_packets_in_flight)
 {
     packet_timers timers{16};
     timers.arm(0, 0, start);
-    EXPECT_FALSE(timers.expire(10 * rto, {}, start + 5 * rto));
-    EXPECT_EQ(timers.expire(rto, {}, start + 5 * rto), 0u);
+    EXPECT_FALSE(timers.expire(policy, 10 * rto, {}, start + 5 * rto));
+    EXPECT_EQ(timers.expire(policy, rto, {}, start + 5 * rto), 0u);
 }
 
 } // namespace

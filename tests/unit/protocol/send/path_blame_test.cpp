@@ -49,28 +49,34 @@ TEST_F(path_blame_test, dead_plane_is_left_within_a_round_trip)
     }
 }
 
-// The copy of the packet that made the silence: which path swallowed the original, if one did?
-TEST_F(path_blame_test, path_of_a_silence_is_blamed_when_the_copy_is_answered_at_once)
+// One packet and nothing behind it: the second of the probes at the quiet tail, on another plane, proves it lost by age,
+// before a time-out could.
+TEST_F(path_blame_test, path_that_swallows_a_lone_packet_is_blamed_by_a_probe_elsewhere)
 {
-    for (const duration answer :
-         {duration{3ms}, duration{50us}}) { // of a time-out of 4 ms: there is no sample of a round trip
-        counters_ = {};
-        requester_state other{make_config(), {paths_, peer_ports_, peer_}, proofs_, selector_, control_, counters_};
-        ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0, payload_bytes}, .remote_va = 0, .rkey = 7}));
-        const outgoing swallowed = next_packet(other, now_).value();
-        while (counters_.silences == 0)
-            on_timer(other, now_ = next_deadline(other));
-        std::optional<outgoing> copy = next_packet(other, now_);
-        while (copy && !std::holds_alternative<data_packet>(copy->content))
-            copy = next_packet(other, now_);
-        ASSERT_TRUE(copy);
-        now_ += answer;
-        arrival how;
-        how.at = now_;
-        on_sack(other, sack(0, 0, *copy), how, now_);
-        const unsigned slot = paths_.slot_of(swallowed.entropy).value();
-        EXPECT_EQ(paths_.counters(slot).losses, answer < 1ms ? 1u : 0u);
-    }
+    const auto warm = trickle(16);
+    now_ += 20us;
+    deliver_but(none, 0, warm);
+    acknowledge(15);
+    write(1);
+    const auto swallowed = send();
+    ASSERT_EQ(swallowed.size(), 1u);
+    on_timer(requester_, now_ = next_deadline(requester_));
+    const auto probes = send();
+    ASSERT_EQ(probes.size(), 2u);
+    ASSERT_NE(plane_of(probes[1]), plane_of(swallowed[0]));
+    now_ += 20us;
+    sack_packet answer;
+    answer.cack = at(15);
+    answer.probe_response = true;
+    answer.probe_id = std::get<probe_packet>(probes[1].content).probe_id;
+    answer.entropy = probes[1].entropy;
+    receive(answer);
+    EXPECT_EQ(counters_.losses_by_age, 1u);
+    EXPECT_EQ(counters_.timeouts, 0u);
+    EXPECT_EQ(paths_.counters(paths_.slot_of(swallowed[0].entropy).value()).losses, 1u);
+    const auto again = send();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_NE(plane_of(again[0]), plane_of(swallowed[0]));
 }
 
 } // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "protocol/send/retransmission.h"
+
 #include "unit/protocol/send/requester_fixture.h"
 
 namespace mrc::protocol
@@ -92,6 +94,81 @@ TEST_F(retransmission_test, draining_port_takes_nothing_new_and_gives_nothing_up
         EXPECT_FALSE(data(packet).retransmission);
         EXPECT_EQ(plane_of(packet), 0u);
     }
+}
+
+// A controller that counts what shrinks its window.
+class counting_window final : public congestion_control
+{
+public:
+    void on_sent(std::uint32_t, instant) override {}
+    void on_sack(const sack_signal &, instant) override {}
+    void on_nack(const nack_signal &, instant) override {}
+    void on_loss(std::uint32_t, instant) override { ++losses; }
+    void on_abandoned(std::uint32_t) override { ++abandoned; }
+    [[nodiscard]] bool can_send(std::uint32_t) const override { return true; }
+    [[nodiscard]] std::uint64_t cwnd() const override { return 1 << 20; }
+    [[nodiscard]] std::uint64_t max_cwnd() const override { return 1 << 20; }
+    [[nodiscard]] std::int64_t inflight() const override { return 0; }
+
+    unsigned losses = 0;
+    unsigned abandoned = 0;
+};
+
+class window_test : public retransmission_test
+{
+protected:
+    // Eight packets over both planes are in flight.
+    void fly(requester_state &sender)
+    {
+        ASSERT_TRUE(post(sender, {.id = 1, .source = {5, 0, 8 * payload_bytes}, .remote_va = 0, .rkey = 7}));
+        while (next_packet(sender, now_)) {
+        }
+    }
+    [[nodiscard]] requester_state make(bool trim_nack)
+    {
+        qp_config config = make_config();
+        config.trim_nack = trim_nack;
+        return {config, {paths_, peer_ports_, peer_}, proofs_, selector_, window_, counters_};
+    }
+    // Plane 1 has delivered nothing since; another queue pair found out.
+    void silence_plane()
+    {
+        for (const unsigned slot : {0u, 1u})
+            paths_.on_delivered(slot, now_ + 1us);
+        for (const unsigned slot : {2u, 3u})
+            paths_.on_silence(slot, now_, now_ + 300us);
+    }
+
+    counting_window window_;
+};
+
+TEST_F(window_test, lost_link_is_no_congestion)
+{
+    requester_state sender = make(false);
+    fly(sender);
+    local_.up.set(plane_index{1}, false);
+    leave_dead_paths(sender, now_ + 1us);
+    EXPECT_EQ(window_.abandoned, 4u);
+    EXPECT_EQ(window_.losses, 0u);
+}
+
+TEST_F(window_test, silent_paths_are_no_congestion_where_congestion_trims)
+{
+    requester_state sender = make(true);
+    fly(sender);
+    silence_plane();
+    leave_dead_paths(sender, now_ + 300us);
+    EXPECT_EQ(window_.abandoned, 4u);
+    EXPECT_EQ(window_.losses, 0u);
+}
+
+TEST_F(window_test, silent_paths_may_be_congestion_where_it_drops)
+{
+    requester_state sender = make(false);
+    fly(sender);
+    silence_plane();
+    leave_dead_paths(sender, now_ + 300us);
+    EXPECT_EQ(window_.losses, 4u);
 }
 
 // Where there is but one plane, and so no other one to go to (protocol.md §3.2).

@@ -17,7 +17,7 @@ TEST(tail_probe, waits_for_quiet_and_doubles_while_unanswered)
 {
     rtt_estimator rtt;
     for (int i = 0; i < 100; ++i)
-        rtt.on_sample(200us);
+        rtt.on_sample(200us, start + i * 200us);
     tail_probe tail;
     tail.on_activity(start);
     const duration first = tail.next_deadline(rtt, shortest) - start;
@@ -27,8 +27,11 @@ TEST(tail_probe, waits_for_quiet_and_doubles_while_unanswered)
     EXPECT_EQ(tail.next_deadline(rtt, shortest), start + 50us + first) << "time does not run backwards";
 
     (void)tail.on_sent(0, traffic_class::first_transmission, 1, start + 1ms);
+    tail.on_round();
+    (void)tail.on_sent(1, traffic_class::first_transmission, 2, start + 1ms);
     EXPECT_EQ(tail.next_deadline(rtt, shortest), start + 1ms + 2 * first);
-    (void)tail.on_sent(0, traffic_class::first_transmission, 2, start + 3ms);
+    (void)tail.on_sent(0, traffic_class::first_transmission, 3, start + 3ms);
+    tail.on_round();
     EXPECT_EQ(tail.next_deadline(rtt, shortest), start + 3ms + 4 * first);
     tail.on_heard(start + 4ms);
     EXPECT_EQ(tail.next_deadline(rtt, shortest), start + 4ms + first);

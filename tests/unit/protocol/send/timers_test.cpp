@@ -28,9 +28,35 @@ TEST_F(timers_test, quiet_tail_is_probed_before_it_times_out)
     now_ = next_deadline(requester_);
     on_timer(requester_, now_);
     const auto sent = send();
-    ASSERT_EQ(sent.size(), 1u);
-    EXPECT_TRUE(std::holds_alternative<probe_packet>(sent[0].content));
+    ASSERT_EQ(sent.size(), 2u);
+    for (const outgoing &packet : sent)
+        EXPECT_TRUE(std::holds_alternative<probe_packet>(packet.content));
+    EXPECT_EQ(plane_of(sent[0]), 0u) << "where the oldest flies";
+    EXPECT_EQ(plane_of(sent[1]), 1u) << "and elsewhere";
     EXPECT_EQ(counters_.timeouts, 0u);
+}
+
+// The first packet of a path that is ten times as long as those known is not lost yet.
+TEST_F(timers_test, first_packet_of_a_path_is_waited_for_as_a_first_one)
+{
+    write(4);
+    const auto sent = send();
+    now_ += 50us;
+    std::uint64_t near = 0; // what flew on plane 0
+    for (std::size_t i = 0; i < sent.size(); ++i)
+        near |= plane_of(sent[i]) == 0 ? std::uint64_t{1} << i : 0;
+    for (std::size_t i = 0; i < sent.size(); ++i)
+        if ((near >> i & 1) != 0)
+            receive(sack(-1, near, sent[i]));
+    ASSERT_LT(requester_.rto(), 1ms);
+    const instant begun = now_;
+    while (counters_.timeouts == 0) {
+        on_timer(requester_, now_ = next_deadline(requester_));
+        EXPECT_EQ(counters_.retransmits + counters_.losses_by_age, 0u);
+        (void)send();
+    }
+    EXPECT_GE(now_ - begun, 8 * requester_.rtt.smoothed());
+    EXPECT_LE(now_ - begun, 8 * requester_.rtt.smoothed() + 2 * requester_.rto());
 }
 
 TEST_F(timers_test, missing_transport_ack_is_asked_for_with_the_last_packet)

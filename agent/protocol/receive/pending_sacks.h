@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SACKs that wait to be sent: what triggered each. A SACK is written when it leaves, so it tells the newest state
+// whatever triggered it; of the trigger it tells path, time stamp and mark. So where packets ask for an answer before one
+// is due (marks, AckReq, duplicates), the newest takes the place of what waits for its path already: a host that was off
+// its CPU answers once per path and per 16 KiB, not once per packet, and all of its paths are heard of. Not so with
+// probes, whose ids are waited for one by one, and retransmissions, which acquit or convict a path.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "protocol/packet_number.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+struct sack_trigger {
+    packet_number number = 0;
+    ev entropy;
+    std::uint16_t tx_timestamp = 0;
+    std::uint16_t probe_id = 0;
+    bool probe = false;
+    bool congested = false;
+    bool retransmission = false;
+    bool due = false; // by the bytes that have arrived, not only because the packet asks
+    path_index path;
+    instant arrived{};
+    std::uint8_t penalty = 0; // for the time that it waited in this host
+};
+
+class pending_sacks
+{
+public:
+    static constexpr std::size_t capacity = 64; // paths that are answered between two turns of the QP
+
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    enum class outcome : std::uint8_t {
+        queued,
+        renewed,   // what waited for its path
+        displaced, // the oldest has gone for it: the newest tells more
+    };
+    outcome put(const sack_trigger &trigger)
+    {
+        if (!trigger.probe && !trigger.retransmission && !trigger.due)
+            for (std::size_t i = 0; i < count_; ++i)
+                if (renew(at(i), trigger))
+                    return outcome::renewed;
+        const bool fits = count_ < capacity;
+        if (!fits)
+            drop_front();
+        at(count_++) = trigger;
+        return fits ? outcome::queued : outcome::displaced;
+    }
+    // Precondition: not empty.
+    [[nodiscard]] const sack_trigger &front() const { return items_[head_]; }
+    // Precondition: not empty.
+    sack_trigger pop()
+    {
+        const sack_trigger item = front();
+        drop_front();
+        return item;
+    }
+
+private:
+    [[nodiscard]] sack_trigger &at(std::size_t position) { return items_[(head_ + position) % capacity]; }
+    void drop_front()
+    {
+        head_ = --count_ == 0 ? 0 : (head_ + 1) % capacity; // mostly empty: it stays in its first cache lines
+    }
+    // A mark is not lost by what comes after it.
+    static bool renew(sack_trigger &waiting, const sack_trigger &trigger)
+    {
+        if (waiting.path != trigger.path || waiting.entropy != trigger.entropy || waiting.probe ||
+            waiting.retransmission)
+            return false;
+        const bool congested = waiting.congested || trigger.congested;
+        const bool due = waiting.due;
+        waiting = trigger;
+        waiting.congested = congested;
+        waiting.due = due;
+        return true;
+    }
+
+    std::array<sack_trigger, capacity> items_{};
+    std::size_t head_ = 0;
+    std::size_t count_ = 0;
+};
+
+} // namespace mrc::protocol
