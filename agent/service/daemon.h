@@ -34,7 +34,7 @@ namespace mrc::service
 class daemon
 {
 public:
-    // Loads, attaches and listens; after it the host is an MRC endpoint. Throws datapath::startup_error with one line
+    // Loads, attaches and listens; after it the host is an MRC endpoint. Throws kernel::startup_error with one line
     // that names what is wrong; nothing stays attached or pinned then.
     explicit daemon(daemon_config config);
     daemon(const daemon &) = delete;

@@ -59,7 +59,7 @@ public:
     [[nodiscard]] unsigned ev_bits() const { return options_.ipv4_prefix ? 16 : 32; }
     // Whose address it is, common, of a plane or IPv4; nullopt for addresses that this fabric cannot contain.
     [[nodiscard]] std::optional<host_place> host_of(const mrc_ip &address) const;
-    // nullopt for a common address and for what endpoint_of refuses.
+    // nullopt for a common address and for what host_of refuses.
     [[nodiscard]] std::optional<protocol::plane_index> plane_of(const mrc_ip &address) const;
 
     // Bits that the IPv4 addresses of such a fabric need behind their prefix: at most 20.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bpf/switch.bpf.c packet by packet: forwarding, hostile packets, impairments, and what a packet costs. The virtual
-// queue is tested in switch_queue_test.cpp, delivery over real devices in switch_forward.sh.
+// queue is tested in switch_queue_test.cpp, delivery over real devices in switch_forward_test.cpp.
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs functions that libmrc has in front of libibverbs (verbs_exports_*.cpp). Every function of libibverbs that
+// The verbs functions that libmrc has in front of libibverbs (exports_*.cpp). Every function of libibverbs that
 // is given a device, context, protection domain or memory region, and would look behind the public part of it, is here;
 // those that cannot be done on a virtual device fail with EOPNOTSUPP. Functions on objects that we never make (ibv_qp,
 // ibv_cq, ibv_srq, ibv_ah) are libibverbs' alone.

@@ -22,7 +22,7 @@
 namespace mrc::service
 {
 
-// The 8 index bits of a downlink uSID, and 6 leaf roles (0x2…0x7) of 8 index bits each; see fabric.h.
+// The 8 index bits of a downlink uSID, and 6 leaf roles (0x2…0x7) of 8 index bits each; see fabric_rules.h.
 inline constexpr std::uint32_t max_downlinks = 256;
 inline constexpr std::uint32_t max_leaves = 6 * 256;
 inline constexpr std::uint32_t max_uplinks = 256;

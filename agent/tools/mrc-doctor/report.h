@@ -37,7 +37,7 @@ struct examined_port {
     std::string driver; // empty: it does not tell
 };
 
-// How mrcd would use a port, as service/port_modes.h chooses.
+// How mrcd would use a port, as service/ports/port_modes.h chooses.
 struct chosen_modes {
     std::string port;
     std::string xdp;      // native, generic

@@ -13,13 +13,13 @@ namespace mrc::doctor
 class scratch_network
 {
 public:
-    // The calling thread moves into the namespace and goes back at the end. Throws datapath::startup_error.
+    // The calling thread moves into the namespace and goes back at the end. Throws kernel::startup_error.
     scratch_network();
     scratch_network(const scratch_network &) = delete;
     scratch_network &operator=(const scratch_network &) = delete;
     ~scratch_network();
 
-    // Both ends are up; frames for `near` leave at `far` and the other way round. Throws datapath::startup_error.
+    // Both ends are up; frames for `near` leave at `far` and the other way round. Throws kernel::startup_error.
     void add_pair(const std::string &near, const std::string &far, std::uint32_t mtu);
 
 private:

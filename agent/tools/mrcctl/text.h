@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The views of mrcctl_views and mrcctl_rates for reading.
+// What views.h and rates.h give as JSON, as tables for reading.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the maps say, as JSON: `mrcctl -j` prints it as it is, and mrcctl_text makes tables of it. Names carry their
+// What the maps say, as JSON: `mrcctl -j` prints it as it is, and text.h makes tables of it. Names carry their
 // units; times are CLOCK_MONOTONIC nanoseconds, as in the maps; null: does not exist, or none yet.
 #pragma once
 
