@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests a diff can touch: programs by what the build knows of their sources, the lab's by folders."""
+"""Which tests a diff can touch: programs by what the build knows of their sources, scripts by what they import, the
+lab's and those that read documents by folders."""
 
+import ast
 import json
 import os
 import re
@@ -8,24 +10,43 @@ import subprocess
 
 from tree import RELEASE, ROOT
 
-# Tests on a lab that exercise the folders on their left, within a minute. Kernels in VMs and fuzzers are left to
-# the whole run.
-LAB_TESTS = [
+# Tests of what neither the build nor an import connects with the files on their left: they run it on a lab, within a
+# minute, or read it as they run. Kernels in VMs and fuzzers are left to the whole run.
+NAMED_TESTS = [
     (r"(bpf|include/mrc/abi|agent/(protocol|codec|kernel|datapath))/", ["e2e.transfer_xdp", "e2e.overlay"]),
-    (r"agent/(service|session)/", ["e2e.transfer_xdp", "e2e.mrcd_refusals"]),
+    (r"agent/(service|session|options|tools/mrcd)/", ["e2e.transfer_xdp", "e2e.mrcd_refusals"]),
     (r"(agent/client|include/mrc[^/]*\.h|include/mrc)/?", ["e2e.api_transfer"]),
     (r"agent/tools/mrcctl/", ["e2e.mrcctl"]),
     (r"agent/tools/mrc-perf/", ["e2e.transfer_tool"]),
     (r"agent/tools/mrc-doctor/", ["e2e.doctor"]),
-    (r"agent/tools/mrc-switch/|scripts/(lab/|mrc-lab)", ["e2e.lab_cuts", "e2e.lab_xdp_ping"]),
+    (r"agent/tools/mrc-switch/", ["e2e.lab_cuts", "e2e.lab_xdp_ping"]),
+    (r"scripts/(lab/|mrc-lab)", ["e2e.lab_cuts", "e2e.lab_xdp_ping", "unit.lab_config"]),
     (r"scripts/(packaging|cmake)/", ["e2e.package"]),
     (r"scripts/demo", ["e2e.demo"]),
-    (r"docs/mrc-perf\.1", ["e2e.perf_manual"]),
-    (r"docs/mrc-lab\.1", ["e2e.lab_manual"]),
-    (r"docs/mrcctl\.8", ["e2e.mrcctl_manual"]),
-    (r"docs/mrc-doctor\.8", ["e2e.doctor_manual"]),
+    # What most tests of the lab import.
+    (r"tests/e2e/(lab_support|transfer_support|pinned_maps)\.py", ["e2e.transfer_xdp", "e2e.overlay"]),
+    # Programs on libmrc, and what they share.
+    (r"tests/api/(two_hosts|processes)\.", ["e2e.api_transfer", "e2e.api_isolation"]),
+    (r"tests/api/(bandwidth|conformance|isolation|ping_pong|profiles|signals|thousand|transfer)[./]", [r"e2e.api_\1"]),
+    (r"tests/api/controller", ["e2e.api_controller"]),
+    (r"tests/api/many_clients", ["e2e.api_many_clients_2"]),
+    (r"tests/api/(daemon_gone|ev_expansion|freed_pages)\.c", [r"e2e.\1"]),
+    (r"tests/api/huge_files", ["e2e.freed_pages"]),
+    (r"tests/api/(memory_scan|set_uid|unprivileged)", ["e2e.users"]),
+    # Documents and data.
     (r"docs/api\.md", ["e2e.snippets"]),
+    (r"docs/mrc-(lab|perf|doctor)\.", [r"e2e.\1_manual"]),
+    (r"docs/mrcctl\.8", ["e2e.mrcctl_manual"]),
+    (r"docs/mrc-sim\.1", ["sim.mrc_sim_manual"]),
+    (r"docs/mrc-switch\.1", ["unit.switch_config_test"]),
+    (r"docs/(mrcd\.(8|toml)|interop\.md)", ["unit.service_test"]),
+    (r"docs/kernels\.md|scripts/kernels-table", ["unit.kernels_table"]),
+    (r"tests/vectors/(?!nscc)", ["unit.codec_test"]),
+    (r"vmtests/.*\.toml", ["unit.vmtests"]),
+    (r"tests/check/ctest_outcomes/", ["unit.suites"]),
+    (r"tests/sim/mutations\.toml", ["sim.mutations"]),
 ]
+PYTHON_FOLDERS = ["scripts", "scripts/suites", "tests/e2e", "vmtests"]  # where scripts look besides their own folder
 KINDS = {"unit", "sim", "bpf", "e2e"}
 
 
@@ -46,27 +67,60 @@ def tests(changed):
     listed = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True,
                             check=True)
     by_object = sources_of_objects(build)
-    chosen = set()
+    chosen = named(changed)
     for test in json.loads(listed.stdout)["tests"]:
         name, command = test["name"], test.get("command", [])
         if name.split(".")[0] in KINDS and any(touches(word, build, by_object, changed) for word in command):
             chosen.add(name)
-    for pattern, names in LAB_TESTS:
-        if any(re.match(pattern, path) for path in changed):
-            chosen.update(names)
     return sorted(chosen)
 
 
+def named(changed):
+    return {match.expand(name) for path in changed for pattern, names in NAMED_TESTS
+            if (match := re.match(pattern, path)) for name in names}
+
+
 def touches(word, build, by_object, changed):
-    """Whether a word of a test's command is a changed script, or a program that is made of a changed source."""
+    """Whether a word of a test's command is a changed script, imports one, or is a program made of a changed source."""
     path = os.path.relpath(word, ROOT) if os.path.isabs(word) else word
-    if path in changed:
+    # What nearly every script imports is tested by those that NAMED_TESTS chooses, not by all of them.
+    if not modules(path).isdisjoint(one for one in changed if not named({one})):
         return True
     if not word.startswith(str(build)) or not os.access(word, os.X_OK) or os.path.isdir(word):
         return False
     inputs = subprocess.run(["ninja", "-C", build, "-t", "inputs", os.path.relpath(word, build)], capture_output=True,
                             text=True, check=False).stdout.split()
-    return any(not changed.isdisjoint(by_object.get(one, ())) for one in inputs)
+    return any(_from_root(build, one) in changed or not changed.isdisjoint(by_object.get(one, ())) for one in inputs)
+
+
+def modules(script):
+    """`script`, and the project's modules that it imports, directly or not; of what is no script, itself alone."""
+    found, left = set(), [script]
+    while left:
+        path = left.pop()
+        found.add(path)
+        left += {module for name in _imports(path) if (module := _module(name, path))} - found
+    return found
+
+
+def _imports(path):
+    if not path.endswith(".py"):
+        return []
+    names = []
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
+
+
+def _module(name, importer):
+    for folder in (os.path.dirname(importer), *PYTHON_FOLDERS):
+        path = os.path.join(folder, *name.split(".")) + ".py"
+        if (ROOT / path).is_file():
+            return path
+    return None
 
 
 def sources_of_objects(build):
@@ -75,9 +129,13 @@ def sources_of_objects(build):
     sources, current = {}, None
     for line in shown.splitlines():
         if line.startswith("    "):
-            path = os.path.relpath(os.path.join(build, line.strip()), ROOT)
+            path = _from_root(build, line.strip())
             if not path.startswith(".."):
                 current.add(path)
         elif ":" in line:
             current = sources.setdefault(line.split(":")[0], set())
     return sources
+
+
+def _from_root(build, path):
+    return os.path.relpath(os.path.join(build, path), ROOT)

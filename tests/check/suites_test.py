@@ -5,6 +5,7 @@
 import contextlib
 import io
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -76,13 +77,66 @@ class changed_files(unittest.TestCase):
         self.assertTrue(changed.touches(str(SOURCE / script), SOURCE / "build", {}, {script}))
         self.assertFalse(changed.touches(str(SOURCE / script), SOURCE / "build", {}, {"README.md"}))
 
-    def test_tests_of_the_lab_that_it_names_exist(self):
-        declared = "".join((SOURCE / "tests" / folder / "CMakeLists.txt").read_text(encoding="utf-8")
-                           for folder in ("api", "e2e"))
-        for _, names in changed.LAB_TESTS:
-            for name in names:
-                last = name.removeprefix("e2e.").removeprefix("transfer_").removeprefix("api_")
-                self.assertRegex(declared, rf"\b{last}\b", name)
+    def test_a_source_that_leaves_no_dependencies_is_an_input(self):
+        with tempfile.TemporaryDirectory(prefix="mrc-suites-", dir=SOURCE / "build") as directory:
+            build = pathlib.Path(directory)
+            for name, text in (("program", "#!/bin/sh\n"), ("model.py", ""), ("build.ninja",
+                               "rule make\n  command = cp $in $out\nbuild program: make model.py\n")):
+                (build / name).write_text(text, encoding="utf-8")
+            (build / "program").chmod(0o755)
+            folder = build.relative_to(SOURCE)
+            self.assertTrue(changed.touches(str(build / "program"), build, {}, {f"{folder}/model.py"}))
+            self.assertFalse(changed.touches(str(build / "program"), build, {}, {f"{folder}/other.py"}))
+
+    def test_a_script_is_touched_by_what_it_imports(self):
+        for module, script in (("scripts/suites/result.py", "tests/check/suites_test.py"),
+                               ("vmtests/machine.py", "tests/check/vmtests_test.py"),
+                               ("tests/e2e/manual.py", "tests/e2e/doctor_manual.py"),
+                               ("tests/e2e/plane_walk.py", "tests/e2e/lab_cables.py"),
+                               ("tests/e2e/lab_kernel_hosts.py", "tests/e2e/lab_xdp_ping.py")):
+            touched = lambda other: changed.touches(str(SOURCE / other), SOURCE / "build", {}, {module})
+            self.assertTrue(touched(script), module)
+            self.assertFalse(touched("tests/e2e/doctor.py"), module)
+
+    def test_what_every_script_imports_is_left_to_the_tests_named_for_it(self):
+        module = "tests/e2e/lab_support.py"
+        self.assertFalse(changed.touches(str(SOURCE / "tests/e2e/doctor.py"), SOURCE / "build", {}, {module}))
+        self.assertEqual(changed.named({module}), {"e2e.transfer_xdp", "e2e.overlay"})
+
+    def test_what_tests_run_or_read_is_named(self):
+        for path, name in (("tests/api/transfer.c", "e2e.api_transfer"), ("tests/api/two_hosts.h", "e2e.api_transfer"),
+                           ("tests/api/conformance/work.c", "e2e.api_conformance"),
+                           ("tests/api/many_clients.c", "e2e.api_many_clients_2"),
+                           ("tests/api/daemon_gone.c", "e2e.daemon_gone"),
+                           ("tests/api/set_uid_target.c", "e2e.users"),
+                           ("docs/mrcd.8", "unit.service_test"), ("docs/mrcd.toml", "unit.service_test"),
+                           ("docs/interop.md", "unit.service_test"), ("docs/mrc-sim.1", "sim.mrc_sim_manual"),
+                           ("docs/mrc-switch.1", "unit.switch_config_test"), ("docs/mrc-perf.1", "e2e.perf_manual"),
+                           ("tests/vectors/golden.txt", "unit.codec_test"),
+                           ("vmtests/suites/lab.toml", "unit.vmtests"),
+                           ("agent/tools/mrcd/main.cpp", "e2e.mrcd_refusals")):
+            self.assertIn(name, changed.named({path}), path)
+
+    def test_every_program_on_libmrc_has_a_test(self):
+        declared = (SOURCE / "tests/api/CMakeLists.txt").read_text(encoding="utf-8")
+        programs = set(re.findall(r"^mrc_add_lab_program\((\w+) ", declared, re.MULTILINE))
+        programs |= {name for names in re.findall(r"^foreach\(program ([\w ]+)\)", declared, re.MULTILINE)
+                     for name in names.split()}
+        programs -= {"honest_client"}  # of the sanitized tree
+        self.assertGreater(len(programs), 5)
+        for program in programs:
+            self.assertTrue(changed.named({f"tests/api/{program}.c"}), program)
+
+    def test_named_files_and_tests_exist(self):
+        tracked = subprocess.run(["git", "-c", f"safe.directory={SOURCE}", "ls-files"], cwd=SOURCE, capture_output=True,
+                                 text=True, check=True).stdout.splitlines()
+        declared = "".join(path.read_text(encoding="utf-8") for path in (SOURCE / "tests").rglob("CMakeLists.txt"))
+        for pattern, names in changed.NAMED_TESTS:
+            matches = [match for path in tracked if (match := re.match(pattern, path))]
+            self.assertTrue(matches, pattern)
+            for name in {match.expand(name) for match in matches for name in names}:
+                words = name.split(".", 1)[1].removeprefix("transfer_").removeprefix("api_").removesuffix("_2")
+                self.assertRegex(declared, rf"\b{words}\b", name)
 
     def test_an_unknown_revision_is_named(self):
         with self.assertRaisesRegex(ValueError, "no-such-revision"):
