@@ -137,7 +137,7 @@ def payload_fault(data, net, opcode):
 
 
 def open_question(data, net, opcode):
-    """Reserved values and contradictions that the protocol notes leave open."""
+    """Reserved values and contradictions that protocol.md leaves open."""
     bth = net.udp + UDP_BYTES
     ext = bth + BTH_BYTES
     dqp, psn, ts = be24(data, bth + 5), be24(data, bth + 9), data[bth + 8] >> 4 & 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scapy layers for MRC, and a whole-packet encoder and decoder on top of them.
 
-This is the project's independent encoder: it is written from the protocol notes (section numbers in
+This is the project's independent encoder: it is written from docs/protocol.md (section numbers in
 the comments below are theirs) and imports nothing of the project, so that a mistake in the C headers
 cannot hide in the vectors that test them. Run it with the system's python3 (package python3-scapy).
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""NSCC transcribed from the specification's pseudo-code (protocol.md §5), and its traces.
+"""NSCC transcribed from UEC's pseudo-code (protocol.md §5.4), and its traces.
 
 An oracle for the C++ controller, written without having seen it. Event names, fields and the file
 format are in README.md. The pseudo-code is executed literally and in the order written; where it
@@ -37,8 +37,8 @@ leaves a choice, this is how it is read:
    is without the NACKed packet. Both trim reasons act alike. Never touches achieved, never fulfils.
 14 Inferred loss: cut and counters only; no trigger, no quick_adapt, no average.
 15 penalty: min(cwnd, inflight) belongs to the first sack of each episode, and uses the signed inflight after it.
-   Were it taken with every sack, any pen at all would drain a full window within an RTT, whereas the text says that
-   64 about halves it. An episode is over at a sack that restores, and at one with pen = 0 that comes base_rtt or more
+   Were it taken with every sack, any pen at all would drain a full window within an RTT, whereas 64 is to halve it
+   (§5.4). An episode is over at a sack that restores, and at one with pen = 0 that comes base_rtt or more
    after the last one with pen > 0 (base_rtt before that sack's sample): sacks of several senders' queues mix.
    saved_cwnd is from the first episode since a restore. (pen * n) >> 7 is a shift of the integer product. While
    pen > 0 the restore bit is ignored; pen = 0 without restore keeps saved_cwnd. A sack that restores is not limited.

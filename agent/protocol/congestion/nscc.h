@@ -29,7 +29,7 @@
 //
 // An adjustment, every adjust_period_threshold or adjust_bytes_threshold: cwnd += inc / cwnd (+ eta with the period).
 //
-// Where the text's pseudo-code is silent, tests/vectors/nscc.py, an independent model, says how it is read; both give
+// Where UEC's pseudo-code (§5.4) is silent, tests/vectors/nscc.py, an independent model, says how it is read; both give
 // the same trajectories (nscc_trace_test). Inflight may be negative for a moment: reports of several packets overlap.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One path for the life of the QP, the baseline that RoCE is: its five-tuple hashes to one path, here the seed does.
 // It ignores congestion, loss and `avoid`, and moves, for good, only when it cannot send at all there: the plane is not
-// usable, or the operator denied the path. K such QPs side by side are the paper's "RoCE, K QPs" (protocol.md §8.3).
+// usable, or the operator denied the path. K such QPs side by side are the paper's "RoCE, K QPs" (protocol.md §8.1).
 #pragma once
 
 #include <cstdint>

@@ -198,7 +198,7 @@ TEST(codec, encode_refuses)
     EXPECT_EQ(room, byte_string(room.size())) << "a refusal leaves the buffer as it was";
 }
 
-TEST(codec, sizes_of_the_protocol_text)
+TEST(codec, sizes_are_those_of_protocol_md)
 {
     // §1.1 counts Ethernet; IP packets are 14 bytes shorter.
     data_packet write = section_12_write();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays the traces of tests/vectors/nscc.py: the events of each trace must move our window as they move the window of
-// an independent model, which was transcribed from the specification's pseudo-code (tests/vectors/README.md).
+// an independent model, which was transcribed from UEC's pseudo-code (protocol.md §5.4).
 #include <gtest/gtest.h>
 
 #include <algorithm>
