@@ -5,9 +5,9 @@
  *
  * hook     TC clsact, egress of the overlay device (Ethernet, NOARP, MTU = smallest port MTU - 40)
  * inputs   Ethernet | IPv6 or IPv4 | …, also GSO; `config`
- * outputs  Ethernet | outer IPv6 | inner packet, by redirect to a port's egress. A flow keeps its path. Outer ECN is the
- *          inner's (RFC 6040 normal mode), DSCP is never trimmable. UDP to MRC's ports is dropped: no user of this host
- *          may speak MRC in the daemon's place. With config.mrc_from_sockets it is sprayed packet by packet.
+ * outputs  Ethernet | outer IPv6 | inner packet, by redirect to a port's egress. A flow keeps its path. Outer ECN is
+ *          the inner's (RFC 6040 normal mode), DSCP is never trimmable. UDP to MRC's ports is dropped: no user of this
+ *          host may speak MRC in the daemon's place. With config.mrc_from_sockets it is sprayed packet by packet.
  * maps     reads host, peers; reads paths and ports and writes their transmit counters; writes overlay, verdicts
  * kernel   6.1
  * cost     720 ns where the flow must be hashed, 520 ns where not (sprayed; sockets bring their hash along): single

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a program decides: each step returns MRC_GO_ON or the verdict that ends it, MRC_STEP() hands a verdict up, and the
- * entry function counts the one that arrives there and turns it into the hook's action. `mrcctl counters` prints the
- * names.
+ * How a program decides: each step returns MRC_GO_ON or the verdict that ends it, MRC_STEP() hands a verdict up, and
+ * the entry function counts the one that arrives there and turns it into the hook's action. `mrcctl counters` prints
+ * the names.
  */
 #ifndef MRC_BPF_VERDICT_H
 #define MRC_BPF_VERDICT_H

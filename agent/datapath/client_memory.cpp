@@ -48,8 +48,8 @@ std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uin
         return "range is outside the memfd of " + std::to_string(size) + " bytes";
     if (offset % page != 0)
         return "offset must be a multiple of the page size, " + std::to_string(page);
-    // What the worker writes to a hole becomes memory of this process, not of the client. Pages that are swapped out are
-    // data; of huge pages, which come from a pool of their own, the kernel tells no holes.
+    // What the worker writes to a hole becomes memory of this process, not of the client. Pages that are swapped out
+    // are data; of huge pages, which come from a pool of their own, the kernel tells no holes.
     const off_t hole = ::lseek(fd, static_cast<off_t>(offset), SEEK_HOLE);
     if (hole >= 0 && static_cast<std::uint64_t>(hole) < offset + bytes)
         return "the memfd has a hole at byte " + std::to_string(hole) + ": write to all of it first";

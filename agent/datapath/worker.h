@@ -12,8 +12,8 @@
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
 //
-// Counters show up in the maps every 10 ms. What is more than a count, a path's state or a verdict of the agent, shows up
-// before the worker sleeps, too: a sleep may last.
+// Counters show up in the maps every 10 ms. What is more than a count, a path's state or a verdict of the agent, shows
+// up before the worker sleeps, too: a sleep may last.
 #pragma once
 
 #include <atomic>

@@ -235,9 +235,9 @@ session_resources daemon::shared()
             .payload_bytes = plan_.payload_bytes};
 }
 
-// What is done from here on needs one capability: the kernel's neighbour table is written, when a gateway is to be found
-// or confirmed, with CAP_NET_ADMIN only (link_monitor). Live frames, maps, AF_XDP and raw sockets, all of them open,
-// need none.
+// What is done from here on needs one capability: the kernel's neighbour table is written, when a gateway is to be
+// found or confirmed, with CAP_NET_ADMIN only (link_monitor). Live frames, maps, AF_XDP and raw sockets, all of them
+// open, need none.
 void daemon::give_up_privileges()
 {
     if (user_.is_lacking)

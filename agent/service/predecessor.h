@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon that was killed is gone only when the kernel has taken it down: until then it holds its socket and its ports,
-// the longer the more memory it had. The next one waits for that, within bounds.
+// A daemon that was killed is gone only when the kernel has taken it down: until then it holds its socket and its
+// ports, the longer the more memory it had. The next one waits for that, within bounds.
 #pragma once
 
 #include <chrono>

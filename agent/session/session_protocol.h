@@ -182,8 +182,8 @@ struct qp_reply {
     std::uint32_t most_inline;
 };
 
-// Cumulative since the QP was created, except the stall, and except paths_* (each path once) and plane_*: these are of the path group
-// that all QPs to the same leaf share, since the daemon started, control packets included.
+// Cumulative since the QP was created, except the stall, and except paths_* (each path once) and plane_*: these are of
+// the path group that all QPs to the same leaf share, since the daemon started, control packets included.
 struct qp_report {
     std::uint64_t rx_packets, rx_bytes, rx_duplicates, rx_refused;
     std::uint64_t tx_packets, tx_bytes, retransmits, spurious, timeouts, losses, nacks;

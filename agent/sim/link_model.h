@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a link does to frames besides queueing, serialising and delaying them: loses, changes, holds back or repeats them.
-// Ports without a model deliver each frame once, after their delay.
+// What a link does to frames besides queueing, serialising and delaying them: loses, changes, holds back or repeats
+// them. Ports without a model deliver each frame once, after their delay.
 #pragma once
 
 #include <array>

@@ -24,8 +24,8 @@ namespace mrc::sim
 inline constexpr std::uint32_t line_overhead_bytes = 24; // preamble, FCS, gap
 inline constexpr std::uint32_t trimmed_wire_bytes = 128 + line_overhead_bytes;
 
-// Frames waiting per port, on average, while queue pairs are asked for more: enough to keep the wire busy until the next
-// is asked for, too few to delay it.
+// Frames waiting per port, on average, while queue pairs are asked for more: enough to keep the wire busy until the
+// next is asked for, too few to delay it.
 inline constexpr std::uint64_t nic_depth = 2;
 
 struct port_limits {

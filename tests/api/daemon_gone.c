@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon of one host is killed under traffic. Its client is notified by every channel it listens to, gets each of its
- * requests back once, can put everything away, and opens anew at the next daemon. daemon_gone.py kills and
- * starts it when this program says so, and answers with a line.
+ * The daemon of one host is killed under traffic. Its client is notified by every channel it listens to, gets each of
+ * its requests back once, can put everything away, and opens anew at the next daemon. daemon_gone.py kills and starts
+ * it when this program says so, and answers with a line.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host of the simulated network that, unlike mrc_host of agent/sim, has bytes in its memory: its memory, its ports and paths, its ends of the QPs, and what its worker and its
-// application do in one turn.
+// A host of the simulated network that, unlike mrc_host of agent/sim, has bytes in its memory: its memory, its ports
+// and paths, its ends of the QPs, and what its worker and its application do in one turn.
 #pragma once
 
 #include <cstddef>

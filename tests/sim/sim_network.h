@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts on a fabric of agent/sim, under one leaf: a port per plane, and on the link behind it what a path does to its
-// frames (sim_faults.h): delay, jitter, loss, reordering, duplication, corruption, CE marks, trimming, outages. Ports come
-// and go, and hosts leave their CPU for a while. Deterministic by seed.
+// Two hosts on a fabric of agent/sim, under one leaf: a port per plane, and on the link behind it what a path does to
+// its frames (sim_faults.h): delay, jitter, loss, reordering, duplication, corruption, CE marks, trimming, outages.
+// Ports come and go, and hosts leave their CPU for a while. Deterministic by seed.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@
 // others         NACK TRIMMED or TRIMMED_LASTHOP                   the same; cwnd -= bytes
 // any            inferred loss                                     the same; cwnd -= bytes
 // any            other NACKs                                       the same; out of the flight, nothing else
-// any            RTT below base_rtt, or the clean probe's          the same; base_rtt = it, not below the floor; max_wnd
+// any            RTT below base_rtt, or the clean probe's          the same; base_rtt = it, at least the floor; max_wnd
 // any            measured: a median is complete                    the same; every constant anew from the new base_rtt
 //
 // An adjustment, every adjust_period_threshold or adjust_bytes_threshold: cwnd += inc / cwnd (+ eta with the period).

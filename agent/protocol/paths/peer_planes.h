@@ -6,7 +6,8 @@
 // A plane toward this host is suspected when `suspicion` packets on it are given up, and none sent since the last of
 // them got through, though others of the host did, and other hosts of the T0 still hear on the plane. No packet is sent
 // there until `successes` probes to this host in a row are answered, or so many packets delivered that were sent after
-// the suspicion. The last plane that is left is never suspected. Probes are timed as those of bad paths (path_prober.h, decision D12).
+// the suspicion. The last plane that is left is never suspected. Probes are timed as those of bad paths (path_prober.h,
+// decision D12).
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 // for a peer that answers no probes. What is in flight leaves the congestion window, for other QPs of the host may be
 // well.
 //
-// A time-out, when nothing that the QP sent since has arrived, begins it. Whatever comes from the peer's QP ends it: the
-// timers restart, blame is forgiven. That another QP hears the peer's host does not.
+// A time-out, when nothing that the QP sent since has arrived, begins it. Whatever comes from the peer's QP ends it:
+// the timers restart, blame is forgiven. That another QP hears the peer's host does not.
 #pragma once
 
 #include <algorithm>

@@ -40,8 +40,8 @@ inline constexpr auto update_transitions = [] {
     using on = update_event;
     using to = update_state;
     return transition_table<update_state, update_event, 2, 4>{
-        // Traffic goes to the peer, and this host's usable ports changed, or `refresh` has passed (the peer may be a new
-        // one): an update with a new id.
+        // Traffic goes to the peer, and this host's usable ports changed, or `refresh` has passed (the peer may be a
+        // new one): an update with a new id.
         {from::settled, on::announce, to::announcing},
         {from::announcing, on::announce, to::announcing}, // the ports changed again
         {from::announcing, on::confirm, to::settled},     // a response with the update's id

@@ -3,8 +3,8 @@
 // counts the messages with immediate, so it gives each its place, however late its siblings are.
 //
 // When a message's last packet arrives, its immediate waits in its rqmsn's place; a place taken already (two messages
-// with one rqmsn) or beyond max_wimm (more than was negotiated) is an invalid request. When the edge passes that packet,
-// the immediate is delivered, and the next rqmsn is awaited.
+// with one rqmsn) or beyond max_wimm (more than was negotiated) is an invalid request. When the edge passes that
+// packet, the immediate is delivered, and the next rqmsn is awaited.
 #pragma once
 
 #include <cstddef>

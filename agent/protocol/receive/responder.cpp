@@ -349,8 +349,8 @@ std::uint16_t responder::reflected(std::uint16_t stamp, instant arrived, instant
     return static_cast<std::uint16_t>(stamp + ((now - arrived).count() >> MRC_TS_TICK_SHIFT));
 }
 
-// D6: the bitmap slides with the trigger, so that the newest arrivals are always reported; every fourth begins at the edge,
-// and every fourth sweeps what lies between, so that no gap of a window larger than two bitmaps stays unreported.
+// D6: the bitmap slides with the trigger, so that the newest arrivals are always reported; every fourth begins at the
+// edge, and every fourth sweeps what lies between, so that no gap of a window larger than two bitmaps stays unreported.
 packet_number responder::bitmap_base(const sack_trigger &trigger)
 {
     const packet_number edge = received_.edge();

@@ -7,8 +7,8 @@
 // OFFLINE to INIT    nothing else in the call
 // ONLINE to OFFLINE  nothing else in the call, no QPs (EBUSY)
 // OFFLINE, ALGORITHM and CONFIG may be changed: another algorithm forgets the constants. ONLINE, CONFIG may with
-// modify_cc_online. Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Profile 0 is
-// built in: the configuration's congestion control, ONLINE, and cannot be changed.
+// modify_cc_online. Everything else is EINVAL; to name the present state is no transition. A refused call changes
+// nothing. Profile 0 is built in: the configuration's congestion control, ONLINE, and cannot be changed.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,9 @@
 // OFFLINE to ONLINE  fields, by now or before
 // OFFLINE to INIT    nothing else in the call
 // ONLINE to OFFLINE  nothing else in the call, no EV profile on it ONLINE (EBUSY)
-// OFFLINE, MODE and fields may be changed. Everything else is EINVAL; to name the present state is no transition. A refused call changes nothing. Format 0,
-// built in, is ONLINE and cannot be changed: STEV of 21 bits of entropy, 8 of uplink, 3 of plane (mrc/abi/srv6.h).
+// OFFLINE, MODE and fields may be changed. Everything else is EINVAL; to name the present state is no transition. A
+// refused call changes nothing. Format 0, built in, is ONLINE and cannot be changed: STEV of 21 bits of entropy, 8 of
+// uplink, 3 of plane (mrc/abi/srv6.h).
 #pragma once
 
 #include <cstdint>

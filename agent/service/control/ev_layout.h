@@ -6,7 +6,7 @@
 // STEV, UDP    the last of a 32-bit number: flow label 15:0, source  plane: bits 2:0, and the EV's port is plane + 1;
 //              port (protocol.md §1.9)                             uplink: bits 10:3; one path has one EV
 // SRv6         the outer destination address, from its first on      plane: that of the first uSID; uplink: index
-//                                                                    of the second; the rest follows from the destination
+//                                                                    of the second; the destination gives the rest
 #pragma once
 
 #include <array>

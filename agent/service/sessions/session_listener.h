@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The socket on which applications reach the daemon: who may, and what happens when there are too many.
 //
-// The socket is the daemon's user's and a group's, mode 0660; its folder may be searched by all, so that a user outside of the
-// group is told EACCES instead of finding no daemon.
+// The socket is the daemon's user's and a group's, mode 0660; its folder may be searched by all, so that a user outside
+// of the group is told EACCES instead of finding no daemon.
 #pragma once
 
 #include <functional>

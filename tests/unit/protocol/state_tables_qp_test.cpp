@@ -39,7 +39,8 @@ qp_config towards(qp_state state = qp_state::ready_to_send)
     return config;
 }
 
-// ---- acceptance.h and responder.h: of a message that never ends, packets 0 (a message by itself), 1 and 5 have arrived.
+// ---- acceptance.h and responder.h: of a message that never ends, packets 0 (a message by itself), 1 and 5 have
+// arrived.
 
 class sink final : public memory_sink
 {

@@ -41,7 +41,8 @@ qp_config make_config()
     return config;
 }
 
-// ---- flight.h and the functions over requester_state.h: two packets on their way, the first is watched; the test plays the peer.
+// ---- flight.h and the functions over requester_state.h: two packets on their way, the first is watched; the test
+// plays the peer.
 
 struct sender {
     explicit sender(unsigned planes) : paths{fabric(planes), local}
