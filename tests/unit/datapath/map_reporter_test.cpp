@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "datapath/map_reporter.h"
-#include "datapath/receive_overload.h"
 #include "unit/datapath/queue_pair_in_memory.h"
 #include "unit/datapath/table_in_memory.h"
 
@@ -67,17 +66,6 @@ TEST(idle_queue_pairs, are_all_reported_in_turns)
     for (const auto &qp : qps)
         EXPECT_EQ(rows[qp->number.value].state, static_cast<__u32>(protocol::qp_state::ready_to_send));
     reports.write_some(rows, {});
-}
-
-TEST(receive_overload, stands_until_a_look_finds_no_new_drops)
-{
-    receive_overload overload;
-    EXPECT_FALSE(overload.follow(0));
-    EXPECT_TRUE(overload.follow(5));
-    EXPECT_EQ(overload.penalty(), 2U);
-    EXPECT_FALSE(overload.follow(6));
-    EXPECT_TRUE(overload.follow(6));
-    EXPECT_EQ(overload.penalty(), 0U);
 }
 
 } // namespace
