@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// State machines as data: the rows state, event, next state. The code steps through them, the tests walk them.
+// State machines as data: the rows state, event, next state, and the code steps through them. Tests go through every
+// state and event, in two ways. That the rows are the right ones: against what a test has by hand, for a table that is
+// compared with itself has no wrong row (qp_state_test, flight_test, paths in state_tables_test). That an object does
+// what its table says: path_transitions and queue_pair_states in the state_tables tests.
 #pragma once
 
 #include <array>

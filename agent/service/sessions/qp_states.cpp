@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <string>
 
+#include "kernel/map_names.h"
 #include "service/sessions/held_profiles.h"
 #include "service/sessions/qp_attributes.h"
 #include "service/sessions/qp_connection.h"
@@ -36,10 +37,9 @@ protocol::qp_event event_to(qp_state to)
     return protocol::qp_event::fail;
 }
 
-const char *name_of(qp_state state)
+std::string name_of(qp_state state)
 {
-    static constexpr const char *names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "ERROR"};
-    return names[static_cast<std::size_t>(state)];
+    return std::string{kernel::qp_state_names[static_cast<std::size_t>(state)]};
 }
 
 struct qp_phase {
@@ -157,10 +157,10 @@ answer modify_qp(session_state &state, const session::qp_attributes &wanted)
         !problem.empty())
         return refuse(EINVAL, problem);
     if ((wanted.mask & session::qp_asserts_state) != 0 && wanted.current_state != static_cast<std::uint8_t>(from))
-        return refuse(EINVAL, std::string{"the queue pair is in state "} + name_of(from));
+        return refuse(EINVAL, "the queue pair is in state " + name_of(from));
     const bool moves = (wanted.mask & session::qp_sets_state) != 0;
     if (moves && !protocol::next_state(from, event_to(to)))
-        return refuse(EINVAL, std::string{"no way from "} + name_of(from) + " to " + name_of(to));
+        return refuse(EINVAL, "no way from " + name_of(from) + " to " + name_of(to));
 
     if (const auto held = hold_profiles(state.shared.control, wanted); !held)
         return refuse(EINVAL, held.error().text);

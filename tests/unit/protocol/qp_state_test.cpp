@@ -11,8 +11,8 @@ namespace mrc::protocol
 namespace
 {
 
-// The table of qp_state.h.
-TEST(qp_state, walks_the_table)
+// Written apart from qp_transitions, as verbs has it: that a queue pair follows that table is in state_tables_qp_test.
+TEST(qp_state, transitions_are_those_of_verbs)
 {
     using enum qp_state;
     constexpr std::array events{

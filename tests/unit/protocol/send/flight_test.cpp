@@ -12,7 +12,9 @@ namespace mrc::protocol
 namespace
 {
 
-TEST(flight, fates_follow_the_table_and_nothing_else_changes_them)
+// Written apart from packet_transitions: what the requester does with a packet of each fate is in
+// state_tables_requester_test.
+TEST(flight, fates_change_as_listed_and_by_nothing_else)
 {
     using enum packet_fate;
     constexpr std::array events{packet_event::transmit, packet_event::confirm, packet_event::give_up,
