@@ -24,7 +24,7 @@ struct rx_echo {
 };
 
 struct rx_packet {
-    struct ip_header inner __attribute__((aligned(8))); /* the only one when nothing encapsulates it */
+    struct parsed_ip inner __attribute__((aligned(8))); /* the only one when nothing encapsulates it */
     __u64 now;
     const struct mrc_peer_row *peer;
     struct rx_echo echo;
@@ -118,7 +118,7 @@ static __always_inline bool is_our_address(const struct mrc_ip *address)
  */
 static __always_inline bool is_mrc(struct cursor *cursor, struct rx_packet *packet)
 {
-    const struct ip_header *inner = &packet->inner;
+    const struct parsed_ip *inner = &packet->inner;
     const struct udphdr *udp = take(cursor, sizeof(*udp));
     struct cursor ahead = *cursor;
     const __u8 *opcode = take(&ahead, sizeof(*opcode));

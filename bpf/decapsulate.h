@@ -41,7 +41,7 @@ static __always_inline enum mrc_verdict pop(struct xdp_md *ctx, const struct rx_
  * outer header it proves nothing. It is looked for behind extension headers, as the kernel looks. A function of its
  * own, which the verifier follows once: a chain of extension headers has many ways through.
  */
-__noinline enum mrc_verdict refuse_neighbour_discovery(struct xdp_md *ctx, struct ip_header *inner)
+__noinline enum mrc_verdict refuse_neighbour_discovery(struct xdp_md *ctx, struct parsed_ip *inner)
 {
     struct cursor cursor = MRC_CURSOR(ctx);
     const __u8 *type;

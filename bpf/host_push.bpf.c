@@ -25,7 +25,7 @@ MRC_USES(ports);
 MRC_USES(tx_ports);
 
 /* Everything that one departure needs, each pointer checked once. */
-struct departure {
+struct push_departure {
     struct mrc_push_slot *slot;
     struct mrc_path_row *path;
     struct mrc_port_row *port;
@@ -34,7 +34,7 @@ struct departure {
 };
 
 /* The kernel drops a redirected frame above the device's MTU without telling anybody, so it is refused here. */
-static __always_inline enum mrc_verdict look_up(struct departure *departure)
+static __always_inline enum mrc_verdict look_up(struct push_departure *departure)
 {
     const __u32 path_row = departure->slot->path;
 
@@ -63,7 +63,7 @@ static __always_inline enum mrc_verdict fit_frame(struct xdp_md *ctx, __u32 leng
     return MRC_GO_ON;
 }
 
-static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const struct departure *departure)
+static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const struct push_departure *departure)
 {
     const struct mrc_push_slot *slot = departure->slot;
     __u32 length = departure->length;
@@ -93,7 +93,7 @@ static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const st
 static __always_inline enum mrc_verdict send_slot(struct xdp_md *ctx, struct mrc_push_ring *ring,
                                                   struct mrc_push_slot *slot)
 {
-    struct departure departure = {.slot = slot};
+    struct push_departure departure = {.slot = slot};
 
     MRC_STEP(look_up(&departure));
     MRC_STEP(fit_frame(ctx, departure.length));

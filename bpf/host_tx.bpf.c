@@ -33,7 +33,7 @@ const volatile struct mrc_tx_config config = {
 #define MRC_TX_HEADERS 2048
 
 struct tx_packet {
-    struct ip_header ip __attribute__((aligned(8)));
+    struct parsed_ip ip __attribute__((aligned(8)));
     bool mrc; /* UDP to one of MRC's ports */
 };
 
@@ -79,7 +79,7 @@ static __always_inline enum mrc_verdict parse(struct __sk_buff *skb, struct tx_p
  * FIXED_GSO: the overlay's MTU leaves room for the outer header, so segments must stay as long as the socket made them;
  * UDP GSO would otherwise be refused, because its segment size is the datagrams' size.
  */
-static __always_inline enum mrc_verdict push_outer(struct __sk_buff *skb, const struct outer_header *header)
+static __always_inline enum mrc_verdict push_outer(struct __sk_buff *skb, const struct pushed_header *header)
 {
     if (bpf_skb_adjust_room(skb, sizeof(struct ipv6hdr), BPF_ADJ_ROOM_MAC,
                             BPF_F_ADJ_ROOM_ENCAP_L3_IPV6 | BPF_F_ADJ_ROOM_FIXED_GSO))
@@ -117,7 +117,7 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
     };
     struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
     struct mrc_port_row *port = path ? port_of(path) : NULL;
-    struct outer_header header = {};
+    struct pushed_header header = {};
     const struct headers headers = {.eth = &header.eth, .ip6 = &header.ip6};
     __u64 now;
 

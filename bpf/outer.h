@@ -7,12 +7,12 @@
 #include "parse.h"
 
 /* The padding puts the IPv6 header at a multiple of 8, as the verifier wants it on the stack. */
-struct outer_header {
+struct pushed_header {
     __u16 padding;
     struct ethhdr eth;
     struct ipv6hdr ip6;
 } __attribute__((aligned(8)));
-MRC_STATIC_ASSERT(__builtin_offsetof(struct outer_header, ip6) == 16, "Ethernet and IPv6 header stand side by side");
+MRC_STATIC_ASSERT(__builtin_offsetof(struct pushed_header, ip6) == 16, "Ethernet and IPv6 header stand side by side");
 
 struct outer_fields {
     __u32 flow_label; /* 20 bits */

@@ -126,7 +126,7 @@ enum ip_fragment {
 #define MRC_IPV6_OFFSET 0xFFF8
 #define MRC_IPV6_MORE 0x0001
 
-struct ip_header {
+struct parsed_ip {
     struct mrc_ip source; /* IPv4 as ::ffff:a.b.c.d */
     struct mrc_ip destination;
     __u32 flow_label; /* 0: IPv4 */
@@ -144,7 +144,7 @@ static __always_inline enum ip_fragment fragment_of(__u16 flags, __u16 offset, _
     return flags & more ? MRC_FIRST_FRAGMENT : MRC_NO_FRAGMENT;
 }
 
-static __always_inline bool parse_ipv4(struct cursor *cursor, struct ip_header *ip)
+static __always_inline bool parse_ipv4(struct cursor *cursor, struct parsed_ip *ip)
 {
     const struct iphdr *ip4 = take(cursor, sizeof(*ip4));
 
@@ -160,7 +160,7 @@ static __always_inline bool parse_ipv4(struct cursor *cursor, struct ip_header *
 }
 
 /* False: cut short, or of another version than `ip->ipv4`, which the header in front has told, says. */
-static __always_inline bool parse_ip(struct cursor *cursor, struct ip_header *ip)
+static __always_inline bool parse_ip(struct cursor *cursor, struct parsed_ip *ip)
 {
     const struct ipv6hdr *ip6;
 
@@ -191,7 +191,7 @@ static __always_inline bool is_extension(__u8 protocol)
 }
 
 /* Takes one extension header and notes what follows. All begin with the next header and are 8 bytes at least. */
-static __always_inline bool take_extension(struct cursor *cursor, struct ip_header *ip)
+static __always_inline bool take_extension(struct cursor *cursor, struct parsed_ip *ip)
 {
     const __u8 *extension = take(cursor, 8);
     const __u8 kind = ip->protocol;
@@ -209,7 +209,7 @@ static __always_inline bool take_extension(struct cursor *cursor, struct ip_head
 }
 
 /* False: the chain is cut short or too long. A later fragment has no transport header: the cursor ends at its data. */
-static __always_inline bool find_transport(struct cursor *cursor, struct ip_header *ip)
+static __always_inline bool find_transport(struct cursor *cursor, struct parsed_ip *ip)
 {
     if (ip->ipv4)
         return take(cursor, ip->options & 63) != NULL;

@@ -29,7 +29,7 @@ using namespace mrc;
 constexpr int wrong_usage = 2;
 constexpr const char *default_config = "/etc/mrc/mrcd.toml";
 
-struct command_line {
+struct doctor_command {
     std::string config;
     std::vector<std::string> ports;
     bool json = false;
@@ -42,7 +42,7 @@ int refuse(const std::string &problem)
 }
 
 // The configuration whose ports are examined: a file, or a default one with the ports named. Throws what is wrong.
-service::daemon_config configuration(const command_line &wanted)
+service::daemon_config configuration(const doctor_command &wanted)
 {
     service::daemon_config config;
     const bool has_default = wanted.ports.empty() && std::filesystem::exists(default_config);
@@ -86,7 +86,7 @@ doctor::report examine(const service::daemon_config &config)
 int main(int argc, char **argv)
 {
     CLI::App app{"mrc-doctor: tries what this host can do for mrcd, what its lacks cost, and how to remedy them"};
-    command_line wanted;
+    doctor_command wanted;
     auto *config = app.add_option("--config,-c", wanted.config,
                                   fmt::format("ports of this configuration of mrcd; without --config and --port those "
                                               "of {}, if it exists",

@@ -8,8 +8,8 @@
 #include <poll.h>
 
 #include "tools/mrc-perf/address.h"
-#include "tools/mrc-perf/admission.h"
 #include "tools/mrc-perf/channel.h"
+#include "tools/mrc-perf/client_admission.h"
 #include "tools/mrc-perf/error.h"
 #include "tools/mrc-perf/latency.h"
 #include "tools/mrc-perf/report.h"
@@ -164,7 +164,7 @@ int run_server(const options &chosen, signal_source &signals)
         const endpoint probe{chosen.device};
     }
     const std::uint16_t port = socket.port();
-    admission clients{std::move(socket)};
+    client_admission clients{std::move(socket)};
     print_now(fmt::format("LISTENING {}", port));
     while (true) {
         std::array<pollfd, 2> fds{{{.fd = clients.fd(), .events = POLLIN, .revents = 0},

@@ -19,7 +19,7 @@ using namespace mrc::sim;
 constexpr int bound_failed = 1;
 constexpr int wrong_usage = 2;
 
-struct options {
+struct run_options {
     std::vector<std::string> scenarios;
     std::uint64_t seed = 0;
     bool json = false;
@@ -36,7 +36,7 @@ void write_file(const std::filesystem::path &path, const std::string &text)
         throw std::runtime_error{fmt::format("{}: cannot be written", path.string())};
 }
 
-scenario_results run_one(const std::string &path, const options &wanted)
+scenario_results run_one(const std::string &path, const run_options &wanted)
 {
     scenario what = load_scenario(path);
     mrc::tools::sim_progress progress{what.id, wanted.quiet};
@@ -47,7 +47,7 @@ scenario_results run_one(const std::string &path, const options &wanted)
 }
 
 // docs/results.md, and beside it what scripts/plot-results draws the charts from.
-bool write_report(const options &wanted)
+bool write_report(const run_options &wanted)
 {
     const std::filesystem::path folder{wanted.report};
     std::filesystem::create_directories(folder / "results");
@@ -66,7 +66,7 @@ bool write_report(const options &wanted)
     return holds;
 }
 
-bool run_all(const options &wanted)
+bool run_all(const run_options &wanted)
 {
     if (!wanted.report.empty())
         return write_report(wanted);
@@ -81,7 +81,7 @@ bool run_all(const options &wanted)
     return holds;
 }
 
-void declare(CLI::App &app, options &to)
+void declare(CLI::App &app, run_options &to)
 {
     app.add_option("SCENARIO", to.scenarios, "scenario files (TOML)")->required();
     app.add_option("--seed", to.seed, "instead of the scenario's")->check(CLI::Range(1ull, 1'000'000'000ull));
@@ -107,7 +107,7 @@ void declare(CLI::App &app, options &to)
 int main(int argc, char **argv)
 {
     CLI::App app{"Runs scenarios on a simulated multi-plane fabric and holds them to their bounds."};
-    options wanted;
+    run_options wanted;
     declare(app, wanted);
     try {
         app.parse(argc, argv);

@@ -119,10 +119,11 @@ const options::table_of<switch_file> &switch_options()
 }
 
 // What must hold between several options, and what follows from them.
-class completion
+class row_completion
 {
 public:
-    completion(switch_file &file, const options::origins &origin) : file_{file}, config_{file.config}, origin_{origin}
+    row_completion(switch_file &file, const options::origins &origin)
+        : file_{file}, config_{file.config}, origin_{origin}
     {
     }
 
@@ -182,7 +183,7 @@ switch_config parse_config(const std::string &text, const std::string &path)
 {
     switch_file file;
     const auto origin = value_or_throw(options::read(text, path, switch_options(), file));
-    completion{file, origin}.run();
+    row_completion{file, origin}.run();
     return file.config;
 }
 

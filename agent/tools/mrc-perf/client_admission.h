@@ -19,13 +19,13 @@
 namespace mrc::perf
 {
 
-class admission
+class client_admission
 {
 public:
-    explicit admission(listener socket);
-    admission(const admission &) = delete;
-    admission &operator=(const admission &) = delete;
-    ~admission();
+    explicit client_admission(listener socket);
+    client_admission(const client_admission &) = delete;
+    client_admission &operator=(const client_admission &) = delete;
+    ~client_admission();
 
     // Readable when next() has a client.
     [[nodiscard]] int fd() const { return arrived_.get(); }

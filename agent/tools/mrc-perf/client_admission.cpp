@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/mrc-perf/admission.h"
+#include "tools/mrc-perf/client_admission.h"
 
 #include <algorithm>
 #include <array>
@@ -51,17 +51,17 @@ bool drain(int fd)
 
 } // namespace
 
-admission::admission(listener socket)
+client_admission::client_admission(listener socket)
     : socket_{std::move(socket)}, arrived_{make_event(EFD_SEMAPHORE)}, stop_{make_event(0)}, thread_{[this] { run(); }}
 {
 }
 
-admission::~admission()
+client_admission::~client_admission()
 {
     ::eventfd_write(stop_.get(), 1);
 }
 
-channel *admission::next()
+channel *client_admission::next()
 {
     const std::scoped_lock held{lock_};
     if (waiting_.empty())
@@ -73,13 +73,13 @@ channel *admission::next()
     return &*served_;
 }
 
-void admission::release()
+void client_admission::release()
 {
     const std::scoped_lock held{lock_};
     served_.reset();
 }
 
-void admission::run()
+void client_admission::run()
 {
     while (true) {
         std::vector<pollfd> fds{{.fd = stop_.get(), .events = POLLIN, .revents = 0},
@@ -96,7 +96,7 @@ void admission::run()
     }
 }
 
-void admission::admit(channel client)
+void client_admission::admit(channel client)
 {
     std::unique_lock held{lock_};
     std::string served;
@@ -116,7 +116,7 @@ void admission::admit(channel client)
 
 // Its greeting is still to come. A connection closed with bytes unread is reset, which can destroy the answer: ours is
 // kept until the client has closed its own.
-void admission::refuse(channel client, const std::string &served)
+void client_admission::refuse(channel client, const std::string &served)
 {
     const std::string why = fmt::format("the server is busy with the test of {}; try again when it is over", served);
     if (!client.try_send(message_kind::error, {{"text", why}}))
@@ -127,7 +127,7 @@ void admission::refuse(channel client, const std::string &served)
     refused_.push_back({std::move(client), steady::now() + answer_limit});
 }
 
-void admission::close_refused()
+void client_admission::close_refused()
 {
     std::erase_if(refused_,
                   [](const refused &one) { return drain(one.client.fd()) || steady::now() >= one.give_up_at; });
