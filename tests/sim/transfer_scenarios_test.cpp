@@ -54,6 +54,31 @@ TEST(transfer, blackholed_plane_stalls_for_about_one_timeout_and_comes_back)
     EXPECT_LT(net.right().qp().progress().longest_gap, 1ms);
 }
 
+TEST(transfer, plane_of_256_paths_carries_its_share_100_ms_after_its_return)
+{
+    network net{{.planes = 2, .uplinks = 256}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    const outage cut{start + 5ms, start + 50ms};
+    net.each_path_of(1, [&](path_model &path) { path.outages.push_back(cut); });
+    stream writes{net, net.left(), net.right(), 4000, write_bytes};
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.to));
+    EXPECT_FALSE(net.left().paths.good_planes().has(plane_index{1}));
+
+    const auto paths_back = [&] {
+        unsigned good = 0;
+        for (unsigned slot = 256; slot < 512; ++slot)
+            good += net.left().paths.state(slot) == path_state::good ? 1 : 0;
+        return good;
+    };
+    ASSERT_TRUE(net.run([&] { return paths_back() == 256; }, cut.to + 100ms));
+    std::printf("all back after %lld us\n", static_cast<long long>((net.now() - cut.to) / 1us));
+    const auto before = net.left().frames;
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, net.now() + 5ms));
+    const auto of_dead = static_cast<double>(net.left().frames[1] - before[1]);
+    const auto of_other = static_cast<double>(net.left().frames[0] - before[0]);
+    EXPECT_NEAR(of_dead / of_other, 1, 0.05);
+}
+
 TEST(transfer, continues_after_an_outage_of_all_planes_of_two_seconds)
 {
     network net{{}, usual_qp(), memory_bytes};

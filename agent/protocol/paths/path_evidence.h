@@ -41,7 +41,12 @@ public:
     }
     // Shifts a loss into the path's history.
     void on_loss(unsigned slot);
-    void forget_losses(unsigned slot) { paths_[slot].history = 0; }
+    // The path begins anew: what was lost, or never answered, says nothing any more.
+    void forget(unsigned slot)
+    {
+        paths_[slot].history = 0;
+        paths_[slot].unanswered = 0;
+    }
 
     // Latest sending time of a packet known to have arrived on this path.
     [[nodiscard]] instant delivered(unsigned slot) const { return paths_[slot].delivered; }

@@ -79,7 +79,7 @@ void path_group::on_delivered(unsigned slot, instant sent_at)
     // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
     const path_record &path = paths_[slot];
     if (path.silenced && sent_at >= path.silent_since && prober_.on_success(slot))
-        readmit(slot, path_event::prove, path_cause::deliveries, sent_at);
+        prove(slot, path_cause::deliveries, sent_at);
 }
 
 void path_group::on_loss(unsigned slot, instant now)
@@ -95,13 +95,18 @@ void path_group::on_always_skip(unsigned slot, instant now)
     blame(slot, path_cause::always_skip, std::nullopt, now);
 }
 
-bool path_group::plane_delivers(plane_index plane, instant since) const
+instant path_group::last_delivery(plane_index plane) const
 {
     const unsigned first = plane.value * config_.uplinks;
+    instant latest = instant::min();
     for (unsigned slot = first; slot < first + config_.uplinks; ++slot)
-        if (evidence_.delivered(slot) >= since)
-            return true;
-    return false;
+        latest = std::max(latest, evidence_.delivered(slot));
+    return latest;
+}
+
+bool path_group::plane_delivers(plane_index plane, instant since) const
+{
+    return last_delivery(plane) >= since;
 }
 
 // Several packets of the plane wait for an answer, and none of those sent since has got one.
@@ -146,12 +151,20 @@ void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, insta
     if (!in_use(slot) || !usable().has(plane))
         return;
     blame(slot, path_cause::silence, sent_at, now);
-    if (!whole_plane)
-        return;
+    if (whole_plane)
+        silence_plane(plane, sent_at, now);
+}
+
+// Those that fell silent one by one since the plane last delivered fell silent with it.
+void path_group::silence_plane(plane_index plane, instant sent_at, instant now)
+{
+    const instant heard = last_delivery(plane);
     const unsigned first = plane.value * config_.uplinks;
-    for (unsigned other = first; other < first + config_.uplinks; ++other)
-        if (other != slot)
-            blame(other, path_cause::silence, sent_at, now);
+    for (unsigned slot = first; slot < first + config_.uplinks; ++slot) {
+        blame(slot, path_cause::silence, sent_at, now);
+        path_record &path = paths_[slot];
+        path.with_plane = path.silenced && path.silent_since > heard;
+    }
 }
 
 void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
@@ -299,7 +312,8 @@ void path_group::readmit(unsigned slot, path_event event, path_cause cause, std:
         return;
     path_record &path = paths_[slot];
     path.silenced = false;
-    evidence_.forget_losses(slot);
+    path.with_plane = false;
+    evidence_.forget(slot);
     prober_.stop(slot, now);
     if (path.active)
         return;
@@ -312,12 +326,27 @@ void path_group::readmit(unsigned slot, path_event event, path_cause cause, std:
     }
 }
 
+// It delivers again, and with it all that fell silent when it did.
+void path_group::prove(unsigned slot, path_cause cause, instant now)
+{
+    const bool together = paths_[slot].with_plane;
+    readmit(slot, path_event::prove, cause, now);
+    missing_[plane_at(slot).value] = 0;
+    if (!together)
+        return;
+    const unsigned first = plane_at(slot).value * config_.uplinks;
+    for (unsigned other = first; other < first + config_.uplinks; ++other)
+        if (paths_[other].with_plane)
+            readmit(other, path_event::prove, cause, now);
+}
+
 void path_group::deny(unsigned slot)
 {
     if (!step(slot, path_event::deny, path_cause::controller))
         return;
     prober_.stop(slot, std::nullopt);
     paths_[slot].silenced = false;
+    paths_[slot].with_plane = false;
     find_substitute(slot);
 }
 
@@ -381,7 +410,7 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
         return false;
     evidence_.on_delivered(answer->slot, answer->sent_at);
     if (answer->reinstate)
-        readmit(answer->slot, path_event::prove, path_cause::probes, how.at);
+        prove(answer->slot, path_cause::probes, how.at);
     return true;
 }
 

@@ -6,6 +6,10 @@
 // takes over. Probes answered in time, `successes` in a row, bring it back; after silence, packets delivered that were
 // sent since do, too. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
 //
+// Paths that fell silent together, their plane with them, come back together: one that is proved speaks for all, or 256
+// paths would take 4 s of probes while the first of them carries the share of its plane. Those among them that are broken
+// themselves are blamed again within a round trip, and being relapses are probed at longer intervals.
+//
 // Floors: no retirement leaves fewer than `min_active` active paths in use on usable planes, and loss alone never takes
 // more than half of a plane's active paths: uniform loss is no path's fault. A path that a floor keeps is drawn as a
 // GOOD one is, but it is not shown as one: whoever looks for the broken cable would look elsewhere.
@@ -254,6 +258,7 @@ private:
         path_state state = path_state::good;
         bool active = false;
         bool silenced = false;
+        bool with_plane = false;                // silenced when its plane was
         bool changed = false;                   // is in changed_
         path_state reported = path_state::good; // by next_transition()
         path_cause cause = path_cause::none;
@@ -273,10 +278,12 @@ private:
     [[nodiscard]] plane_index plane_at(unsigned slot) const { return paths_[slot].plane; }
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
+    [[nodiscard]] instant last_delivery(plane_index plane) const; // its sending time
     [[nodiscard]] bool plane_silent(plane_index plane, instant since) const;
     instant suspect(unsigned slot, instant sent_at);
     [[nodiscard]] bool left_behind(unsigned slot, instant since, duration tolerance) const;
     void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
+    void silence_plane(plane_index plane, instant sent_at, instant now);
     [[nodiscard]] std::optional<std::uint16_t> find_backup(unsigned slot) const;
     void count_good(plane_index plane, int by);
     bool step(unsigned slot, path_event event, path_cause cause);
@@ -287,6 +294,7 @@ private:
     void keep(unsigned slot, path_cause cause, instant now);
     void forget_kept(instant now);
     void readmit(unsigned slot, path_event event, path_cause cause, std::optional<instant> now);
+    void prove(unsigned slot, path_cause cause, instant now);
     [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
 
     path_group_config config_;

@@ -2,6 +2,7 @@
 #include "protocol/paths/path_prober.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace mrc::protocol
 {
@@ -25,7 +26,7 @@ void path_prober::start(unsigned slot, instant now)
     path.due = now + path.interval;
     ++probed_;
     plane_record &plane = planes_[plane_of(slot).value];
-    plane.due = std::max(plane.due, now + path.interval / 2);
+    plane.due = std::max(plane.due, relapse ? now + path.interval / 2 : now);
     next_due_ = std::min({next_due_, path.due, plane.due});
 }
 
@@ -34,46 +35,48 @@ void path_prober::stop(unsigned slot, std::optional<instant> now)
     record &path = paths_[slot];
     if (!path.probed)
         return;
-    set_streak(slot, 0);
     path.probed = false;
     path.awaiting = false;
+    path.streak = 0;
     if (now)
         path.reinstated = *now;
     if (--probed_ == 0)
         next_due_ = never;
 }
 
-void path_prober::set_streak(unsigned slot, std::uint8_t streak)
-{
-    record &path = paths_[slot];
-    plane_record &plane = planes_[plane_of(slot).value];
-    plane.answering += (streak != 0 ? 1u : 0u) - (path.streak != 0 ? 1u : 0u);
-    path.streak = streak;
-}
-
-bool path_prober::takes_turns(plane_index plane) const
-{
-    return dark_.has(plane) && planes_[plane.value].answering == 0;
-}
-
-std::optional<std::uint16_t> path_prober::whose_turn(unsigned plane) const
+std::optional<std::uint16_t> path_prober::whose_turn(plane_index plane) const
 {
     for (unsigned step = 0; step < uplinks_; ++step) {
-        const unsigned slot = plane * uplinks_ + (planes_[plane].turn + step) % uplinks_;
+        const unsigned slot = plane.value * uplinks_ + (planes_[plane.value].turn + step) % uplinks_;
         if (paths_[slot].probed)
             return static_cast<std::uint16_t>(slot);
     }
     return std::nullopt;
 }
 
-std::optional<std::uint16_t> path_prober::find_due(instant now)
+// A sentinel that has just answered.
+std::optional<std::uint16_t> path_prober::next_sentinel()
+{
+    while (!answering_.empty()) {
+        const plane_index plane{static_cast<std::uint8_t>(std::countr_zero(answering_.bits()))};
+        answering_.set(plane, false);
+        if (answering_.empty())
+            ask_again_ = never;
+        if (dark_.has(plane) && usable_.has(plane))
+            if (const auto slot = whose_turn(plane))
+                return slot;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint16_t> path_prober::find_due(instant now) const
 {
     std::optional<std::uint16_t> due;
     for (std::size_t step = 0; step < paths_.size(); ++step) {
         const auto slot = static_cast<unsigned>((cursor_ + step) % paths_.size());
         const record &path = paths_[slot];
         const plane_index plane = plane_of(slot);
-        if (!path.probed || !usable_.has(plane) || path.due > now || takes_turns(plane))
+        if (!path.probed || !usable_.has(plane) || path.due > now || dark_.has(plane))
             continue;
         if (path.streak != 0) // nearly reinstated: first
             return static_cast<std::uint16_t>(slot);
@@ -82,8 +85,8 @@ std::optional<std::uint16_t> path_prober::find_due(instant now)
     }
     for (unsigned plane = 0; plane < planes_.size() && !due; ++plane) {
         const plane_index at{static_cast<std::uint8_t>(plane)};
-        if (usable_.has(at) && takes_turns(at) && planes_[plane].due <= now)
-            due = whose_turn(plane);
+        if (usable_.has(at) && dark_.has(at) && planes_[plane].due <= now)
+            due = whose_turn(at);
     }
     return due;
 }
@@ -94,14 +97,16 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
         return std::nullopt;
     usable_ = usable;
     dark_ = dark;
-    const auto slot = find_due(now);
+    auto slot = next_sentinel();
+    if (!slot && now >= next_allowed_)
+        slot = find_due(now);
     if (!slot) {
         find_next_due(now);
         return std::nullopt;
     }
     record &path = paths_[*slot];
     if (path.awaiting)
-        set_streak(*slot, 0);
+        path.streak = 0;
     path.awaiting = true;
     path.request_id = next_id_;
     next_id_ = ids_.after(next_id_);
@@ -112,7 +117,7 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
     plane.due = now + path.interval / 2;
     plane.turn = *slot % uplinks_ + 1;
     cursor_ = *slot + 1u;
-    next_allowed_ = now + config_.spacing;
+    next_allowed_ = std::max(now, next_allowed_) + config_.spacing;
     find_next_due(now);
     return probe{*slot, path.request_id};
 }
@@ -124,13 +129,13 @@ void path_prober::find_next_due(instant now)
     for (unsigned slot = 0; slot < paths_.size(); ++slot) {
         const plane_index plane = plane_of(slot);
         if (paths_[slot].probed && usable_.has(plane))
-            next_due_ = std::min(next_due_, takes_turns(plane) ? planes_[plane.value].due : paths_[slot].due);
+            next_due_ = std::min(next_due_, dark_.has(plane) ? planes_[plane.value].due : paths_[slot].due);
     }
 }
 
 instant path_prober::next_deadline() const
 {
-    return probed_ == 0 ? never : std::max(next_due_, next_allowed_);
+    return probed_ == 0 ? never : std::min(ask_again_, std::max(next_due_, next_allowed_));
 }
 
 std::optional<path_prober::answer> path_prober::on_answer(std::uint16_t request_id, instant arrived)
@@ -141,10 +146,26 @@ std::optional<path_prober::answer> path_prober::on_answer(std::uint16_t request_
         return std::nullopt;
     path.awaiting = false;
     if (arrived - path.sent_at > config_.slowest_answer) {
-        set_streak(slot, 0);
+        path.streak = 0;
         return answer{slot, false, path.sent_at};
     }
-    return answer{slot, on_success(slot), path.sent_at};
+    const bool reinstate = on_success(slot);
+    if (!reinstate)
+        keep_turn(slot, arrived);
+    return answer{slot, reinstate, path.sent_at};
+}
+
+void path_prober::keep_turn(unsigned slot, instant answered)
+{
+    const record &path = paths_[slot];
+    const plane_index at = plane_of(slot);
+    plane_record &plane = planes_[at.value];
+    plane.turn = slot % uplinks_;
+    plane.due = path.due;
+    if (path.interval > config_.interval) // a relapse
+        return;
+    answering_.set(at, true);
+    ask_again_ = std::min(ask_again_, answered);
 }
 
 bool path_prober::on_success(unsigned slot)
@@ -152,10 +173,9 @@ bool path_prober::on_success(unsigned slot)
     record &path = paths_[slot];
     if (!path.probed)
         return false;
-    const auto streak = static_cast<std::uint8_t>(std::min(path.streak + 1u, 255u));
-    set_streak(slot, streak);
+    path.streak = static_cast<std::uint8_t>(std::min(path.streak + 1u, 255u));
     next_due_ = std::min(next_due_, path.due);
-    return streak >= config_.successes;
+    return path.streak >= config_.successes;
 }
 
 } // namespace mrc::protocol

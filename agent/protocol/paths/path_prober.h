@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // When to probe which retired path (decision D12). Each ASSUMED_BAD path is probed every `interval`; of a plane that
-// has no good path only two sentinels are, until one of them answers. `successes` answers in a row reinstate a path. A
-// path that is retired again within `relapse_window` of its return is probed at twice the interval, up to
-// `longest_interval`.
+// has no good path only two sentinels are, by turns. `successes` answers in a row reinstate a path. A sentinel that
+// answers keeps its turn, and is asked again at once: so a plane needs `interval` and three round trips, and one that
+// was blamed though it delivers the round trips alone, for the first question comes at once, too. A path that is retired
+// again within `relapse_window` of its return is probed at twice the interval, up to `longest_interval`, and never at
+// once.
+//
+// All probes of one prober are `spacing` apart. Those that follow an answer at once are made up for by those after them.
 #pragma once
 
 #include <array>
@@ -65,18 +69,17 @@ private:
         duration interval{0};
     };
 
-    // Of a dark plane without an answer, the paths take turns at two probes per interval.
+    // Of a dark plane, the paths take turns at two probes per interval.
     struct plane_record {
-        unsigned answering = 0; // probed paths with a streak
-        unsigned turn = 0;      // uplink to try next
+        unsigned turn = 0; // uplink to try next
         instant due = instant::min();
     };
 
     [[nodiscard]] plane_index plane_of(unsigned slot) const { return {static_cast<std::uint8_t>(slot / uplinks_)}; }
-    [[nodiscard]] bool takes_turns(plane_index plane) const;
-    [[nodiscard]] std::optional<std::uint16_t> find_due(instant now);
-    [[nodiscard]] std::optional<std::uint16_t> whose_turn(unsigned plane) const;
-    void set_streak(unsigned slot, std::uint8_t streak);
+    [[nodiscard]] std::optional<std::uint16_t> next_sentinel();
+    [[nodiscard]] std::optional<std::uint16_t> find_due(instant now) const;
+    [[nodiscard]] std::optional<std::uint16_t> whose_turn(plane_index plane) const;
+    void keep_turn(unsigned slot, instant answered);
     void find_next_due(instant now);
 
     static constexpr std::size_t pending_capacity = 256; // answers older than so many probes are not believed
@@ -92,6 +95,8 @@ private:
     unsigned cursor_ = 0; // slot where the search for due paths begins
     plane_mask usable_;
     plane_mask dark_;
+    plane_mask answering_; // whose sentinels are to be asked again at once
+    instant ask_again_ = never;
     instant next_allowed_ = instant::min();
     instant next_due_ = never;
 };

@@ -50,7 +50,7 @@ TEST(path_evidence, counts_losses_among_the_last_packets)
     evidence.on_delivered(0, start + 9us);
     EXPECT_EQ(evidence.recent_losses(0, 8), 1u);
     EXPECT_EQ(evidence.recent_losses(0, 32), 2u);
-    evidence.forget_losses(0);
+    evidence.forget(0);
     EXPECT_EQ(evidence.recent_losses(0, 32), 0u);
 }
 

@@ -40,6 +40,43 @@ unsigned paths_in_use(const path_group &group, unsigned plane)
     return count;
 }
 
+// Nothing of the plane gets through any more, though others deliver.
+void lose_plane(path_group &group, unsigned plane, instant at)
+{
+    const unsigned first = plane * group.uplinks();
+    for (unsigned slot = first; slot < first + 3; ++slot)
+        group.on_sent(slot, false);
+    group.on_silence(first, at, at + 1ms);
+}
+
+void answer(path_group &group, const outgoing &probe, instant at)
+{
+    endpoint_response_packet response;
+    response.request_id = std::get<endpoint_request_packet>(probe.content).request_id;
+    EXPECT_TRUE(group.on_packet(response, {.entropy = probe.entropy, .path = probe.path, .at = at}));
+}
+
+// What becomes of the group's probes from then on; `answers` says of which paths they are answered, 50 us later.
+struct probing {
+    instant ended;
+    unsigned probes = 0;
+};
+template <typename predicate, typename condition>
+probing probe_until(path_group &group, instant from, predicate answers, condition done)
+{
+    probing result{from};
+    while (!done() && result.ended < from + 10s) {
+        result.ended = std::max(result.ended, group.next_deadline());
+        const auto probe = group.next_packet(result.ended);
+        if (!probe)
+            continue;
+        ++result.probes;
+        if (answers(group.slot_at(probe->path).value()))
+            answer(group, *probe, result.ended + 50us);
+    }
+    return result;
+}
+
 class path_group_test : public testing::Test
 {
 protected:
@@ -181,6 +218,68 @@ TEST_F(path_group_test, silent_plane_is_retired_at_once)
     EXPECT_FALSE((group.usable() & group.good_planes()).has(plane_index{1}));
     EXPECT_EQ((group.usable() & group.good_planes()).bits(), 0b1101u);
     EXPECT_EQ(group.silence_generation(), 8u);
+}
+
+TEST_F(path_group_test, paths_that_fell_silent_with_their_plane_come_back_with_it)
+{
+    path_group group{four_by(256), local};
+    lose_plane(group, 1, start);
+    ASSERT_EQ(paths_in_use(group, 1), 0u);
+    const instant returns = start + 300ms;
+    (void)probe_until(
+        group, start + 1ms, [](unsigned) { return false; }, [&] { return group.next_deadline() > returns; });
+    const auto [ended, probes] =
+        probe_until(group, returns, [](unsigned) { return true; }, [&] { return group.next_deadline() == never; });
+    EXPECT_EQ(paths_in_use(group, 1), 256u);
+    EXPECT_LT(ended - returns, 10ms) << "an interval and three round trips; by 200 probes a second it would be 3.8 s";
+    EXPECT_EQ(probes, 3u);
+}
+
+TEST_F(path_group_test, one_path_that_lives_brings_its_silent_plane_back)
+{
+    path_group group{four_by(16), local};
+    lose_plane(group, 1, start);
+    const auto [ended, probes] =
+        probe_until(group, start + 1ms, [](unsigned slot) { return slot == 27; }, [&] { return group.in_use(27); });
+    EXPECT_EQ(paths_in_use(group, 1), 16u) << "the others are blamed again by those who use them";
+    EXPECT_LT(ended - start, 100ms);
+    EXPECT_EQ(probes, 11u + 3u) << "by turns";
+
+    for (int n = 0; n < 2; ++n)
+        group.on_unanswered(16, ended + 1us, ended + 100us);
+    EXPECT_EQ(group.state(16), path_state::assumed_bad);
+    EXPECT_EQ(paths_in_use(group, 1), 15u);
+    const auto again =
+        probe_until(group, ended + 100us, [](unsigned) { return true; }, [&] { return group.in_use(16); });
+    EXPECT_GE(again.ended - ended, 30ms) << "three intervals, twice as long as before";
+}
+
+TEST_F(path_group_test, path_that_was_bad_before_its_plane_stays_bad_after_it)
+{
+    path_group group{four_by(8), local};
+    group.on_silence(9, start, start + 1ms);
+    group.on_loss(10, start + 1ms);
+    group.on_loss(10, start + 1ms);
+    group.on_delivered(8, start + 2ms);
+    lose_plane(group, 1, start + 3ms);
+    ASSERT_EQ(paths_in_use(group, 1), 0u);
+    (void)probe_until(
+        group, start + 4ms, [](unsigned slot) { return slot != 9 && slot != 10; },
+        [&] { return group.good_planes().has(plane_index{1}); });
+    EXPECT_EQ(paths_in_use(group, 1), 6u);
+    EXPECT_EQ(group.state(9), path_state::assumed_bad);
+    EXPECT_EQ(group.state(10), path_state::assumed_bad);
+}
+
+TEST_F(path_group_test, plane_that_came_back_is_not_lost_again_for_what_it_lost_before)
+{
+    path_group group{four_by(8), local};
+    lose_plane(group, 1, start);
+    const auto [ended, probes] = probe_until(
+        group, start + 1ms, [](unsigned) { return true; }, [&] { return group.good_planes().has(plane_index{1}); });
+    group.on_sent(9, false);
+    group.on_silence(9, ended + 1us, ended + 300us);
+    EXPECT_EQ(paths_in_use(group, 1), 7u) << "one packet is no silence of a plane";
 }
 
 TEST_F(path_group_test, plane_that_delivers_loses_only_the_silent_path)

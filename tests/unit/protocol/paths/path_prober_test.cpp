@@ -96,19 +96,66 @@ TEST(path_prober, dead_plane_gets_two_probes_per_interval_by_turns)
         EXPECT_GE(times[slot], 2) << "a dead sentinel must not hide a living plane";
 }
 
-TEST(path_prober, first_answer_of_a_dead_plane_wakes_all_its_paths)
+TEST(path_prober, sentinel_that_answers_is_asked_again_at_once)
 {
-    path_prober prober{{.spacing = 0ns}, 1, 8};
+    constexpr unsigned uplinks = 256;
+    path_prober prober{{}, 1, uplinks};
+    for (unsigned slot = 0; slot < uplinks; ++slot)
+        prober.start(slot, start);
+    const auto [asked_at, first] = first_probe(prober, plane_mask{1});
+    EXPECT_LE(asked_at, start + 5ms);
+    EXPECT_FALSE(prober.on_answer(first.request_id, asked_at + 50us)->reinstate);
+    const auto [second_at, second] = first_probe(prober, plane_mask{1});
+    EXPECT_EQ(second.slot, first.slot);
+    EXPECT_EQ(second_at, asked_at + 50us);
+    EXPECT_FALSE(prober.on_answer(second.request_id, second_at + 50us)->reinstate);
+    const auto [third_at, third] = first_probe(prober, plane_mask{1});
+    EXPECT_EQ(third_at, second_at + 50us);
+    EXPECT_TRUE(prober.on_answer(third.request_id, third_at + 50us)->reinstate);
+}
+
+TEST(path_prober, sentinel_that_relapsed_keeps_its_turn_but_is_not_hurried)
+{
+    path_prober prober{{}, 1, 8};
+    for (unsigned slot = 0; slot < 8; ++slot) {
+        prober.start(slot, start);
+        prober.stop(slot, start + 1ms);
+        prober.start(slot, start + 2ms);
+    }
+    const auto [asked_at, first] = first_probe(prober, plane_mask{1});
+    ASSERT_TRUE(prober.on_answer(first.request_id, asked_at + 50us));
+    const auto [second_at, second] = first_probe(prober, plane_mask{1});
+    EXPECT_EQ(second.slot, first.slot);
+    EXPECT_EQ(second_at, asked_at + 10ms);
+}
+
+TEST(path_prober, sentinel_that_answers_no_more_passes_its_turn_on)
+{
+    path_prober prober{{}, 1, 8};
     for (unsigned slot = 0; slot < 8; ++slot)
         prober.start(slot, start);
-    const auto [now, first] = first_probe(prober, plane_mask{1});
-    ASSERT_TRUE(prober.on_answer(first.request_id, now + 10us));
-    const auto probes = run(prober, now, now + 6ms, all, plane_mask{1});
-    std::array<int, 8> times{};
-    for (const sent &each : probes)
-        ++times[each.probe.slot];
-    for (unsigned slot = 0; slot < 8; ++slot)
-        EXPECT_GE(times[slot], 1);
+    const auto [asked_at, first] = first_probe(prober, plane_mask{1});
+    ASSERT_TRUE(prober.on_answer(first.request_id, asked_at + 50us));
+    EXPECT_EQ(first_probe(prober, plane_mask{1}).probe.slot, first.slot);
+    EXPECT_NE(first_probe(prober, plane_mask{1}).probe.slot, first.slot);
+}
+
+TEST(path_prober, probes_asked_at_once_are_made_up_for)
+{
+    path_prober prober{{.successes = 4}, 8, 32};
+    for (unsigned slot = 0; slot < 256; ++slot)
+        prober.start(slot, start);
+    constexpr plane_mask dark{0xFF};
+    unsigned probes = 0;
+    for (instant now = prober.next_deadline(); now < start + 1s; now = prober.next_deadline()) {
+        const auto probe = prober.next(now, dark, dark);
+        if (!probe)
+            continue;
+        if (++probes % 4 != 0) // never four times in a row
+            (void)prober.on_answer(probe->request_id, now + 50us);
+    }
+    EXPECT_GT(probes, 190u);
+    EXPECT_LE(probes, 200u + 3u);
 }
 
 TEST(path_prober, never_more_than_two_hundred_probes_a_second)
