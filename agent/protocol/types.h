@@ -77,6 +77,8 @@ struct ev {
     friend constexpr auto operator<=>(ev, ev) = default;
 };
 
+inline constexpr unsigned max_planes = 8; // the EV's plane field has 3 bits
+
 // Plane of the fabric, 0-based; a host has one port per plane.
 struct plane_index {
     std::uint8_t value = 0;

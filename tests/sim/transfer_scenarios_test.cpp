@@ -79,6 +79,31 @@ TEST(transfer, plane_of_256_paths_carries_its_share_100_ms_after_its_return)
     EXPECT_NEAR(of_dead / of_other, 1, 0.05);
 }
 
+// Planes that share a core lag behind each other by milliseconds now and then: a silence of less may be no death.
+TEST(transfer, plane_that_was_seen_to_lag_is_left_in_a_round_trip_when_it_dies)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant start = net.now();
+    const auto late = [&](duration by) { net.each_path_of(1, [&](path_model &path) { path.delay = 20us + by; }); };
+    instant at = start + 10ms;
+    for (duration lag = 10us; lag < 2ms; lag = lag * 3 / 2, at += 5ms) // no faster than the loss rule learns
+        net.at(at, [=] { late(lag); });
+    net.at(at, [=] { late(0us); });
+    const outage cut{at + 200ms, at + 10s};
+    net.each_path_of(1, [&](path_model &path) { path.outages.push_back(cut); });
+    stream writes{net, net.left(), net.right(), 40000, write_bytes};
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.from));
+    while (net.left().paths.next_transition())
+        ;
+    ASSERT_TRUE(net.left().paths.good_planes().has(plane_index{1}));
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.from + 300us));
+    EXPECT_FALSE(net.left().paths.good_planes().has(plane_index{1}));
+    EXPECT_FALSE(net.left().paths.next_transition()) << "it may lag";
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, cut.from + 20ms));
+    for (unsigned slot : {2u, 3u})
+        EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);
+}
+
 TEST(transfer, continues_after_an_outage_of_all_planes_of_two_seconds)
 {
     network net{{}, usual_qp(), memory_bytes};

@@ -39,7 +39,7 @@ path_group_config completed(path_group_config config)
 path_group::path_group(const path_group_config &config, const local_ports &local)
     : config_{completed(config)}, local_{&local}, paths_(std::size_t{config.planes} * config.uplinks),
       active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
-      prober_{config.probes, config.planes, config.uplinks, config.ids},
+      suspension_{config.heartbeats.patience}, prober_{config.probes, config.planes, config.uplinks, config.ids},
       heartbeat_{config.heartbeats, config.planes, config.uplinks}
 {
     for (unsigned slot = 0; slot < size(); ++slot) {
@@ -74,12 +74,20 @@ path_group::path_group(const path_group_config &config, const local_ports &local
 
 void path_group::on_delivered(unsigned slot, instant sent_at)
 {
-    evidence_.on_delivered(slot, sent_at);
-    missing_[plane_at(slot).value] = 0;
+    hear(slot, sent_at);
     // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
     const path_record &path = paths_[slot];
     if (path.silenced && sent_at >= path.silent_since && prober_.on_success(slot))
         prove(slot, path_cause::deliveries, sent_at);
+}
+
+// Something that was sent on the path then got through.
+void path_group::hear(unsigned slot, instant sent_at)
+{
+    const plane_index plane = plane_at(slot);
+    evidence_.on_delivered(slot, sent_at);
+    missing_[plane.value] = 0;
+    suspension_.on_delivered(plane, sent_at);
 }
 
 void path_group::on_loss(unsigned slot, instant now)
@@ -123,15 +131,12 @@ bool path_group::plane_silent(plane_index plane, instant since) const
 
 void path_group::on_silence(unsigned slot, instant sent_at, instant now, duration tolerance)
 {
-    const instant since = suspect(slot, sent_at);
-    if (left_behind(slot, since, tolerance))
-        silence(slot, plane_silent(plane_at(slot), since), since, now);
-    else
-        ++paths_[slot].counters.losses;
+    const instant since = quiet_since(slot, sent_at);
+    judge_quiet(slot, plane_silent(plane_at(slot), since), since, now, tolerance);
 }
 
 // Since when nothing sent on the path has got through, as far as anybody has complained.
-instant path_group::suspect(unsigned slot, instant sent_at)
+instant path_group::quiet_since(unsigned slot, instant sent_at)
 {
     instant &since = paths_[slot].suspected_since;
     if (evidence_.delivered(slot) >= since || sent_at < since)
@@ -142,6 +147,29 @@ instant path_group::suspect(unsigned slot, instant sent_at)
 bool path_group::left_behind(unsigned slot, instant since, duration tolerance) const
 {
     return tolerance == duration{0} || evidence_.delivered_elsewhere(slot, since + tolerance);
+}
+
+void path_group::judge_quiet(unsigned slot, bool whole_plane, instant since, instant now, duration tolerance)
+{
+    if (left_behind(slot, since, tolerance)) {
+        silence(slot, whole_plane, since, now);
+        return;
+    }
+    ++paths_[slot].counters.losses;
+    if (whole_plane)
+        suspend_plane(slot, since, now);
+}
+
+// As long as other planes deliver: a host that is off its CPU is no evidence against any.
+void path_group::suspend_plane(unsigned slot, instant since, instant now)
+{
+    const plane_index plane = plane_at(slot);
+    plane_mask drawn = usable() & good_planes();
+    if (!drawn.has(plane))
+        return;
+    drawn.set(plane, false);
+    if (!drawn.empty() && evidence_.delivered_elsewhere(slot, since))
+        suspension_.begin(plane, since, now);
 }
 
 void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, instant now)
@@ -158,6 +186,7 @@ void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, insta
 // Those that fell silent one by one since the plane last delivered fell silent with it.
 void path_group::silence_plane(plane_index plane, instant sent_at, instant now)
 {
+    suspension_.end(plane);
     const instant heard = last_delivery(plane);
     const unsigned first = plane.value * config_.uplinks;
     for (unsigned slot = first; slot < first + config_.uplinks; ++slot) {
@@ -170,7 +199,7 @@ void path_group::silence_plane(plane_index plane, instant sent_at, instant now)
 void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
 {
     evidence_.on_loss(slot);
-    const instant since = suspect(slot, sent_at);
+    const instant since = quiet_since(slot, sent_at);
     const plane_index plane = plane_at(slot);
     std::uint8_t &missing = missing_[plane.value];
     missing = static_cast<std::uint8_t>(std::min<unsigned>(missing + 1u, plane_suspicion));
@@ -179,8 +208,8 @@ void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, dura
     const bool plane_quiet = missing == plane_suspicion && plane_silent(plane, sent_at);
     const bool path_quiet =
         evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit && evidence_.delivered(slot) < sent_at;
-    if ((plane_quiet || path_quiet) && left_behind(slot, since, tolerance))
-        silence(slot, plane_quiet, since, now);
+    if (plane_quiet || path_quiet)
+        judge_quiet(slot, plane_quiet, since, now, tolerance);
     else
         ++paths_[slot].counters.losses;
 }
@@ -331,7 +360,6 @@ void path_group::prove(unsigned slot, path_cause cause, instant now)
 {
     const bool together = paths_[slot].with_plane;
     readmit(slot, path_event::prove, cause, now);
-    missing_[plane_at(slot).value] = 0;
     if (!together)
         return;
     const unsigned first = plane_at(slot).value * config_.uplinks;
@@ -384,9 +412,40 @@ std::optional<outgoing> path_group::next_heartbeat(instant now)
     return std::nullopt;
 }
 
+// Of a suspected plane: a heartbeat out of turn.
+std::optional<outgoing> path_group::next_question(instant now)
+{
+    while (const auto due = suspension_.next_step(now)) {
+        if (!usable().has(due->plane))
+            continue;
+        if (due->blame) {
+            silence_plane(due->plane, due->since, now);
+            continue;
+        }
+        const std::uint16_t slot = next_to_ask(due->plane);
+        evidence_.on_sent(slot);
+        return make_probe(slot, heartbeat_.ask(slot, now), now);
+    }
+    return std::nullopt;
+}
+
+// The plane's active paths in turn, rather those in use.
+std::uint16_t path_group::next_to_ask(plane_index plane)
+{
+    std::uint16_t slot = 0;
+    for (unsigned step = 0; step < config_.active_per_plane; ++step) {
+        slot = active_slot(plane, question_turn_++ % config_.active_per_plane);
+        if (in_use(slot))
+            break;
+    }
+    return slot;
+}
+
 std::optional<outgoing> path_group::next_packet(instant now)
 {
     forget_kept(now);
+    if (auto question = next_question(now))
+        return question;
     if (auto heartbeat = next_heartbeat(now))
         return heartbeat;
     if (!prober_.active())
@@ -402,13 +461,13 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
 {
     on_arrival(how.path);
     if (const auto heard = heartbeat_.on_answer(response.request_id)) {
-        evidence_.on_delivered(heard->slot, heard->sent_at);
+        hear(heard->slot, heard->sent_at);
         return true;
     }
     const auto answer = prober_.on_answer(response.request_id, how.at);
     if (!answer)
         return false;
-    evidence_.on_delivered(answer->slot, answer->sent_at);
+    hear(answer->slot, answer->sent_at);
     if (answer->reinstate)
         prove(answer->slot, path_cause::probes, how.at);
     return true;
@@ -416,7 +475,7 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
 
 instant path_group::next_deadline() const
 {
-    return std::min({prober_.next_deadline(), heartbeat_.next_deadline(), kept_deadline_});
+    return std::min({prober_.next_deadline(), heartbeat_.next_deadline(), suspension_.next_deadline(), kept_deadline_});
 }
 
 std::optional<path_transition> path_group::next_transition()

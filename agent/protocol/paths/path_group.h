@@ -25,13 +25,12 @@
 #include "protocol/paths/path_evidence.h"
 #include "protocol/paths/path_heartbeat.h"
 #include "protocol/paths/path_prober.h"
+#include "protocol/paths/plane_suspension.h"
 #include "protocol/transition_table.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
 {
-
-inline constexpr unsigned max_planes = 8; // the EV's plane field has 3 bits
 
 enum class path_state : std::uint8_t {
     good,
@@ -138,8 +137,11 @@ public:
     [[nodiscard]] const local_ports &local() const { return *local_; }
     // Planes that this host can use now. Which of them a peer can be reached on is the peer's: port_status.h.
     [[nodiscard]] plane_mask usable() const { return local_->usable() & plane_mask{(1u << config_.planes) - 1}; }
-    // Planes with at least one active path in use.
-    [[nodiscard]] plane_mask good_planes() const { return good_planes_; }
+    // Planes with at least one active path in use, and not suspected: packets are sent there while there are any.
+    [[nodiscard]] plane_mask good_planes() const
+    {
+        return plane_mask{good_planes_.bits() & ~suspension_.planes().bits()};
+    }
 
     [[nodiscard]] unsigned planes() const { return config_.planes; }
     [[nodiscard]] unsigned uplinks() const { return config_.uplinks; }
@@ -200,7 +202,8 @@ public:
     void on_always_skip(unsigned slot, instant now);
     // A packet sent at `sent_at` timed out, others delivered since, this path did not: retires it, and its whole plane
     // when nothing of the plane got through either. Not yet while none that was delivered elsewhere was sent later than
-    // the silence began by more than `tolerance`: paths are known to lag by so much, and to deliver.
+    // the silence began by more than `tolerance`: paths are known to lag by so much, and to deliver. Until then a plane
+    // is suspected, and avoided (plane_suspension.h).
     void on_silence(unsigned slot, instant sent_at, instant now, duration tolerance = duration{0});
     // It is missing although later ones of other paths arrived. One such loss is weak evidence about the path:
     // `loss_limit` of them make it silence. But when several of a plane are missing, and nothing of it got through
@@ -280,7 +283,9 @@ private:
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
     [[nodiscard]] instant last_delivery(plane_index plane) const; // its sending time
     [[nodiscard]] bool plane_silent(plane_index plane, instant since) const;
-    instant suspect(unsigned slot, instant sent_at);
+    instant quiet_since(unsigned slot, instant sent_at);
+    void judge_quiet(unsigned slot, bool whole_plane, instant since, instant now, duration tolerance);
+    void suspend_plane(unsigned slot, instant since, instant now);
     [[nodiscard]] bool left_behind(unsigned slot, instant since, duration tolerance) const;
     void silence(unsigned slot, bool whole_plane, instant sent_at, instant now);
     void silence_plane(plane_index plane, instant sent_at, instant now);
@@ -295,6 +300,9 @@ private:
     void forget_kept(instant now);
     void readmit(unsigned slot, path_event event, path_cause cause, std::optional<instant> now);
     void prove(unsigned slot, path_cause cause, instant now);
+    void hear(unsigned slot, instant sent_at);
+    [[nodiscard]] std::optional<outgoing> next_question(instant now);
+    [[nodiscard]] std::uint16_t next_to_ask(plane_index plane);
     [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
 
     path_group_config config_;
@@ -306,10 +314,12 @@ private:
     instant kept_deadline_ = never;                  // no KEPT path is GOOD again before
     std::array<std::uint8_t, max_planes> missing_{}; // on_unanswered since the plane's last delivery
     path_evidence evidence_;
+    plane_suspension suspension_;
     path_prober prober_;
     path_heartbeat heartbeat_;
     std::uint64_t arrivals_ = 0;
     std::uint32_t silence_generation_ = 0;
+    unsigned question_turn_ = 0; // position in a suspected plane's active set
     slot_ring changed_;
 };
 

@@ -501,6 +501,76 @@ TEST_F(path_group_test, lagging_plane_is_not_blamed_for_what_is_unanswered)
 }
 
 // IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).
+// Plane 2 is silent since `start` as far as anybody knows, and known to lag by half of `lag` now and then.
+void suspect_plane(path_group &group, instant now, duration lag)
+{
+    const unsigned first = 2 * group.uplinks();
+    for (int n = 0; n < 4; ++n)
+        group.on_sent(first, false);
+    group.on_delivered(0, start + lag / 2);
+    for (int n = 0; n < 3; ++n)
+        group.on_unanswered(first, start + n * 1us, now, lag);
+}
+
+TEST_F(path_group_test, suspected_plane_is_avoided_at_once_and_used_again_with_the_first_answer)
+{
+    path_group group{four_by(8), local};
+    instant now = start + 300us;
+    suspect_plane(group, now, 8ms);
+    EXPECT_EQ(group.good_planes().bits(), 0b1011u) << "though a lag of 8 ms would be none";
+    EXPECT_EQ(group.next_deadline(), now);
+    const auto question = group.next_packet(now);
+    ASSERT_TRUE(question);
+    EXPECT_EQ(group.slot_at(question->path).value() / 8, 2u);
+    now += 3ms; // it lags
+    answer(group, *question, now);
+    EXPECT_EQ(group.good_planes().bits(), 0b1111u);
+    EXPECT_EQ(group.silence_generation(), 0u);
+    EXPECT_FALSE(group.next_transition()) << "nothing has happened";
+}
+
+TEST_F(path_group_test, suspected_plane_is_used_again_with_the_first_delivery)
+{
+    path_group group{four_by(8), local};
+    suspect_plane(group, start + 300us, 8ms);
+    group.on_delivered(17, start - 1us);
+    EXPECT_EQ(group.good_planes().bits(), 0b1011u) << "sent before the silence";
+    group.on_delivered(17, start + 5us);
+    EXPECT_EQ(group.good_planes().bits(), 0b1111u);
+}
+
+TEST_F(path_group_test, suspected_plane_that_answers_nothing_is_blamed)
+{
+    path_group group{four_by(8), local};
+    const instant suspected = start + 300us;
+    suspect_plane(group, suspected, 8ms);
+    const auto [ended, questions] =
+        probe_until(group, suspected, [](unsigned) { return false; }, [&] { return group.silenced(16); });
+    EXPECT_EQ(ended, suspected + 10ms);
+    EXPECT_EQ(questions, 2u + 1u) << "the third is a sentinel's";
+    EXPECT_EQ(paths_in_use(group, 2), 0u);
+    EXPECT_EQ(group.silence_generation(), 8u);
+}
+
+TEST_F(path_group_test, suspected_plane_is_blamed_when_others_are_ahead_by_more_than_it_lags)
+{
+    path_group group{four_by(8), local};
+    suspect_plane(group, start + 300us, 200us);
+    group.on_delivered(0, start + 201us);
+    group.on_unanswered(16, start + 5us, start + 400us, 200us);
+    EXPECT_EQ(paths_in_use(group, 2), 0u);
+    EXPECT_EQ(group.good_planes().bits(), 0b1011u);
+}
+
+TEST_F(path_group_test, last_plane_is_not_suspected)
+{
+    local.up = plane_mask{0b0100};
+    path_group group{four_by(8), local};
+    suspect_plane(group, start + 300us, 8ms);
+    EXPECT_TRUE(group.good_planes().has(plane_index{2}));
+    EXPECT_FALSE(group.next_packet(start + 300us));
+}
+
 TEST_F(path_group_test, evs_for_ipv4_have_sixteen_bits)
 {
     path_group_config config = four_by(256);
