@@ -57,9 +57,18 @@ void probe_targets::remove_group(const protocol::path_group *paths)
         at_.emplace(groups_[i].paths, i);
 }
 
+// A host whose own link may be dead says nothing of a plane's paths.
+bool probe_targets::knows_better(const worker_peer &peer, const worker_peer &target)
+{
+    const protocol::plane_mask doubted = target.planes->suspected();
+    return (doubted & peer.planes->suspected()) != doubted;
+}
+
 void probe_targets::use(group &entry, const worker_peer &peer, instant now)
 {
-    if (same_host(entry.target, peer) || now - entry.answered <= answer_patience)
+    if (same_host(entry.target, peer))
+        return;
+    if (now - entry.answered <= answer_patience && !knows_better(peer, entry.target))
         return;
     entry.target = peer;
     entry.answered = now; // its time to answer starts

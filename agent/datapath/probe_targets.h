@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path groups of the worker, and for each the host behind it that answers its EV probes. A group is a remote T0 by
 // the EVs of one profile; not every address behind it is a living host, so probes go to one that traffic is sent to,
-// and stay with it while it answers.
+// and stay with it while it answers, and no plane is suspected toward it that another one in use is reached on.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ public:
     // peer.paths, of an EV profile that queue pairs have asked for.
     void add_profile_group(const worker_peer &peer);
     void remove_group(const protocol::path_group *paths);
-    // Traffic goes to this peer: it becomes the target when the present one does not answer.
+    // Traffic goes to this peer: it becomes the target when the present one does not answer, or not on all planes.
     void on_use(const worker_peer &peer, protocol::instant now);
     // An answer from the peer to an EV probe of a group: false when none of them asked.
     bool on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
@@ -67,6 +67,7 @@ private:
     static constexpr std::uint32_t no_row = UINT32_MAX;
 
     group &entry_of(const worker_peer &peer, std::uint32_t row);
+    [[nodiscard]] static bool knows_better(const worker_peer &peer, const worker_peer &target);
     void use(group &entry, const worker_peer &peer, protocol::instant now);
 
     const kernel::mapped_array<mrc_path_row> &paths_;

@@ -43,7 +43,7 @@ std::optional<outgoing> peer_planes::next_packet(instant now)
     resting_ = now > until_;
     if (!prober_.active() || resting_)
         return std::nullopt;
-    const auto probe = prober_.next(now, paths_.usable(), plane_mask{});
+    const auto probe = prober_.next(now, paths_.usable(), suspected_);
     if (!probe)
         return std::nullopt;
     const plane_index plane{static_cast<std::uint8_t>(probe->slot)};

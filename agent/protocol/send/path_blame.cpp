@@ -7,16 +7,20 @@ namespace mrc::protocol
 namespace
 {
 
-// Nothing of the plane reaches the peer any more, but other hosts behind its T0 hear on it: no path is to blame, but
-// the link from the leaf to this host.
+// Nothing of the plane reaches the peer any more. While other hosts behind its T0 hear on it no path is to blame, but
+// the link from the leaf to this host; when none does, both may be.
 bool blame_plane(requester_state &sender, std::uint16_t slot, instant sent_at, instant now)
 {
     const route &way = sender.way;
     const plane_index plane = way.paths.path(slot).plane;
     if (way.peer.suspected().has(plane))
         return true;
-    return way.suspects_planes && way.peer.on_missing(plane, sent_at, sender.skew.tolerance()) &&
-           way.paths.plane_delivers(plane, sent_at) && way.peer.suspect(plane, way.usable(), now);
+    if (!way.suspects_planes || !way.peer.on_missing(plane, sent_at, sender.skew.tolerance()) ||
+        !way.peer.suspect(plane, way.usable(), now))
+        return false;
+    if (!way.paths.plane_delivers(plane, sent_at))
+        way.paths.on_plane_silence(slot, sent_at, now);
+    return true;
 }
 
 } // namespace

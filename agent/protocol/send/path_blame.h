@@ -8,6 +8,7 @@
 // timed out, later ones have arrived, none of its path        silent: ASSUMED_BAD, path_group.h
 // is missing, and of its plane nothing reaches this peer,
 // while other hosts behind its T0 hear on the plane           not to blame: the peer's link is, peer_planes.h
+// the same, and no other host hears either                    silent, and the peer's link is suspected besides
 #pragma once
 
 #include <cstdint>

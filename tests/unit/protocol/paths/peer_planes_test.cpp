@@ -57,6 +57,7 @@ struct remote {
     path_group far_paths;
     queue_pair far;
     bool dead = false;
+    bool idle = false;        // nothing is sent to it
     plane_mask reached{0b11}; // its downlinks that work
 };
 
@@ -68,7 +69,7 @@ protected:
     {
         for (const instant until = now_ + time; now_ < until; now_ += 10us) {
             for (remote *host : {&a_, &b_}) {
-                while (host->near.post_write({.id = 1, .source = {1, 0, 8192}}, now_))
+                while (!host->idle && host->near.post_write({.id = 1, .source = {1, 0, 8192}}, now_))
                     ;
                 while (host->near.next_completion())
                     ;
@@ -97,7 +98,9 @@ protected:
             to.on_packet(packet.content, std::span{payload_}.first(packet.payload.bytes), how, now_ + 10us);
         }
     }
-    // Of both kinds: of the group's bad paths, by way of this host, and of planes toward it.
+    // Whom the group asks: a host in use, rather one toward which no plane is suspected (datapath/probe_targets.h).
+    [[nodiscard]] const remote &asked() const { return a_.idle && b_.planes.suspected().empty() ? b_ : a_; }
+    // Of both kinds: of the group's bad paths, and of planes toward this host.
     void probe(remote &host)
     {
         const auto answer = [&](const outgoing &packet) {
@@ -111,7 +114,7 @@ protected:
                 host.planes.on_packet(answer(*packet), {.entropy = packet->entropy, .path = packet->path, .at = now_});
         }
         while (const auto packet = paths_.next_packet(now_))
-            if (arrives(a_, *packet))
+            if (arrives(asked(), *packet))
                 paths_.on_packet(answer(*packet), {.entropy = packet->entropy, .path = packet->path, .at = now_});
     }
     void expect_all_paths_good() const
@@ -163,6 +166,30 @@ TEST_F(peer_planes_test, dead_link_to_one_host_is_left_by_its_qps_alone)
     b_.reached.set(plane_index{1}, true);
     run(20ms);
     EXPECT_TRUE(b_.planes.suspected().empty()) << "three answers, and it is used again";
+}
+
+TEST_F(peer_planes_test, link_of_the_only_busy_host_is_told_from_its_plane_by_another_one)
+{
+    a_.idle = true;
+    run(5ms);
+    b_.reached.set(plane_index{1}, false);
+    run(1ms);
+    EXPECT_EQ(b_.planes.suspected().bits(), 0b10u);
+    run(20ms); // the paths' probes go to the other host
+    EXPECT_EQ(paths_.good_planes().bits(), 0b11u);
+    EXPECT_EQ(b_.planes.suspected().bits(), 0b10u) << "its own are not answered";
+    while (paths_.next_transition())
+        ;
+    const std::uint64_t again = b_.near.counters().retransmits;
+    run(200ms);
+    EXPECT_FALSE(paths_.next_transition()) << "the plane flaps";
+    EXPECT_EQ(b_.near.counters().retransmits, again);
+    a_.idle = false;
+    run(5ms);
+    EXPECT_EQ(a_.near.counters().retransmits, 0u) << "it uses the plane";
+    b_.reached.set(plane_index{1}, true);
+    run(20ms);
+    EXPECT_TRUE(b_.planes.suspected().empty());
 }
 
 TEST_F(peer_planes_test, dead_host_is_reported_silent_once_and_heard_once)
