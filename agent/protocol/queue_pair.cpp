@@ -17,6 +17,8 @@ namespace
 constexpr std::uint64_t reverse_stream = 0x7265766572736521u;
 constexpr plane_mask all_planes{0xFF};
 constexpr unsigned reverse_tries = 16;
+// So long after an answer the paths that answers take are asked.
+constexpr duration answer_memory = std::chrono::milliseconds{200};
 
 std::unique_ptr<peer_planes> private_peer(const qp_surroundings &around)
 {
@@ -139,16 +141,18 @@ std::optional<outgoing> queue_pair::next_packet(instant now)
     return protocol::next_packet(requester_, now);
 }
 
-// An answer goes back the way by which its cause has just come: those links live. What answers no single packet takes
-// any path of the rotation, rather one by whose links the peer is heard.
+// An answer goes back the way by which its cause has just come: those links live, in that direction at least. What
+// answers no single packet takes any path of the rotation, rather one by whose links the peer is heard. Whether answers
+// get through nobody acknowledges: heartbeats ask (path_heartbeat.h).
 std::optional<path_choice> queue_pair::draw_reverse(std::optional<path_index> cause)
 {
     const plane_mask usable = requester_.way.usable();
     if (const auto slot = cause ? paths_.slot_at(*cause) : std::nullopt)
-        if (paths_.in_use(*slot) && usable.has(paths_.path(*slot).plane))
+        if (paths_.carries_answers(*slot) && usable.has(paths_.path(*slot).plane))
             return paths_.path(*slot);
     auto where = reverse_selector_.draw(paths_, usable, {});
-    for (unsigned tries = 1; where && !paths_.heard_on(where->slot) && tries < reverse_tries; ++tries)
+    const auto fits = [this](std::uint16_t slot) { return paths_.heard_on(slot) && paths_.carries_answers(slot); };
+    for (unsigned tries = 1; where && !fits(where->slot) && tries < reverse_tries; ++tries)
         where = reverse_selector_.draw(paths_, usable, {});
     return where;
 }
@@ -163,6 +167,7 @@ std::optional<outgoing> queue_pair::next_answer(instant now)
     const auto answer = responder_.next_answer(now);
     if (!answer)
         return std::nullopt;
+    paths_.watch(now + answer_memory);
     return outgoing{*answer, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 

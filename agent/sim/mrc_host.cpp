@@ -231,6 +231,7 @@ void mrc_host::answer(unsigned queue)
     const protocol::instant now = shared_.clock.instant();
     while (const auto packet = each.qp->next_packet(now))
         send(*packet, each.group, each.peer_host, each.peer_queue);
+    set_group_timer(each.group); // paths that answers take are asked
 }
 
 void mrc_host::after_feedback(unsigned queue)

@@ -104,6 +104,22 @@ TEST(transfer, plane_that_was_seen_to_lag_is_left_in_a_round_trip_when_it_dies)
         EXPECT_EQ(net.left().paths.state(slot), path_state::assumed_bad);
 }
 
+// Nobody acknowledges answers: the side that sends data finds nothing wrong.
+TEST(transfer, path_that_is_dead_on_the_way_back_loses_no_more_answers)
+{
+    network net{{}, usual_qp(), memory_bytes};
+    const instant dies = net.now() + 20ms;
+    net.right().out[5].outages.push_back({dies, dies + 10s});
+    stream writes{net, net.left(), net.right(), 40000, write_bytes};
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies + 150ms));
+    EXPECT_EQ(net.right().paths.state(5), path_state::assumed_bad);
+    EXPECT_EQ(net.left().paths.state(5), path_state::good) << "data gets through";
+    const std::uint64_t before = net.count(fault::flap);
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies + 250ms));
+    EXPECT_LE(net.count(fault::flap) - before, 25u)
+        << "probes, one in 5 ms, and answers to heartbeats of the other side";
+}
+
 TEST(transfer, continues_after_an_outage_of_all_planes_of_two_seconds)
 {
     network net{{}, usual_qp(), memory_bytes};

@@ -224,6 +224,8 @@ public:
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
+    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed.
+    [[nodiscard]] bool carries_answers(unsigned slot) const { return in_use(slot) && !heartbeat_.missed(slot); }
     // Does traffic from there still reach us by this path's links? Answers take such paths: nobody acknowledges them,
     // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol.md
     // §4.4).
@@ -232,7 +234,8 @@ public:
         return arrivals_ - paths_[slot].last_arrival <= reverse_patience * size() + 64;
     }
 
-    // Traffic that reports nothing (ordinary sockets) uses these paths, until then at least: GOOD paths are asked too.
+    // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least: GOOD
+    // paths are asked too.
     void watch(instant until) { heartbeat_.watch(until); }
     // Queue pairs do, which may be idle: their paths are asked now and then, for their states to be known.
     void watch_idle(instant until) { heartbeat_.watch_idle(until); }

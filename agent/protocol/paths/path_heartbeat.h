@@ -3,7 +3,8 @@
 //
 // who uses the paths                                  asked
 // ordinary sockets over the overlay, of whose         once per `period`
-// acknowledgements we see none
+// acknowledgements we see none; queue pairs that
+// receive: nobody acknowledges their answers
 // queue pairs: their own acknowledgements show a      once per `idle_period`, so that the state of a path is no older
 // dead path, but not while they have nothing to send
 // nobody                                              not at all
@@ -60,6 +61,8 @@ public:
         instant sent_at;
     };
     [[nodiscard]] std::optional<answer> on_answer(std::uint16_t request_id);
+    // Nothing has answered since the path missed an answer.
+    [[nodiscard]] bool missed(unsigned slot) const { return paths_[slot].missed != 0; }
     [[nodiscard]] instant next_deadline() const;
     [[nodiscard]] duration period() const { return config_.period; }
 

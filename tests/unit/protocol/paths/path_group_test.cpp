@@ -571,6 +571,26 @@ TEST_F(path_group_test, last_plane_is_not_suspected)
     EXPECT_FALSE(group.next_packet(start + 300us));
 }
 
+TEST_F(path_group_test, paths_that_missed_an_answer_are_not_for_answers)
+{
+    path_group group{four_by(1), local};
+    group.watch(start + 1s);
+    std::vector<outgoing> asked;
+    while (auto probe = group.next_packet(start))
+        asked.push_back(*probe);
+    ASSERT_EQ(asked.size(), 4u);
+    for (const outgoing &probe : asked)
+        if (probe.path != group.path(2).index)
+            answer(group, probe, start + 50us);
+    EXPECT_TRUE(group.carries_answers(2));
+    const auto again = group.next_packet(start + 10ms);
+    ASSERT_TRUE(again);
+    EXPECT_FALSE(group.carries_answers(2));
+    EXPECT_TRUE(group.in_use(2)) << "data may go there: its deliveries tell";
+    answer(group, *again, start + 10ms + 50us);
+    EXPECT_TRUE(group.carries_answers(2));
+}
+
 TEST_F(path_group_test, evs_for_ipv4_have_sixteen_bits)
 {
     path_group_config config = four_by(256);
