@@ -17,7 +17,7 @@ def text(result):
     return "\n".join([
         "", *plot(result), "",
         f"sent            {result['bytes']} bytes in {result['duration_ms'] / 1e3:.2f} s, "
-        f"{result['goodput_gbps']:.2f} Gbit/s, {result['payload_bytes']} bytes a packet",
+        f"{result['goodput_gbps']:.2f} Gbit/s, {result['payload_bytes']} bytes a packet, {result['memory']} memory",
         *stalls(result),
         f"packets         {planes(result['plane_tx_packets'])}",
         f"sent again      {result['retransmits']} packets ({result['spurious']} needlessly), "
