@@ -27,13 +27,15 @@ inline constexpr id_range port_status_ids{0x4000, 0x7FFF}; // port_status.h; of 
 inline constexpr id_range heartbeat_ids{0x8000, 0xDFFF};   // path_heartbeat.h
 inline constexpr id_range batch_probe_ids{0xE000, 0xFFFF}; // endpoint_batches.h
 
-// The path groups' ids in equal parts, for the groups of several EV profiles toward one T0; `part` is 0…15.
+// A range's ids in equal parts, for the groups of several EV profiles toward one T0, which ask the same hosts; `part` is
+// 0…15.
 inline constexpr unsigned probe_id_parts = 16;
-[[nodiscard]] constexpr id_range part_of_probe_ids(unsigned part)
+[[nodiscard]] constexpr id_range part_of(id_range all, unsigned part)
 {
-    constexpr unsigned size = (path_probe_ids.last + 1) / probe_id_parts;
-    return {.first = static_cast<std::uint16_t>(part == 0 ? path_probe_ids.first : part * size),
-            .last = static_cast<std::uint16_t>((part + 1) * size - 1)};
+    const unsigned size = (all.size() + probe_id_parts - 1) / probe_id_parts; // the first may be one short: 0 is no id
+    const unsigned end = all.last + 1U - (probe_id_parts - 1 - part) * size;
+    return {.first = part == 0 ? all.first : static_cast<std::uint16_t>(end - size),
+            .last = static_cast<std::uint16_t>(end - 1)};
 }
 
 // In order and without a gap: no id has two owners.

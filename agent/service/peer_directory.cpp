@@ -64,8 +64,8 @@ peer_directory::known_group peer_directory::make_group(const path_group_rows &ro
                                     .ev_bits = rules_.ev_bits(),
                                     .universe = terms.universe,
                                     .probes = {},
-                                    .ids = protocol::part_of_probe_ids(id_part),
                                     .heartbeats = {},
+                                    .id_part = id_part,
                                     .seed = random_seed()},
         local_);
     for (const std::uint32_t slot : terms.denied)

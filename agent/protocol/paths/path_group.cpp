@@ -39,8 +39,9 @@ path_group_config completed(path_group_config config)
 path_group::path_group(const path_group_config &config, const local_ports &local)
     : config_{completed(config)}, local_{&local}, paths_(std::size_t{config.planes} * config.uplinks),
       active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
-      suspension_{config.heartbeats.patience}, prober_{config.probes, config.planes, config.uplinks, config.ids},
-      heartbeat_{config.heartbeats, config.planes, config.uplinks}
+      suspension_{config.heartbeats.patience},
+      prober_{config.probes, config.planes, config.uplinks, part_of(path_probe_ids, config.id_part)},
+      heartbeat_{config.heartbeats, config.planes, config.uplinks, part_of(heartbeat_ids, config.id_part)}
 {
     for (unsigned slot = 0; slot < size(); ++slot) {
         paths_[slot].state = path_state::denied;

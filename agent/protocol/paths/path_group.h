@@ -121,8 +121,8 @@ struct path_group_config {
     unsigned loss_limit = 2; // of loss_span: retired
     unsigned loss_span = 8;  // 1…32
     probe_config probes;
-    id_range ids = path_probe_ids; // of probes; those of groups that ask the same hosts do not overlap
     heartbeat_config heartbeats;
+    unsigned id_part = 0; // of the ids of probes and heartbeats: groups that ask the same hosts have different ones
     std::uint64_t seed = 1;
 };
 

@@ -6,9 +6,9 @@
 namespace mrc::protocol
 {
 
-path_heartbeat::path_heartbeat(const heartbeat_config &config, unsigned planes, unsigned uplinks)
+path_heartbeat::path_heartbeat(const heartbeat_config &config, unsigned planes, unsigned uplinks, id_range ids)
     : config_{config}, planes_{planes}, uplinks_{uplinks}, paths_(std::size_t{planes} * uplinks),
-      asked_(std::bit_ceil(paths_.size()))
+      asked_(std::bit_ceil(paths_.size())), ids_{ids}, next_id_{ids.first}
 {
 }
 
@@ -75,7 +75,7 @@ std::uint16_t path_heartbeat::ask(std::uint16_t slot, instant now)
     if (path.missed == 0)
         path.silent_since = now;
     asked_[next_id_ % asked_.size()] = slot;
-    next_id_ = heartbeat_ids.after(next_id_);
+    next_id_ = ids_.after(next_id_);
     first_overdue_ = std::min(first_overdue_, now + config_.patience);
     return path.request_id;
 }
@@ -110,7 +110,7 @@ std::optional<path_heartbeat::answer> path_heartbeat::on_answer(std::uint16_t re
 {
     const std::uint16_t slot = asked_[request_id % asked_.size()];
     record &path = paths_[slot];
-    if (!heartbeat_ids.contains(request_id) || path.request_id != request_id)
+    if (!ids_.contains(request_id) || path.request_id != request_id)
         return std::nullopt;
     move(path, phase::resting);
     path.missed = 0;

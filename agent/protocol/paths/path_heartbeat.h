@@ -37,7 +37,7 @@ struct heartbeat_config {
 class path_heartbeat
 {
 public:
-    path_heartbeat(const heartbeat_config &config, unsigned planes, unsigned uplinks);
+    path_heartbeat(const heartbeat_config &config, unsigned planes, unsigned uplinks, id_range ids = heartbeat_ids);
 
     // Traffic that reports nothing uses the group, until then at least.
     void watch(instant until) { until_ = std::max(until_, until); }
@@ -86,7 +86,8 @@ private:
     unsigned uplinks_;
     std::vector<record> paths_;
     std::vector<std::uint16_t> asked_; // request id modulo size -> slot; the size is a power of two
-    std::uint16_t next_id_ = heartbeat_ids.first;
+    id_range ids_;
+    std::uint16_t next_id_;
     unsigned awaiting_ = 0;
     unsigned repeating_ = 0;
     unsigned cursor_ = 0; // where in the round

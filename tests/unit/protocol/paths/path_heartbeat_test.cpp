@@ -217,5 +217,31 @@ TEST_F(watched_group, blames_no_path_when_the_peer_is_gone)
     EXPECT_EQ(good_planes().bits(), 0xFu);
 }
 
+// As those of several EV profiles do, whose questions come to the same hosts at the same time.
+TEST(path_groups, that_ask_the_same_hosts_take_their_own_answers_only)
+{
+    const local_ports local{plane_mask{0xF}};
+    path_group_config config;
+    config.planes = planes;
+    config.uplinks = uplinks;
+    config.base = path_index{1};
+    path_group first{config, local};
+    config.id_part = 1;
+    path_group second{config, local};
+    first.watch_idle(start + 1s);
+    second.watch_idle(start + 1s);
+    while (first.next_packet(start)) {
+    }
+    unsigned answered = 0;
+    for (; const auto probe = second.next_packet(start); ++answered) {
+        endpoint_response_packet response;
+        response.request_id = std::get<endpoint_request_packet>(probe->content).request_id;
+        const arrival how{.entropy = probe->entropy, .path = probe->path, .at = start + 100us};
+        EXPECT_FALSE(first.on_packet(response, how));
+        EXPECT_TRUE(second.on_packet(response, how));
+    }
+    EXPECT_EQ(answered, planes * uplinks);
+}
+
 } // namespace
 } // namespace mrc::protocol
