@@ -66,12 +66,18 @@ void endpoint_desk::watch(std::span<const connections::peer_in_use> used, instan
         targets_.on_use(host.peer, now);
         host.peer.paths->watch_idle(now + peer_memory);
         host.peer.ports->watch(now + peer_memory);
-        host.peer.planes->watch(now + peer_memory);
-        if (host.peer.planes->follow(now) && around_.on_peer_change)
-            around_.on_peer_change(host.peer);
-        talk_to(host.peer);
+        watch_planes(host.peer, now);
     }
-    targets_.watch_overlay(now);
+    for (const worker_peer &host : targets_.watch_overlay(now))
+        watch_planes(host, now);
+}
+
+void endpoint_desk::watch_planes(const worker_peer &peer, instant now)
+{
+    peer.planes->watch(now + peer_memory);
+    if (peer.planes->follow(now) && around_.on_peer_change)
+        around_.on_peer_change(peer);
+    talk_to(peer);
 }
 
 instant endpoint_desk::next_deadline() const
@@ -93,8 +99,7 @@ std::size_t endpoint_desk::transmit(instant now)
         answers_.pop_back();
         ++sent;
     }
-    for (const probe_targets::group &group : targets_.groups())
-        sent += drain(group.target, [&] { return group.paths->next_packet(now); });
+    sent += transmit_probes(now);
     for (const worker_peer &peer : talking_) {
         const protocol::plane_mask reachable = peer.ports->peer_ports();
         sent += drain(peer, [&] { return peer.ports->next_packet(now); });
@@ -103,6 +108,20 @@ std::size_t endpoint_desk::transmit(instant now)
         sent += drain(peer, [&] { return peer.planes->next_packet(now); });
     }
     return sent + transmit_batches();
+}
+
+std::size_t endpoint_desk::transmit_probes(instant now)
+{
+    std::size_t sent = 0;
+    for (std::size_t group = 0; group < targets_.groups().size(); ++group)
+        while (around_.output.ready()) {
+            const auto probe = targets_.next_packet(group, now);
+            if (!probe)
+                break;
+            around_.output.send(probe->to->address, probe->to->host_usid, probe->packet);
+            ++sent;
+        }
+    return sent;
 }
 
 // Sent at once, with the time as it is then: what is measured is the network.
@@ -138,10 +157,8 @@ mrc_verdict endpoint_desk::on_packet(const codec::decoded &packet, const protoco
 mrc_verdict endpoint_desk::on_peer_packet(const worker_peer &peer, const codec::decoded &packet,
                                           const protocol::arrival &how, instant now)
 {
-    if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content)) {
-        targets_.on_answer(peer, how.at);
+    if (const auto *response = std::get_if<protocol::endpoint_response_packet>(&packet.content))
         return on_response(peer, *response, how) ? MRC_AGENT_ACCEPTED : MRC_AGENT_DROP_UNASKED;
-    }
     const auto *request = std::get_if<protocol::endpoint_request_packet>(&packet.content);
     if (request != nullptr && request->operation == MRC_EP_PORT_STATUS_UPDATE)
         return on_port_status(peer, *request, how, now);

@@ -81,7 +81,9 @@ private:
                      const protocol::arrival &how);
     mrc_verdict answer_probe(const worker_peer &peer, const protocol::endpoint_request_packet &request,
                              const protocol::arrival &how, protocol::instant now);
+    std::size_t transmit_probes(protocol::instant now);
     std::size_t transmit_batches();
+    void watch_planes(const worker_peer &peer, protocol::instant now);
     void talk_to(const worker_peer &peer);
     [[nodiscard]] const worker_peer *find_peer(const mrc_ip &address) const;
     // Sends what `next` gives while the engines take it.

@@ -13,15 +13,8 @@ using protocol::instant;
 namespace
 {
 
-// Probes of a group that has something to probe are far more frequent.
-constexpr auto answer_patience = 1s;
 // Sockets pause: the paths stay watched so long after the last packet.
 constexpr auto overlay_memory = 1s;
-
-bool same_host(const worker_peer &a, const worker_peer &b) // whichever of its addresses
-{
-    return a.ports == b.ports;
-}
 
 } // namespace
 
@@ -35,7 +28,7 @@ probe_targets::group &probe_targets::entry_of(const worker_peer &peer, std::uint
 {
     const auto [entry, is_new] = at_.try_emplace(peer.paths, groups_.size());
     if (is_new)
-        groups_.push_back({.paths = peer.paths, .target = peer, .row = row, .answered = {}, .peers = {}});
+        groups_.push_back({.paths = peer.paths, .row = row, .hosts = {*peer.paths, peer}, .peers = {}});
     return groups_[entry->second];
 }
 
@@ -57,60 +50,64 @@ void probe_targets::remove_group(const protocol::path_group *paths)
         at_.emplace(groups_[i].paths, i);
 }
 
-// A host whose own link may be dead says nothing of a plane's paths.
-bool probe_targets::knows_better(const worker_peer &peer, const worker_peer &target)
-{
-    const protocol::plane_mask doubted = target.planes->suspected();
-    return (doubted & peer.planes->suspected()) != doubted;
-}
-
-void probe_targets::use(group &entry, const worker_peer &peer, instant now)
-{
-    if (same_host(entry.target, peer))
-        return;
-    if (now - entry.answered <= answer_patience && !knows_better(peer, entry.target))
-        return;
-    entry.target = peer;
-    entry.answered = now; // its time to answer starts
-}
-
 void probe_targets::on_use(const worker_peer &peer, instant now)
 {
     if (const auto entry = at_.find(peer.paths); entry != at_.end())
-        use(groups_[entry->second], peer, now);
+        groups_[entry->second].hosts.on_use(peer, now);
 }
 
-// What a group asks of one host has request ids of its own: part_of_probe_ids().
+std::optional<probe_targets::probe> probe_targets::next_packet(std::size_t number, instant now)
+{
+    group &entry = groups_[number];
+    protocol::path_group &paths = *entry.paths;
+    if (now < paths.next_deadline())
+        return std::nullopt;
+    const auto packet = paths.next_packet(now, entry.hosts.reachable());
+    if (!packet)
+        return std::nullopt;
+    const auto &request = std::get<protocol::endpoint_request_packet>(packet->content);
+    const auto slot = static_cast<std::uint16_t>(packet->path.value - paths.path(0).index.value);
+    return probe{&entry.hosts.ask(slot, request.request_id, now), *packet};
+}
+
+// What a group asks of one host has request ids of its own: part_of().
 bool probe_targets::on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
                                 const protocol::arrival &how)
 {
-    return std::ranges::any_of(groups_, [&](const group &entry) {
-        return (entry.paths == peer.paths || same_host(entry.target, peer)) && entry.paths->on_packet(response, how);
+    const auto asked = std::ranges::find_if(groups_, [&](const group &entry) {
+        return (entry.paths == peer.paths || entry.hosts.contain(peer)) && entry.paths->on_packet(response, how);
     });
+    if (asked == groups_.end())
+        return false;
+    asked->hosts.on_answer(peer, response.request_id, how.at);
+    return true;
 }
 
-void probe_targets::on_answer(const worker_peer &peer, instant now)
+std::span<const worker_peer> probe_targets::watch_overlay(instant now)
 {
-    for (group &entry : groups_)
-        if (same_host(entry.target, peer))
-            entry.answered = now;
-}
-
-void probe_targets::watch_overlay(instant now)
-{
+    socket_hosts_.clear();
     for (group &entry : groups_) {
-        if (entry.row >= overlay_.size())
-            continue;
-        mrc_overlay_row &row = overlay_[entry.row];
-        const instant last{std::chrono::nanoseconds{std::atomic_ref{row.last_tx_ns}.load(std::memory_order_relaxed)}};
-        if (last == instant{} || now - last > overlay_memory)
-            continue;
-        entry.paths->watch(last + overlay_memory);
-        const std::uint16_t usid = std::atomic_ref{row.host_usid}.load(std::memory_order_relaxed);
-        const auto peer = std::ranges::find(entry.peers, usid, &worker_peer::host_usid);
-        if (peer != entry.peers.end())
-            use(entry, *peer, now);
+        if (const worker_peer *host = entry.row < overlay_.size() ? socket_host(entry, now) : nullptr)
+            socket_hosts_.push_back(*host);
+        entry.hosts.forget_unused(now);
     }
+    return socket_hosts_;
+}
+
+// That sockets have sent to of late; null: none.
+const worker_peer *probe_targets::socket_host(group &entry, instant now)
+{
+    mrc_overlay_row &row = overlay_[entry.row];
+    const instant last{std::chrono::nanoseconds{std::atomic_ref{row.last_tx_ns}.load(std::memory_order_relaxed)}};
+    if (last == instant{} || now - last > overlay_memory)
+        return nullptr;
+    entry.paths->watch(last + overlay_memory);
+    const std::uint16_t usid = std::atomic_ref{row.host_usid}.load(std::memory_order_relaxed);
+    const auto peer = std::ranges::find(entry.peers, usid, &worker_peer::host_usid);
+    if (peer == entry.peers.end())
+        return nullptr;
+    entry.hosts.on_use(*peer, now);
+    return &*peer;
 }
 
 } // namespace mrc::datapath

@@ -396,13 +396,13 @@ outgoing path_group::make_probe(unsigned slot, std::uint16_t request_id, instant
     return {request, {}, where.entropy, where.index, MRC_DSCP_NO_TRIM, MRC_ECN_NOT_ECT};
 }
 
-std::optional<outgoing> path_group::next_heartbeat(instant now)
+std::optional<outgoing> path_group::next_heartbeat(instant now, plane_mask reachable)
 {
     while (const auto silent = heartbeat_.next_silence(now))
         if (evidence_.delivered_elsewhere(silent->slot, silent->since))
             silence(silent->slot, plane_silent(plane_at(silent->slot), silent->since), silent->since, now);
     while (const auto slot = heartbeat_.next_slot(now)) {
-        if (!in_use(*slot) || !usable().has(plane_at(*slot)) ||
+        if (!in_use(*slot) || !(usable() & reachable).has(plane_at(*slot)) ||
             evidence_.delivered(*slot) > now - heartbeat_.period()) {
             heartbeat_.skip(*slot);
             continue;
@@ -414,10 +414,10 @@ std::optional<outgoing> path_group::next_heartbeat(instant now)
 }
 
 // Of a suspected plane: a heartbeat out of turn.
-std::optional<outgoing> path_group::next_question(instant now)
+std::optional<outgoing> path_group::next_question(instant now, plane_mask reachable)
 {
     while (const auto due = suspension_.next_step(now)) {
-        if (!usable().has(due->plane))
+        if (!usable().has(due->plane) || !reachable.has(due->plane))
             continue;
         if (due->blame) {
             silence_plane(due->plane, due->since, now);
@@ -442,12 +442,12 @@ std::uint16_t path_group::next_to_ask(plane_index plane)
     return slot;
 }
 
-std::optional<outgoing> path_group::next_packet(instant now)
+std::optional<outgoing> path_group::next_packet(instant now, plane_mask reachable)
 {
     forget_kept(now);
-    if (auto question = next_question(now))
+    if (auto question = next_question(now, reachable))
         return question;
-    if (auto heartbeat = next_heartbeat(now))
+    if (auto heartbeat = next_heartbeat(now, reachable))
         return heartbeat;
     if (!prober_.active())
         return std::nullopt;

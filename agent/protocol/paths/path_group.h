@@ -240,8 +240,9 @@ public:
     // Queue pairs do, which may be idle: their paths are asked now and then, for their states to be known.
     void watch_idle(instant until) { heartbeat_.watch_idle(until); }
     // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
-    // host behind this group.
-    [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+    // host behind this group; of GOOD ones on planes only on which such a host can be reached. One that is not answered
+    // is to be repeated to another host, if there is one: a host's link is no path's fault.
+    [[nodiscard]] std::optional<outgoing> next_packet(instant now, plane_mask reachable = plane_mask{0xFF});
     // False for an answer that nobody waits for.
     bool on_packet(const endpoint_response_packet &response, const arrival &how);
     [[nodiscard]] instant next_deadline() const;
@@ -306,9 +307,9 @@ private:
     void readmit(unsigned slot, path_event event, path_cause cause, std::optional<instant> now);
     void prove(unsigned slot, path_cause cause, instant now);
     void hear(unsigned slot, instant sent_at);
-    [[nodiscard]] std::optional<outgoing> next_question(instant now);
+    [[nodiscard]] std::optional<outgoing> next_question(instant now, plane_mask reachable);
     [[nodiscard]] std::uint16_t next_to_ask(plane_index plane);
-    [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now);
+    [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now, plane_mask reachable);
 
     path_group_config config_;
     const local_ports *local_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -74,6 +75,8 @@ struct counting_engine final : datapath::transmit_engine {
     {
         sent.push_back(packet);
         --room;
+        if (on_commit)
+            on_commit(packet, std::span{bytes}.first(packet.bytes));
     }
     void flush() override { ++flushes; }
     [[nodiscard]] std::size_t queued() const override { return 0; }
@@ -82,6 +85,7 @@ struct counting_engine final : datapath::transmit_engine {
     std::size_t room = SIZE_MAX;
     std::size_t flushes = 0;
     std::vector<datapath::departure> sent;
+    std::function<void(const datapath::departure &, std::span<const std::byte>)> on_commit;
     std::array<std::byte, 8192> bytes{};
 };
 

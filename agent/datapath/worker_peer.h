@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that this one speaks to, for packets that belong to no queue pair: endpoint operations.
+#pragma once
+
+#include <cstdint>
+
+#include "mrc/abi/ip.h"
+#include "protocol/congestion/congestion_control.h"
+#include "protocol/paths/path_group.h"
+#include "protocol/paths/peer_planes.h"
+#include "protocol/paths/port_status.h"
+#include "protocol/send/loss_detector.h"
+
+namespace mrc::datapath
+{
+
+struct worker_peer {
+    mrc_ip address{};
+    std::uint16_t host_usid = 0;
+    protocol::path_group *paths = nullptr;
+    protocol::port_status *ports = nullptr;
+    protocol::peer_planes *planes = nullptr;
+    protocol::sack_proofs *proofs = nullptr;            // those of `paths`; null: each QP has its own
+    protocol::congestion_control *congestion = nullptr; // that its QPs share; null: each has its own
+};
+
+// Whichever of its addresses and path groups each has.
+[[nodiscard]] inline bool same_host(const worker_peer &a, const worker_peer &b)
+{
+    return a.ports == b.ports;
+}
+
+} // namespace mrc::datapath

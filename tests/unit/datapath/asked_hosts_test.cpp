@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two hosts behind one T0, idle queue pairs to both, and links that die: whose fault is it? A path is the leaf's, a link
+// from the leaf to a host is the host's.
+#include <array>
+#include <chrono>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codec/frame_codec.h"
+#include "datapath/endpoint_desk.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+#include "unit/datapath/table_in_memory.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+using protocol::instant;
+using protocol::plane_mask;
+
+constexpr plane_mask both{0b11};
+constexpr plane_mask first_only{0b01};
+constexpr plane_mask second_only{0b10};
+constexpr auto heartbeat = 1s;
+
+class leaf_of_two_hosts : public testing::Test
+{
+protected:
+    struct host {
+        host(std::uint8_t number, protocol::path_group &paths) : usid{number}, ports{{}, paths}, planes{{}, paths}
+        {
+            address.bytes[15] = number;
+        }
+        mrc_ip address{{0xfd, 2}};
+        std::uint16_t usid;
+        protocol::port_status ports;
+        protocol::peer_planes planes;
+        plane_mask links = both; // that are alive
+        std::size_t asked_in_vain = 0;
+    };
+    struct question {
+        std::uint16_t usid = 0;
+        std::uint32_t path = 0;
+        std::uint16_t id = 0;
+    };
+
+    void SetUp() override
+    {
+        for (std::uint32_t row = 1; row <= 2; ++row)
+            paths_[row].port = static_cast<__u8>(row - 1);
+        for (host &each : hosts_)
+            desk_.add_peer(peer(each));
+        engine_.on_commit = [this](const departure &packet, std::span<const std::byte> bytes) {
+            const auto parsed = codec::decode(bytes, false);
+            const auto *request = parsed ? std::get_if<protocol::endpoint_request_packet>(&parsed->content) : nullptr;
+            if (request != nullptr && request->operation == MRC_EP_EV_PROBE)
+                questions_.push_back({packet.host_usid, packet.path, request->request_id});
+        };
+    }
+
+    [[nodiscard]] worker_peer peer(host &each)
+    {
+        return {.address = each.address,
+                .host_usid = each.usid,
+                .paths = &group_,
+                .ports = &each.ports,
+                .planes = &each.planes};
+    }
+
+    // Queue pairs to the first `used_` hosts stay connected and send nothing.
+    void run(protocol::duration time)
+    {
+        for (const instant end = now_ + time; now_ < end; now_ += 1ms) {
+            if (now_.time_since_epoch() % probe_targets::watch_interval == 0ns) {
+                std::vector<connections::peer_in_use> used;
+                for (std::size_t n = 0; n < used_; ++n)
+                    used.push_back({.peer = peer(hosts_[n]), .queue_pairs = 1});
+                desk_.watch(used, now_);
+            }
+            desk_.transmit(now_);
+            for (const question &each : std::exchange(questions_, {}))
+                answer(each);
+            while (const auto change = group_.next_transition())
+                changes_.push_back(change->to);
+        }
+    }
+
+    void answer(const question &asked)
+    {
+        host &at = hosts_[asked.usid - 1U];
+        if (!at.links.has(group_.path(asked.path - 1).plane)) {
+            ++at.asked_in_vain;
+            return;
+        }
+        codec::decoded packet{};
+        packet.source = at.address;
+        packet.content = protocol::endpoint_response_packet{.request_id = asked.id, .operation = MRC_EP_EV_PROBE};
+        EXPECT_EQ(desk_.on_packet(packet, {.entropy = {}, .path = protocol::path_index{asked.path}, .at = now_ + 100us},
+                                  now_),
+                  MRC_AGENT_ACCEPTED);
+    }
+
+    void tell_ports(const host &from, plane_mask usable)
+    {
+        codec::decoded packet{};
+        packet.source = from.address;
+        protocol::endpoint_request_packet update;
+        update.request_id = protocol::port_status_ids.first;
+        update.operation = MRC_EP_PORT_STATUS_UPDATE;
+        update.port_status_mask = usable.bits() << 1;
+        packet.content = update;
+        EXPECT_EQ(desk_.on_packet(packet, {.entropy = {}, .path = protocol::path_index{1}, .at = now_}, now_),
+                  MRC_AGENT_ACCEPTED);
+    }
+
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
+    test::counting_engine engine_;
+    packet_output output_{{.address = {{0xfd, 1}}}, std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_), paths_};
+    protocol::local_ports local_{both};
+    protocol::path_group group_{test::paths_of(2), local_};
+    std::array<host, 2> hosts_{host{1, group_}, host{2, group_}};
+    std::vector<question> questions_;
+    std::vector<protocol::path_state> changes_;
+    endpoint_desk desk_{{.output = output_,
+                         .paths = paths_,
+                         .overlay = overlay_,
+                         .clock = [] { return instant{}; },
+                         .on_peer_change = nullptr,
+                         .on_batch_done = nullptr}};
+    instant now_{10s};
+    std::size_t used_ = 2;
+};
+
+TEST_F(leaf_of_two_hosts, a_dead_link_to_one_host_costs_its_neighbour_nothing_while_both_are_idle)
+{
+    run(2 * heartbeat);
+    hosts_[0].links = first_only;
+    run(8 * heartbeat);
+    EXPECT_TRUE(changes_.empty()) << "no path has changed";
+    EXPECT_EQ(hosts_[0].planes.suspected(), second_only);
+    EXPECT_TRUE(hosts_[1].planes.suspected().empty());
+    hosts_[0].links = both;
+    run(100ms);
+    EXPECT_TRUE(hosts_[0].planes.suspected().empty()) << "three probes in a row are answered";
+}
+
+TEST_F(leaf_of_two_hosts, a_plane_dead_to_all_of_them_is_the_paths_fault_within_a_heartbeat)
+{
+    run(2 * heartbeat);
+    for (host &each : hosts_)
+        each.links = first_only;
+    run(heartbeat + 50ms);
+    EXPECT_EQ(group_.good_planes(), first_only);
+    for (host &each : hosts_)
+        EXPECT_TRUE(each.planes.suspected().empty());
+    for (host &each : hosts_)
+        each.links = both;
+    run(50ms);
+    EXPECT_EQ(group_.good_planes(), both);
+}
+
+TEST_F(leaf_of_two_hosts, a_path_returns_when_one_of_them_answers)
+{
+    run(heartbeat);
+    for (host &each : hosts_)
+        each.links = first_only;
+    run(2 * heartbeat);
+    EXPECT_EQ(group_.good_planes(), first_only);
+    hosts_[1].links = both;
+    run(100ms);
+    EXPECT_EQ(group_.good_planes(), both);
+    run(8 * heartbeat);
+    EXPECT_EQ(group_.good_planes(), both);
+    EXPECT_EQ(hosts_[0].planes.suspected(), second_only) << "its own link is still dead";
+}
+
+TEST_F(leaf_of_two_hosts, a_host_is_not_asked_on_a_port_that_it_has_said_is_down)
+{
+    used_ = 1;
+    run(2 * heartbeat);
+    hosts_[0].links = first_only;
+    for (int second = 0; second < 5; ++second) {
+        tell_ports(hosts_[0], first_only);
+        run(heartbeat);
+    }
+    EXPECT_EQ(hosts_[0].asked_in_vain, 0U);
+    EXPECT_TRUE(changes_.empty());
+}
+
+TEST_F(leaf_of_two_hosts, a_silent_host_is_no_paths_fault_nor_a_planes)
+{
+    run(2 * heartbeat);
+    hosts_[0].links = plane_mask{};
+    run(8 * heartbeat);
+    EXPECT_GT(hosts_[0].asked_in_vain, 0U);
+    EXPECT_TRUE(changes_.empty());
+    EXPECT_TRUE(hosts_[0].planes.suspected().empty());
+}
+
+TEST_F(leaf_of_two_hosts, alone_in_use_a_host_speaks_for_the_path)
+{
+    used_ = 1;
+    run(2 * heartbeat);
+    hosts_[0].links = first_only;
+    run(heartbeat + 50ms);
+    EXPECT_EQ(group_.good_planes(), first_only);
+    EXPECT_GT(hosts_[0].asked_in_vain, 0U);
+    EXPECT_EQ(hosts_[1].asked_in_vain, 0U);
+    used_ = 2; // and so does another one, as soon as it is in use
+    run(300ms);
+    EXPECT_EQ(group_.good_planes(), both);
+}
+
+} // namespace
+} // namespace mrc::datapath
