@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker without thread and sockets: what one client does, and how long another one waits for it, in counts.
+#include <array>
+#include <cstring>
 #include <deque>
 #include <memory>
+#include <span>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "codec/frame_codec.h"
 #include "datapath/worker.h"
 #include "unit/datapath/queue_pair_in_memory.h"
 #include "unit/datapath/table_in_memory.h"
@@ -61,6 +66,24 @@ protected:
             qp.protocol->fail(protocol::completion_status::flushed);
             worker_.activate(qp);
         }
+    }
+    // A packet from the host, as host_rx steers it. It has no payload.
+    void arrive(std::uint32_t number)
+    {
+        constexpr std::size_t ethernet_bytes = 14;
+        protocol::probe_packet probe;
+        probe.destination = protocol::qpn{number};
+        std::array<std::byte, 1024> frame{};
+        const std::span packet = std::span{frame}.subspan(sizeof(mrc_rx_meta) + ethernet_bytes);
+        const auto size = codec::encode(probe, {.ip = {.source = host_.address, .destination = {}}}, packet);
+        ASSERT_TRUE(size);
+        mrc_rx_meta meta{};
+        meta.magic = MRC_RX_META_MAGIC;
+        meta.path = 1;
+        meta.qp_row = MRC_QPN_ROW(number);
+        std::memcpy(frame.data(), &meta, sizeof(meta));
+        worker_.on_frame(frame.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + *size),
+                         protocol::instant{std::chrono::seconds{1}});
     }
     [[nodiscard]] std::size_t completed()
     {
@@ -127,6 +150,37 @@ TEST_F(worker_turns, a_message_leaves_before_another_clients_failed_requests_are
         ASSERT_LE(flushed, 3 * entries_a_turn);
     }
 }
+
+class worker_turns_after_arrivals : public worker_turns, public testing::WithParamInterface<std::uint32_t>
+{
+};
+
+// Both clients have much to send. Whose turn it would be differs, so each of them once receives.
+TEST_P(worker_turns_after_arrivals, the_other_client_sends_first)
+{
+    for (worker_client *client : clients_)
+        connect(*client).post_sends(depth);
+    engine_.room = 0;
+    for (std::uint32_t number = first_qp; number < next_qp_; ++number)
+        worker_.activate(*worker_.find_qp(protocol::qpn{number}));
+    while (worker_.round() != 0) {
+    }
+    engine_.room = SIZE_MAX;
+    std::vector<std::uint32_t> senders;
+    engine_.on_commit = [&](const departure &, std::span<const std::byte> bytes) {
+        const auto packet = codec::decode(bytes, false);
+        if (const auto *data = packet ? std::get_if<protocol::data_packet>(&packet->content) : nullptr)
+            senders.push_back(data->destination.value - first_qp);
+    };
+    // One turn's worth it may have left, the other it then owes.
+    for (std::int64_t bytes = 0; bytes < 2 * client_quantum; bytes += packet_cost(0))
+        arrive(first_qp + GetParam());
+    worker_.round();
+    ASSERT_FALSE(senders.empty());
+    EXPECT_NE(senders.front(), GetParam()) << "its turn has paid for what arrived";
+}
+
+INSTANTIATE_TEST_SUITE_P(each_client, worker_turns_after_arrivals, testing::Values(0U, 1U));
 
 TEST_F(worker_turns, posted_receive_requests_cost_nothing_until_messages_come)
 {
