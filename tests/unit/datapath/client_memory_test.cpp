@@ -75,6 +75,29 @@ TEST(client_memory_test, shared_bytes_are_the_clients)
     EXPECT_TRUE(std::ranges::equal(clients.bytes().subspan(page + 17, payload.size()), payload));
 }
 
+// Of the process, in kB.
+std::uint64_t locked_kb()
+{
+    std::ifstream status{"/proc/self/status"};
+    for (std::string word; status >> word;)
+        if (std::uint64_t kb = 0; word == "VmLck:" && status >> kb)
+            return kb;
+    ADD_FAILURE() << "no VmLck";
+    return 0;
+}
+
+TEST(client_memory_test, shared_pages_are_locked_as_long_as_they_are_mapped)
+{
+    const kernel::unique_fd file = sealed(allocated(memory_file(4 * page), 4 * page));
+    const std::uint64_t before = locked_kb();
+    {
+        const auto memory = map_shared(file, 0, 4 * page);
+        ASSERT_TRUE(memory);
+        EXPECT_EQ(locked_kb(), before + 4 * page / 1024);
+    }
+    EXPECT_EQ(locked_kb(), before);
+}
+
 TEST(client_memory_test, maps_only_ranges_of_files_that_cannot_shrink)
 {
     const kernel::unique_fd file = sealed(allocated(memory_file(4 * page), 4 * page));
