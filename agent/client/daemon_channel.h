@@ -25,7 +25,7 @@ using result = std::expected<T, session_error>;
 // A daemon that can be spoken to: /run/mrc/<instance>/mrcd.sock.
 struct daemon_instance {
     std::string name;
-    std::string socket;
+    std::string socket;    // empty: the name is none
     bool is_named = false; // by MRC_INSTANCE: that it cannot be reached is an error
 };
 

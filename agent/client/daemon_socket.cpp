@@ -19,6 +19,7 @@ namespace mrc::client
 namespace
 {
 
+using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 std::optional<sockaddr_un> address_of(const daemon_instance &where)
@@ -31,15 +32,21 @@ std::optional<sockaddr_un> address_of(const daemon_instance &where)
     return address;
 }
 
+std::unexpected<session_error> silent(const daemon_instance &where)
+{
+    return failure("mrcd does not answer at '" + where.socket + "'", ETIMEDOUT);
+}
+
 std::unexpected<session_error> unreachable(const daemon_instance &where, int error)
 {
-    if (error == EAGAIN) // of connect(): its queue is full, as nobody accepts
-        return failure("mrcd does not answer at '" + where.socket + "'", ETIMEDOUT);
     return failure("cannot reach mrcd at '" + where.socket + "'", error);
 }
 
+// EAGAIN: its queue is full, as nobody has accepted within `patience`.
 result<kernel::unique_fd> connected(const daemon_instance &where, int more_flags, std::chrono::milliseconds patience)
 {
+    if (where.socket.empty())
+        return failure("'" + where.name + "' is no name of an instance", EINVAL);
     const auto address = address_of(where);
     if (!address)
         return failure("socket path '" + where.socket + "'", ENAMETOOLONG);
@@ -65,6 +72,53 @@ result<host_description> answer_on(const kernel::unique_fd &socket)
         return std::unexpected{session_error{reply.error, reply.text}};
     return description_of(reply.host);
 }
+
+// How often a daemon is tried again whose queue is full: for this, nothing can be polled.
+constexpr std::chrono::milliseconds crowded_interval{2};
+
+// One daemon that is asked to describe its host.
+class inquiry
+{
+public:
+    explicit inquiry(const daemon_instance &where) : where_{where}, answer_{silent(where)} {}
+
+    [[nodiscard]] bool is_open() const { return open_; }
+    [[nodiscard]] bool is_crowded() const { return open_ && !socket_; }
+    [[nodiscard]] pollfd awaited() const
+    {
+        return {.fd = open_ && socket_ ? socket_.get() : -1, .events = POLLIN, .revents = 0};
+    }
+
+    void try_asking()
+    {
+        if (!is_crowded())
+            return;
+        auto socket = connected(where_, SOCK_NONBLOCK, {});
+        if (socket) {
+            socket_ = std::move(*socket);
+            session::session_request request;
+            request.kind = session::request_kind::describe;
+            // What a daemon said that turned this one away comes all the same.
+            (void)session::send_packet(socket_.get(), &request, sizeof(request), {});
+        } else if (socket.error().code != EAGAIN) {
+            close(std::unexpected{socket.error()});
+        }
+    }
+    void take_answer() { close(answer_on(socket_)); }
+    [[nodiscard]] result<host_description> answer() && { return std::move(answer_); }
+
+private:
+    void close(result<host_description> answer)
+    {
+        answer_ = std::move(answer);
+        open_ = false;
+    }
+
+    const daemon_instance &where_;
+    kernel::unique_fd socket_;
+    result<host_description> answer_; // what holds if none comes
+    bool open_ = true;
+};
 
 } // namespace
 
@@ -114,7 +168,10 @@ void set_patience(const kernel::unique_fd &socket, std::chrono::milliseconds pat
 
 result<kernel::unique_fd> connect_to(const daemon_instance &where, std::chrono::milliseconds patience)
 {
-    return connected(where, 0, patience);
+    auto socket = connected(where, 0, patience);
+    if (!socket && socket.error().code == EAGAIN)
+        return silent(where);
+    return socket;
 }
 
 std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all)
@@ -125,37 +182,29 @@ std::vector<result<host_description>> describe_instances(std::span<const daemon_
 std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all,
                                                          std::chrono::milliseconds patience)
 {
-    std::vector<result<host_description>> answers;
-    std::vector<kernel::unique_fd> sockets(all.size());
-    std::vector<pollfd> waiting(all.size(), pollfd{.fd = -1, .events = POLLIN, .revents = 0});
-    session::session_request request;
-    request.kind = session::request_kind::describe;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        answers.emplace_back(failure("mrcd does not answer at '" + all[i].socket + "'", ETIMEDOUT));
-        auto socket = connected(all[i], SOCK_NONBLOCK, {});
-        if (!socket) {
-            answers[i] = std::unexpected{socket.error()};
-            continue;
-        }
-        sockets[i] = std::move(*socket);
-        // What a daemon said that turned this one away comes all the same.
-        (void)session::send_packet(sockets[i].get(), &request, sizeof(request), {});
-        waiting[i].fd = sockets[i].get();
-    }
+    std::vector<inquiry> inquiries;
+    inquiries.reserve(all.size());
+    for (const daemon_instance &where : all)
+        inquiries.emplace_back(where);
+    std::vector<pollfd> waiting(all.size());
     const auto end = clock::now() + patience;
-    while (std::ranges::any_of(waiting, [](const pollfd &one) { return one.fd >= 0; })) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now());
-        const int ready =
-            ::poll(waiting.data(), waiting.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-        if (ready == 0 || (ready < 0 && errno != EINTR))
+    for (auto left = patience; left > 0ms; left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now())) {
+        for (inquiry &each : inquiries)
+            each.try_asking();
+        if (std::ranges::none_of(inquiries, &inquiry::is_open))
             break;
-        for (std::size_t i = 0; ready > 0 && i < waiting.size(); ++i) {
-            if (waiting[i].fd < 0 || waiting[i].revents == 0)
-                continue;
-            answers[i] = answer_on(sockets[i]);
-            waiting[i].fd = -1;
-        }
+        std::ranges::transform(inquiries, waiting.begin(), &inquiry::awaited);
+        const auto wait =
+            std::ranges::any_of(inquiries, &inquiry::is_crowded) ? std::min(left, crowded_interval) : left;
+        const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(wait.count()));
+        for (std::size_t i = 0; ready > 0 && i < waiting.size(); ++i)
+            if (waiting[i].revents != 0)
+                inquiries[i].take_answer();
     }
+    std::vector<result<host_description>> answers;
+    answers.reserve(all.size());
+    for (inquiry &each : inquiries)
+        answers.push_back(std::move(each).answer());
     return answers;
 }
 

@@ -24,23 +24,29 @@ bool is_instance(const std::filesystem::path &folder)
     return std::filesystem::is_socket(socket_of(folder), error);
 }
 
-// A name is one folder: "../x" and "a/b" are none.
+// A name is one folder of a list: "../x", "a/b" and "," are none.
 bool is_name(std::string_view name)
 {
-    return !name.empty() && name != "." && name != ".." && !name.contains('/');
+    return name != "." && name != ".." && name.find_first_of("/,") == std::string_view::npos;
 }
 
+// Whoever names what is none is told so by what connects.
 std::vector<daemon_instance> named(std::string_view list, const std::filesystem::path &root)
 {
     std::vector<daemon_instance> found;
-    while (!list.empty()) {
-        const std::size_t comma = std::min(list.find(','), list.size());
-        const std::string name{list.substr(0, comma)};
-        list.remove_prefix(std::min(comma + 1, list.size()));
+    const auto add = [&](const std::string &name) {
+        found.push_back({.name = name, .socket = is_name(name) ? socket_of(root / name) : "", .is_named = true});
+    };
+    for (std::string_view rest = list; !rest.empty();) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        const std::string name{rest.substr(0, comma)};
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
         const bool known = std::ranges::any_of(found, [&](const daemon_instance &other) { return other.name == name; });
-        if (is_name(name) && !known)
-            found.push_back({.name = name, .socket = socket_of(root / name), .is_named = true});
+        if (!name.empty() && !known)
+            add(name);
     }
+    if (found.empty()) // commas only
+        add(std::string{list});
     return found;
 }
 

@@ -26,6 +26,7 @@
 #include "client/verbs/objects.h"
 #include "fake_daemon.h"
 #include "mrc/control.h"
+#include "session/session_protocol.h"
 
 namespace
 {
@@ -52,10 +53,14 @@ public:
     void add_daemon(const std::string &name) const { (void)bound(name); } // that has ended
 
     // A daemon that is stopped: connections are made, and nobody answers.
-    void add_listener(const std::string &name)
+    void add_listener(const std::string &name) { listener_ = listening(name, 8); }
+    // A daemon that the test answers for.
+    [[nodiscard]] mrc::kernel::unique_fd listening(const std::string &name, int backlog) const
     {
-        listener_ = bound(name);
-        EXPECT_EQ(::listen(listener_.get(), 8), 0);
+        mrc::kernel::unique_fd listener = bound(name);
+        set_patience(listener, std::chrono::seconds{10});
+        EXPECT_EQ(::listen(listener.get(), backlog), 0);
+        return listener;
     }
 
 private:
@@ -77,7 +82,7 @@ public:
     {
         std::string found;
         for (const daemon_instance &each : find_instances_under(path_, names)) {
-            EXPECT_EQ(each.socket, path_ + "/" + each.name + "/mrcd.sock");
+            EXPECT_TRUE(each.socket.empty() || each.socket == path_ + "/" + each.name + "/mrcd.sock");
             found += each.name + " ";
         }
         return found;
@@ -109,8 +114,22 @@ TEST(instances, those_named_in_the_order_given)
     EXPECT_EQ(run.find("b,a"), "b a ");
     EXPECT_EQ(run.find("a"), "a ");
     EXPECT_EQ(run.find("b,missing,empty,,b"), "b missing empty "); // connecting tells what is wrong
-    EXPECT_EQ(run.find(","), "");
-    EXPECT_EQ(run.find("../a,.,..,a/"), ""); // names, no paths
+}
+
+TEST(instances, what_is_no_name_is_told_and_not_looked_for)
+{
+    const run_folder run;
+    run.add_daemon("a");
+    for (const char *list : {",", ",,", "../a", ".", "..", "a/"}) {
+        const auto found = find_instances_under(run.path(), list);
+        ASSERT_EQ(found.size(), 1) << list;
+        EXPECT_TRUE(found[0].is_named);
+        const auto hosts = describe_instances(found, std::chrono::milliseconds{20});
+        ASSERT_FALSE(hosts.at(0)) << list;
+        EXPECT_EQ(hosts[0].error().code, EINVAL) << list;
+        EXPECT_NE(hosts[0].error().text.find(list), std::string::npos) << hosts[0].error().text;
+    }
+    EXPECT_EQ(run.find("a,../a,"), "a ../a ") << "the others are still there";
 }
 
 TEST(listing, a_stopped_daemon_does_not_delay_the_others)
@@ -124,6 +143,51 @@ TEST(listing, a_stopped_daemon_does_not_delay_the_others)
     EXPECT_EQ(hosts[0].error().code, ETIMEDOUT);
     EXPECT_NE(hosts[0].error().text.find("does not answer"), std::string::npos);
     EXPECT_EQ(hosts[1].error().code, ENOENT);
+}
+
+TEST(listing, a_daemon_that_is_not_there_is_missing_only_when_it_is_named)
+{
+    fake_reset();
+    fake_refuse(ENOENT);
+    int count = -1;
+    ibv_device **list = get_device_list(&count, {});
+    EXPECT_NE(list, nullptr);
+    EXPECT_EQ(count, 0);
+    EXPECT_STREQ(mrc_failure_text(), "");
+    free_device_list(list, {});
+    fake_name_instances();
+    fake_refuse(ENOENT);
+    EXPECT_EQ(get_device_list(&count, {}), nullptr);
+    EXPECT_EQ(errno, ENOENT);
+    EXPECT_STREQ(mrc_failure_text(), "instance a: as the test asked");
+    fake_reset();
+}
+
+// Of a daemon that serves many, the queue may be full at the moment.
+TEST(listing, a_running_daemon_with_a_full_queue_is_waited_for)
+{
+    run_folder run;
+    const auto crowded = run.listening("crowded", 0);
+    const auto other = run.listening("other", 8);
+    const auto all = find_instances_under(run.path(), "crowded,other");
+    const auto first = connect_to(all[0], std::chrono::seconds{10});
+    ASSERT_TRUE(first) << "one waits, and no other may";
+    const auto accept_and_answer = [](const mrc::kernel::unique_fd &listener) {
+        const mrc::kernel::unique_fd client{::accept(listener.get(), nullptr, nullptr)};
+        mrc::session::session_request request;
+        if (::recv(client.get(), &request, sizeof(request), 0) > 0) {
+            const mrc::session::session_reply reply{};
+            (void)::send(client.get(), &reply, sizeof(reply), MSG_NOSIGNAL);
+        }
+    };
+    std::jthread daemons{[&] {
+        accept_and_answer(other); // by now the crowded one has been tried
+        const mrc::kernel::unique_fd gone{::accept(crowded.get(), nullptr, nullptr)};
+        accept_and_answer(crowded);
+    }};
+    const auto hosts = describe_instances(all, std::chrono::seconds{10});
+    EXPECT_TRUE(hosts.at(0)) << hosts[0].error().text;
+    EXPECT_TRUE(hosts.at(1));
 }
 
 TEST(listing, opening_a_stopped_daemon_times_out)

@@ -40,6 +40,7 @@ enum class throws { nothing, unknown, bad_alloc };
 struct fake_world {
     std::mutex mutex;
     int daemons = 1;
+    bool named = false;
     bool up[FAKE_PORTS] = {true, true};
     int refusal = 0;
     throws exception = throws::nothing;
@@ -215,7 +216,8 @@ std::vector<daemon_instance> find()
     std::vector<daemon_instance> found;
     found.reserve(static_cast<std::size_t>(world().daemons));
     for (int i = 0; i < world().daemons; ++i)
-        found.push_back({.name = std::string(1, static_cast<char>('a' + i)), .socket = "nowhere"});
+        found.push_back(
+            {.name = std::string(1, static_cast<char>('a' + i)), .socket = "nowhere", .is_named = world().named});
     return found;
 }
 
@@ -275,6 +277,7 @@ MRC_EXPORT void fake_reset(void)
 {
     change([](fake_world &all) {
         all.daemons = 1;
+        all.named = false;
         all.up[0] = all.up[1] = true;
         all.refusal = 0;
         all.exception = throws::nothing;
@@ -285,6 +288,11 @@ MRC_EXPORT void fake_reset(void)
 MRC_EXPORT void fake_daemons(int count)
 {
     change([&](fake_world &all) { all.daemons = count; });
+}
+
+MRC_EXPORT void fake_name_instances(void)
+{
+    change([](fake_world &all) { all.named = true; });
 }
 
 MRC_EXPORT void fake_port(int port, int up)

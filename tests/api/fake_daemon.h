@@ -21,6 +21,8 @@ extern "C" {
 void fake_reset(void);
 /* So many daemons run; 0: none. Their order is that of find_instances(). */
 void fake_daemons(int count);
+/* As if MRC_INSTANCE named them. */
+void fake_name_instances(void);
 /* Ports from 1. Sessions are notified. */
 void fake_port(int port, int up);
 /* As fake_port, but the port comes back before anybody looks. */
