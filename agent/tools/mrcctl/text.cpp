@@ -30,6 +30,7 @@ constexpr column port_columns[] = {
     {"RX PACKETS", "rx_packets"},
     {"RX", "rx_bytes", column_unit::bytes},
     {"GOOD", "paths.good"},
+    {"KEPT", "paths.kept"},
     {"BAD", "paths.assumed_bad"},
     {"DENIED", "paths.denied"},
 };
@@ -77,7 +78,9 @@ constexpr column plane_rate_columns[] = {
     {"TX PACKETS", "tx_packets_per_s", column_unit::rate},
     {"RX PACKETS", "rx_packets_per_s", column_unit::rate},
     {"GOOD", "paths.good"},
+    {"KEPT", "paths.kept"},
     {"BAD", "paths.assumed_bad"},
+    {"DENIED", "paths.denied"},
 };
 
 constexpr column qp_rate_columns[] = {
