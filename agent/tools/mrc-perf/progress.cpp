@@ -74,10 +74,9 @@ void progress_lines::show(const boost::json::object &sample, const traffic &send
     std::string done;
     if (plan_.file_bytes != 0)
         done = fmt::format(" {:5.1f} %", 100 * real_member(sample, "bytes") / static_cast<double>(plan_.file_bytes));
-    const std::uint32_t in_use = sender.paths_good + sender.paths_skip + sender.paths_kept;
     fmt::print(stderr, "{}{:8.2f} s{} {:8.3f} Gbit/s  packets per plane{}  sent again {}  EVs {} of {}{}",
                on_terminal_ ? "\r" : "", real_member(sample, "t_ms") / 1e3, done, real_member(sample, "goodput_gbps"),
-               plane_text(sample), sender.retransmits, in_use, in_use + sender.paths_assumed_bad + sender.paths_denied,
+               plane_text(sample), sender.retransmits, sender.paths_in_use(), sender.paths(),
                on_terminal_ ? "\033[K" : "\n");
 }
 

@@ -25,6 +25,8 @@ struct traffic {
     std::uint64_t longest_stall_us = 0;
     std::uint64_t smoothed_rtt_ns = 0;
     std::uint32_t paths_good = 0, paths_skip = 0, paths_kept = 0, paths_assumed_bad = 0, paths_denied = 0;
+    [[nodiscard]] std::uint32_t paths_in_use() const { return paths_good + paths_skip + paths_kept; }
+    [[nodiscard]] std::uint32_t paths() const { return paths_in_use() + paths_assumed_bad + paths_denied; }
     std::uint32_t planes = 0;
     std::array<std::uint32_t, MRC_REPORT_MAX_PLANES> plane_tx_packets{};
     std::array<std::uint32_t, MRC_REPORT_MAX_PLANES> plane_rx_packets{};

@@ -2,6 +2,7 @@
 #include "service/sessions/reports.h"
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,39 @@ TEST_F(reports, a_queue_pair_has_a_report_once_it_is_connected)
     EXPECT_GT(connected.reply.report.cwnd_bytes, 0U);
     EXPECT_EQ(reset_progress(here_.state, mine_).reply.error, 0);
     EXPECT_EQ(report_qp(there_.state, mine_).reply.error, EINVAL) << "another session's";
+}
+
+// A path that lost a turn was counted as good, too, and one that a floor keeps in use as good only.
+TEST_F(reports, each_path_is_counted_once_in_the_state_that_it_is_in)
+{
+    ASSERT_EQ(here_.modify(mine_, init), 0);
+    ASSERT_EQ(here_.modify(mine_, ready_to_receive, &there_, theirs_), 0);
+    ASSERT_EQ(here_.modify(mine_, ready_to_send), 0);
+    here_.state.shared.worker.call([&] {
+        const protocol::instant now{std::chrono::seconds{1}};
+        const datapath::worker_qp &qp = *here_.state.shared.worker.find_qp(protocol::qpn{mine_});
+        protocol::path_group &paths = *qp.peer.paths;
+        paths.on_always_skip(0, now);
+        paths.on_always_skip(1, now); // the last one
+        paths.deny(0);
+        paths.allow(0);
+        ASSERT_EQ(paths.state(0), protocol::path_state::good);
+        ASSERT_TRUE(qp.protocol->post_write({.id = 1, .source = {.bytes = 0}}, now));
+        ASSERT_TRUE(qp.protocol->next_packet(now));
+        protocol::sack_packet congested;
+        congested.destination = protocol::qpn{mine_};
+        congested.m = MRC_SACK_M_SKIP_ONCE;
+        congested.entropy = paths.path(0).entropy;
+        congested.cack = protocol::psn{MRC_PSN_MASK}; // nothing yet
+        congested.ack_psn_offset = 1;
+        qp.protocol->on_packet(congested, {}, {.entropy = {}, .path = paths.path(0).index, .at = now}, now);
+    });
+    const session::qp_report report = report_qp(here_.state, mine_).reply.report;
+    EXPECT_EQ(report.paths_good, 0U);
+    EXPECT_EQ(report.paths_skip, 1U);
+    EXPECT_EQ(report.paths_kept, 1U);
+    EXPECT_EQ(report.paths_assumed_bad, 0U);
+    EXPECT_EQ(report.paths_denied, 0U);
 }
 
 TEST_F(reports, the_status_counts_the_sessions_queue_pairs)
