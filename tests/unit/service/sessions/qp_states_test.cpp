@@ -3,6 +3,7 @@
 #include "service/sessions/qp_states.h"
 
 #include <cerrno>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
@@ -74,6 +75,68 @@ TEST_F(qp_states, the_worker_has_it_from_rtr_until_reset)
     ASSERT_EQ(there_.modify(theirs_, reset), 0);
     connect();
     EXPECT_NE(a_.worker().find_qp(protocol::qpn{mine_}), nullptr) << "again";
+}
+
+struct spoken_to {
+    bool trims = false;
+    bool tells_window = false;
+    bool tells_service_time = false;
+    friend bool operator==(const spoken_to &, const spoken_to &) = default;
+};
+
+// How a connected queue pair treats its peer: by its first packet of data, and its answer to a probe 1 ms after that came.
+spoken_to behaviour(const datapath::worker_qp &qp)
+{
+    constexpr auto wait = std::chrono::milliseconds{1};
+    const protocol::instant now{std::chrono::seconds{1}};
+    protocol::queue_pair &transport = *qp.protocol;
+    spoken_to seen;
+    EXPECT_TRUE(transport.post_write({.id = 1, .source = {.bytes = 8}}, now));
+    if (const auto data = transport.next_packet(now))
+        seen.trims = data->dscp == MRC_DSCP_TRIMMABLE;
+    protocol::probe_packet probe;
+    probe.destination = qp.number;
+    probe.probe_id = 1;
+    transport.on_packet(probe, {}, {.entropy = {}, .path = qp.peer.paths->path(0).index, .at = now}, now);
+    const auto answer = transport.next_packet(now + wait);
+    const auto *sack = answer ? std::get_if<protocol::sack_packet>(&answer->content) : nullptr;
+    EXPECT_NE(sack, nullptr);
+    if (sack != nullptr) {
+        seen.tells_window = sack->mpr != 0;
+        seen.tells_service_time = sack->tx_timestamp == wait / std::chrono::nanoseconds{1} >> MRC_TS_TICK_SHIFT;
+    }
+    return seen;
+}
+
+TEST_F(qp_states, a_queue_pair_treats_its_peer_by_the_capabilities_that_were_set)
+{
+    struct row {
+        std::uint32_t capabilities;
+        spoken_to expected;
+    };
+    using enum session::qp_capability;
+    const row rows[] = {
+        {0, {.trims = true, .tells_service_time = true}},
+        {qp_peer_lacks_trim_nack, {.tells_service_time = true}},
+        {qp_dynamic_mpr, {.trims = true, .tells_window = true, .tells_service_time = true}},
+        {qp_peer_lacks_service_time, {.trims = true}},
+        {qp_all_capabilities, {.tells_window = true}},
+    };
+    for (const row &each : rows) {
+        ASSERT_EQ(here_.modify(mine_, init), 0);
+        session::qp_attributes wanted{};
+        wanted.qpn = mine_;
+        wanted.mask = session::qp_sets_capabilities;
+        wanted.capabilities = each.capabilities;
+        ASSERT_EQ(modify_qp(here_.state, wanted).reply.error, 0);
+        ASSERT_EQ(here_.modify(mine_, ready_to_receive, &there_, theirs_), 0);
+        ASSERT_EQ(here_.modify(mine_, ready_to_send), 0);
+        a_.worker().call([&] {
+            EXPECT_EQ(behaviour(*a_.worker().find_qp(protocol::qpn{mine_})), each.expected)
+                << "capabilities " << each.capabilities;
+        });
+        ASSERT_EQ(here_.modify(mine_, reset), 0);
+    }
 }
 
 TEST_F(qp_states, rtr_needs_a_peer_that_the_fabric_has)
