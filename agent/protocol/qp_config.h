@@ -105,10 +105,10 @@ struct qp_counters {
     std::uint64_t rx_out_of_window = 0; // beyond the PSN window, or too far behind
     std::uint64_t rx_refused = 0;       // refused by memory, or an invalid request
     std::uint64_t rx_trimmed = 0;
-    std::uint64_t rx_malformed = 0;     // header fields that contradict each other
-    std::uint64_t rx_congested = 0;     // data packets with CE
-    std::uint64_t rx_busy = 0;          // memory was busy: NACK NO_PKT_BUFFER
-    std::uint64_t rx_unexpected = 0;    // new packets after this end had failed: NACK UNEXP_EVENT
+    std::uint64_t rx_malformed = 0;  // header fields that contradict each other
+    std::uint64_t rx_congested = 0;  // data packets with CE
+    std::uint64_t rx_busy = 0;       // not now: NACK NO_PKT_BUFFER (memory), NO_RESOURCE (places of receive requests)
+    std::uint64_t rx_unexpected = 0; // new packets after this end had failed: NACK UNEXP_EVENT
     std::uint64_t rx_bad_immediate = 0; // more messages with immediate than negotiated, or one rqmsn twice
     std::uint64_t rx_no_receive = 0;    // an immediate found no receive request
     std::uint64_t rx_wrong_state = 0;   // packets before the QP was ready for them

@@ -16,6 +16,7 @@ enum class reception : std::uint8_t {
     fresh,              // in [ePSN, ePSN + W), new
     behind_refusal,     // the same, behind a packet that memory refused
     memory_busy,        // the same, but it cannot be written now
+    receives_taken,     // the same, with an immediate, but completions have its receive request's place
     unexpected,         // the same, but this end has failed
     marked,             // in [ePSN, ePSN + W), seen before
     below_edge,         // below ePSN
@@ -48,10 +49,11 @@ inline constexpr auto acceptance_rules = [] {
     using c = qp_counters;
     constexpr auto triggers = sack_rule::by_triggers;
     constexpr auto at_once = sack_rule::at_once;
-    return std::array<acceptance, 12>{{
+    return std::array<acceptance, 13>{{
         {.what = fresh, .counter = &c::rx_packets, .congestion = true, .arrives = true, .sack = triggers},
         {.what = behind_refusal, .counter = &c::rx_packets, .congestion = true, .arrives = true, .sack = triggers},
         {.what = memory_busy, .counter = &c::rx_busy, .congestion = true, .nack = MRC_NACK_NO_PKT_BUFFER},
+        {.what = receives_taken, .counter = &c::rx_busy, .congestion = true, .nack = MRC_NACK_NO_RESOURCE},
         {.what = unexpected, .counter = &c::rx_unexpected, .congestion = true, .nack = MRC_NACK_UNEXP_EVENT},
         {.what = marked, .counter = &c::rx_duplicates, .congestion = true, .sack = at_once},
         {.what = below_edge, .counter = &c::rx_duplicates, .congestion = true, .acked_again = true, .sack = at_once},

@@ -29,13 +29,18 @@ class immediate_stash
 public:
     explicit immediate_stash(std::uint16_t max_wimm) : places_(max_wimm) {}
 
+    // Immediates that are delivered before this one.
+    [[nodiscard]] std::size_t ahead(std::uint16_t rqmsn) const
+    {
+        return static_cast<std::uint16_t>(rqmsn - static_cast<std::uint16_t>(delivered_));
+    }
+    [[nodiscard]] bool is_allowed(std::uint16_t rqmsn) const { return ahead(rqmsn) < places_.size(); }
     // False when the sender broke the rules.
     [[nodiscard]] bool put(std::uint16_t rqmsn, const stashed_immediate &item)
     {
-        const auto ahead = static_cast<std::uint16_t>(rqmsn - static_cast<std::uint16_t>(delivered_));
-        if (ahead >= places_.size())
+        if (!is_allowed(rqmsn))
             return false;
-        stashed_immediate &place = places_[(delivered_ + ahead) % places_.size()];
+        stashed_immediate &place = places_[(delivered_ + ahead(rqmsn)) % places_.size()];
         if (place.number >= 0)
             return false;
         place = item;

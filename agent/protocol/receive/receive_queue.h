@@ -52,6 +52,8 @@ public:
         return at(reported_++);
     }
     [[nodiscard]] std::size_t outstanding() const { return posted_ - reported_; } // posted, completion not yet taken
+    // So many messages can complete one each before anybody takes a completion.
+    [[nodiscard]] std::size_t room() const { return requests_.size() - (completed_ - reported_); }
     // More requests that it has room for, and needs, before so many messages complete one each.
     [[nodiscard]] std::size_t wanted(std::size_t messages) const
     {

@@ -104,8 +104,8 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
     // A trimmed packet has no ICRC: it is believed about nothing but its own PSN.
     const packet_number number = space_.number_of(data.sequence, received_.edge());
     reception what = classify(data, payload, number, how);
-    if (what == reception::fresh && !place(data, payload, number))
-        what = reception::memory_busy;
+    if (what == reception::fresh)
+        what = place(data, payload, number);
     const auto follow = [&](const acceptance &rule) __attribute__((always_inline)) {
         ++(counters_.*rule.counter);
         counters_.rx_congested += rule.congestion && how.congestion_experienced ? 1 : 0;
@@ -165,19 +165,28 @@ inline void responder::accept(const data_packet &data, packet_number number, con
     advance_edge();
 }
 
-// False when memory is busy; whatever else goes wrong is remembered as a refusal.
-bool responder::place(const data_packet &data, std::span<const std::byte> payload, packet_number number)
+// What can be had later refuses the packet; whatever else goes wrong is remembered as a refusal.
+reception responder::place(const data_packet &data, std::span<const std::byte> payload, packet_number number)
 {
+    const bool immediate = has_immediate(data.opcode);
+    if (immediate && !has_place_for_receive(data.rqmsn))
+        return reception::receives_taken;
     const auto written = memory_.write(data.rkey, data.va, payload);
     if (!written && written.error() == write_refusal::busy)
-        return false;
+        return reception::memory_busy;
     if (!written)
         refuse(number, nak_for(written.error()));
     else
         counters_.rx_bytes += payload.size();
-    if (has_immediate(data.opcode))
+    if (immediate)
         stash_immediate(data, number);
-    return true;
+    return reception::fresh;
+}
+
+// For itself and for all before it, which take theirs first: so the next one is never kept out by those behind it.
+bool responder::has_place_for_receive(std::uint16_t rqmsn) const
+{
+    return !immediates_.is_allowed(rqmsn) || immediates_.ahead(rqmsn) < receives_.room();
 }
 
 void responder::stash_immediate(const data_packet &data, packet_number number)

@@ -9,7 +9,9 @@
 // this end of the QP fails too (IBTA 9.9.3).
 //
 // A message with immediate takes a receive request when the edge passes its last packet, that is, when everything sent
-// before it has arrived. There is no RNR: without a receive request the QP fails (protocol.md §2.2).
+// before it has arrived. There is no RNR: without a receive request the QP fails (protocol.md §2.2). But where requests
+// could not have been posted, because completions that nobody has taken hold their places, the packet waits at its
+// sender: NACK NO_RESOURCE.
 #pragma once
 
 #include <array>
@@ -90,7 +92,8 @@ private:
                                      const arrival &how) const;
     [[nodiscard]] bool may_answer_beyond(psn sequence, instant now);
     void accept(const data_packet &data, packet_number number, const arrival &how);
-    [[nodiscard]] bool place(const data_packet &data, std::span<const std::byte> payload, packet_number number);
+    [[nodiscard]] reception place(const data_packet &data, std::span<const std::byte> payload, packet_number number);
+    [[nodiscard]] bool has_place_for_receive(std::uint16_t rqmsn) const;
     void stash_immediate(const data_packet &data, packet_number number);
     void refuse(packet_number number, std::uint8_t syndrome);
     void advance_edge();

@@ -35,6 +35,7 @@ qp_config towards(qp_state state = qp_state::ready_to_send)
     config.first_receive = first;
     config.payload_bytes = payload_bytes;
     config.receive_window_psns = 128;
+    config.receive_queue_depth = 1;
     config.state = state;
     return config;
 }
@@ -73,6 +74,7 @@ struct receiver {
         data.opcode = opcode;
         data.sequence = psn_space{first}.at(number);
         data.rkey = rkey;
+        data.rqmsn = rqmsn;
         data.payload_bytes = bytes;
         data.message_bytes = opcode == MRC_OP_WRITE_ONLY ? bytes : 1u << 20;
         data.ack_request = ack_request;
@@ -108,6 +110,7 @@ struct receiver {
     }
 
     std::uint32_t bytes = payload_bytes;
+    std::uint16_t rqmsn = 0;
     bool ack_request = false;
     bool retransmission = false;
     arrival how;
@@ -184,6 +187,16 @@ TEST(state_tables, acceptance_of_packets)
              r.receive(5);
          },
          0, 0, 1, 0, 1, 1, &c::rx_duplicates},
+        {"immediate, its receive request's place holds a completion",
+         [](receiver &r) {
+             (void)r.qp.post_receive(1);
+             r.receive(2, MRC_OP_WRITE_LAST_IMM);
+             (void)r.answers();
+             r.memory.writes = 0;
+             r.rqmsn = 1;
+             r.receive(3, MRC_OP_WRITE_ONLY_IMM);
+         },
+         0, 0, 0, MRC_NACK_NO_RESOURCE, 2, 1, &c::rx_busy},
         {"wrong key, all before it is there", [](receiver &r) { r.receive(2, MRC_OP_WRITE_MIDDLE, 8); }, 0, 1, 0, 0, 2,
          1, &c::rx_refused},
         {"wrong key, something is missing", [](receiver &r) { r.receive(3, MRC_OP_WRITE_MIDDLE, 8); }, 0, 0, 0, 0, 1, 2,

@@ -217,6 +217,53 @@ TEST_F(immediates_test, no_more_than_max_wimm_are_in_flight)
         EXPECT_EQ(left_.qp.next_completion()->status, completion_status::success);
 }
 
+// Nobody could post a request for it, so it is nobody's fault.
+TEST_F(immediates_test, waits_at_its_sender_while_completions_hold_all_places)
+{
+    for (std::uint64_t id = 0; id < 4; ++id)
+        ASSERT_TRUE(right_.qp.post_receive(id));
+    for (std::uint32_t n = 0; n < 6; ++n)
+        post(n, 10, n);
+    exchange();
+    EXPECT_EQ(left_.qp.outstanding(), 6u) << "completions, four of them successful, and two that wait";
+    EXPECT_EQ(right_.qp.counters().rx_no_receive, 0u);
+    EXPECT_EQ(right_.qp.counters().rx_busy, 2u);
+    EXPECT_EQ(left_.qp.counters().nacks, 2u);
+    for (std::uint32_t n = 0; n < 4; ++n)
+        EXPECT_EQ(right_.qp.next_receive_completion()->immediate, n);
+    for (std::uint64_t id = 4; id < 6; ++id)
+        ASSERT_TRUE(right_.qp.post_receive(id));
+    for (int timers = 0; timers < 10 && right_.qp.counters().rx_packets < 6; ++timers) {
+        now_ = left_.qp.next_deadline();
+        left_.qp.on_timer(now_);
+        exchange();
+    }
+    for (std::uint32_t n = 4; n < 6; ++n)
+        EXPECT_EQ(right_.qp.next_receive_completion()->immediate, n);
+    for (std::uint64_t id = 0; id < 6; ++id)
+        EXPECT_EQ(left_.qp.next_completion()->status, completion_status::success);
+}
+
+// The places that there are belong to those that come first: what was sent later must not keep them out.
+TEST_F(immediates_test, the_next_one_finds_its_place_whatever_came_before_it)
+{
+    for (std::uint64_t id = 0; id < 4; ++id)
+        ASSERT_TRUE(right_.qp.post_receive(id));
+    for (std::uint32_t n = 0; n < 3; ++n)
+        post(n, 10, n);
+    exchange(); // three places hold completions
+    for (std::uint32_t n = 3; n < 6; ++n)
+        post(n, 10, n);
+    const auto packets = take(left_);
+    ASSERT_EQ(packets.size(), 3u);
+    give(right_, packets[2]);
+    give(right_, packets[1]);
+    EXPECT_EQ(right_.qp.counters().rx_busy, 2u);
+    give(right_, packets[0]);
+    EXPECT_EQ(right_.qp.counters().rx_busy, 2u);
+    EXPECT_EQ(right_.qp.state(), qp_state::ready_to_send);
+}
+
 TEST_F(immediates_test, without_a_receive_request_both_ends_fail)
 {
     ASSERT_TRUE(right_.qp.post_receive(7));
