@@ -109,6 +109,36 @@ std::optional<unsigned> peer_directory::free_id_part(std::uint32_t leaf) const
     return std::nullopt;
 }
 
+peer_directory::group_terms peer_directory::terms_of(group_key key, const path_group_rows &rows, std::uint64_t seed,
+                                                     const control::ev_profile_store &profiles) const
+{
+    group_terms terms{.universe = profiles.universe(key.profile, rows.uplinks, seed),
+                      .min_active = profiles.find(key.profile).min_active.value_or(config_.transport.min_active),
+                      .denied = {}};
+    if (key.leaf != rules_.self().leaf)
+        for (const control::path_place where : profiles.denied(key.profile))
+            terms.denied.push_back(slot_of(where));
+    return terms;
+}
+
+// Toward the own T0 every profile has one EV for each plane: there is nothing to exchange.
+void peer_directory::exchange_evs(std::uint64_t profile, const control::ev_profile_store &profiles)
+{
+    for (const auto &[key, group] : groups_) {
+        const path_group_rows rows = table_.groups().at(key);
+        if (key.profile != profile || rows.uplinks != config_.fabric.uplinks || profile == session::built_in_profile)
+            continue;
+        const group_terms terms = terms_of(key, rows, group.seed, profiles);
+        if (terms.universe.empty())
+            continue;
+        worker_.call([&] {
+            group.paths->exchange(terms.universe, terms.denied);
+            for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
+                tables_.paths[rows.base + slot].ev = group.paths->path(slot).entropy.value;
+        });
+    }
+}
+
 std::expected<protocol::path_group *, std::string>
 peer_directory::profile_group_for(const datapath::worker_peer &peer, group_key key,
                                   const control::ev_profile_store &profiles)
@@ -122,13 +152,9 @@ peer_directory::profile_group_for(const datapath::worker_peer &peer, group_key k
     const auto rows = rows_for(key);
     if (!rows)
         return std::unexpected{rows.error()};
-    group_terms terms{.universe = profiles.universe(key.profile, rows->uplinks, random_seed()),
-                      .min_active = profiles.find(key.profile).min_active.value_or(config_.transport.min_active),
-                      .denied = {}};
-    if (key.leaf != rules_.self().leaf)
-        for (const control::path_place where : profiles.denied(key.profile))
-            terms.denied.push_back(slot_of(where));
-    auto group = make_group(*rows, terms, *id_part);
+    const std::uint64_t seed = random_seed();
+    auto group = make_group(*rows, terms_of(key, *rows, seed, profiles), *id_part);
+    group.seed = seed;
     write_rows(*rows, *group.paths);
     datapath::worker_peer first = peer;
     first.paths = group.paths.get();

@@ -40,6 +40,8 @@ public:
     // use and stays until forget_profile().
     [[nodiscard]] std::expected<datapath::worker_peer, std::string>
     find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles);
+    // An ONLINE profile has other EVs, and queue pairs use it.
+    void exchange_evs(std::uint64_t profile, const control::ev_profile_store &profiles);
     // No queue pair uses it any longer.
     void forget_profile(std::uint64_t profile);
 
@@ -92,7 +94,10 @@ private:
         std::unique_ptr<protocol::path_group> paths;
         std::unique_ptr<protocol::sack_proofs> proofs; // of the queue pairs on these paths
         unsigned id_part = 0;                          // of the probes' request ids; profile 0 has the first
+        std::uint64_t seed = 0;                        // of the entropy that is left to this host
     };
+    [[nodiscard]] group_terms terms_of(group_key key, const path_group_rows &rows, std::uint64_t seed,
+                                       const control::ev_profile_store &profiles) const;
     [[nodiscard]] known_group make_group(const path_group_rows &rows, const group_terms &terms, unsigned id_part) const;
     void write_rows(const path_group_rows &rows, const protocol::path_group &group);
     [[nodiscard]] std::expected<protocol::path_group *, std::string> group_for(std::uint32_t leaf);

@@ -109,8 +109,8 @@ struct nscc_values {
 };
 static_assert(sizeof(nscc_values) == 52);
 
-// What this host can do; mrc_ctl_device_attr shows it. Running path groups and windows take no new EVs and constants,
-// so both modify_*_online are off in the daemon.
+// What this host can do; mrc_ctl_device_attr shows it. Running windows take no new constants, so modify_cc_online is off
+// in the daemon.
 struct profile_limits {
     unsigned formats = 64;
     unsigned ev_profiles = 64;
@@ -119,7 +119,7 @@ struct profile_limits {
     unsigned evs_per_profile = 2048; // 8 planes of 256 uplinks
     unsigned ev_width = 128;         // bits of an EV that fields may take: one carrier, no SRH
     unsigned entries_per_call = 0;   // of one EV operation; 0: no limit, clients split long ones
-    bool modify_ev_online = false;
+    bool modify_ev_online = true;
     bool modify_cc_online = false;
 };
 

@@ -385,6 +385,34 @@ void path_group::allow(unsigned slot)
         readmit(slot, path_event::allow, path_cause::controller, std::nullopt);
 }
 
+// Newcomers first: they are the backups of those that leave.
+void path_group::exchange(const std::vector<profile_entry> &universe, const std::vector<std::uint32_t> &denied)
+{
+    std::vector<ev> next(size());
+    for (const profile_entry &entry : universe)
+        next[entry.slot] = entry.entropy;
+    const auto name = [](path_record &path, ev entropy) {
+        if (path.entropy.value != 0)
+            path.former = path.entropy;
+        path.entropy = entropy;
+    };
+    for (const profile_entry &entry : universe) {
+        path_record &path = paths_[entry.slot];
+        if (path.entropy != entry.entropy)
+            name(path, entry.entropy);
+        if (std::ranges::find(denied, entry.slot) != denied.end())
+            deny(entry.slot);
+        else if (path.state == path_state::denied)
+            allow(entry.slot);
+    }
+    for (unsigned slot = 0; slot < size(); ++slot) {
+        if (next[slot].value != 0 || !exists(slot))
+            continue;
+        deny(slot);
+        name(paths_[slot], {});
+    }
+}
+
 outgoing path_group::make_probe(unsigned slot, std::uint16_t request_id, instant now) const
 {
     const path_choice where = path(slot);

@@ -167,7 +167,7 @@ public:
         if (plane >= config_.planes || uplink >= config_.uplinks)
             return std::nullopt;
         const unsigned slot = plane * config_.uplinks + uplink;
-        if (entropy.value == 0 || paths_[slot].entropy != entropy)
+        if (entropy.value == 0 || (paths_[slot].entropy != entropy && paths_[slot].former != entropy))
             return std::nullopt;
         return static_cast<std::uint16_t>(slot);
     }
@@ -188,6 +188,10 @@ public:
     void deny(unsigned slot);
     void allow(unsigned slot);
     [[nodiscard]] bool exists(unsigned slot) const { return paths_[slot].entropy.value != 0; }
+    // Other EVs while packets are under way, as many on each plane as before; `denied` are slots of theirs. A path that
+    // stays keeps its health, whatever EV names it now: that of its cables. What was sent on an EV that is gone is known
+    // by it until the path gets the next but one.
+    void exchange(const std::vector<profile_entry> &universe, const std::vector<std::uint32_t> &denied);
 
     // What the QPs report.
     void on_sent(unsigned slot, bool retransmission)
@@ -263,6 +267,7 @@ private:
 
     struct path_record {
         ev entropy;
+        ev former; // before the last exchange
         plane_index plane;
         path_state state = path_state::good;
         bool active = false;

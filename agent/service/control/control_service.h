@@ -84,7 +84,10 @@ private:
     [[nodiscard]] session::outcome<bool> port_enabled(unsigned port) override;
     session::outcome<> enable_port(unsigned port, bool enabled) override;
     void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts) override;
-    void universe_changed(std::uint64_t) override {} // modify_ev_online is not offered
+    void universe_changed(std::uint64_t profile) override
+    {
+        around_.peers.exchange_evs(profile, controller_.ev_profiles());
+    }
     void gone_offline(std::uint64_t profile) override
     {
         around_.peers.forget_profile(profile);

@@ -353,10 +353,7 @@ void ev_profile_store::commit(job &call)
     if (profile.state != session::profile_state::online)
         return;
     if (call.other_evs) {
-        // What groups believed was about other EVs.
-        std::erase_if(observed_, [&](const auto &known) { return known.first.first == call.id; });
-        for (profile_ev &entry : profile.evs)
-            entry.bad_groups = 0;
+        recount(call.id, profile);
         effects_.universe_changed(call.id);
     }
     std::vector<path_verdict> verdicts;

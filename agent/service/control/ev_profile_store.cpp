@@ -98,7 +98,6 @@ std::vector<protocol::profile_entry> ev_profile_store::universe(std::uint64_t id
     const bool all_paths = profile.evs.size() == std::size_t{fabric_.planes} * fabric_.uplinks;
     if (profile.state != session::profile_state::online || uplinks != fabric_.uplinks || (automatic && all_paths))
         return {};
-    protocol::random_source random{seed};
     // Where the controller leaves the entropy to us: from 1 on, so that no EV is 0.
     const bool draw = automatic || formats_.find(profile.format).mode == session::ev_format_mode::srv6;
     const std::uint32_t entropies = (1U << (fabric_.ev_bits - MRC_EV_ENTROPY_SHIFT)) - 1;
@@ -107,7 +106,8 @@ std::vector<protocol::profile_entry> ev_profile_store::universe(std::uint64_t id
         entries.push_back(entry.path);
         std::uint32_t &ev = entries.back().entropy.value;
         if (draw)
-            ev = mrc_ev_make(mrc_ev_plane(ev), mrc_ev_uplink(ev), 1 + random.below(entropies));
+            ev = mrc_ev_make(mrc_ev_plane(ev), mrc_ev_uplink(ev),
+                             1 + protocol::random_source{seed + entry.path.slot}.below(entropies));
     }
     std::ranges::sort(entries, {}, &protocol::profile_entry::slot);
     return entries;
@@ -155,6 +155,29 @@ void ev_profile_store::observe(std::uint64_t id, std::uint32_t group, path_place
     bad ? ++entry->bad_groups : --entry->bad_groups;
     if (entry->state() != before)
         report(id, at->second, *entry);
+}
+
+// After an exchange: paths that stay are what groups believe them to be, under whichever EV.
+void ev_profile_store::recount(std::uint64_t id, ev_profile &profile)
+{
+    std::vector<std::uint32_t> bad_groups(std::size_t{fabric_.planes} * fabric_.uplinks);
+    std::vector<bool> there(bad_groups.size());
+    for (const profile_ev &entry : profile.evs)
+        there[entry.path.slot] = true;
+    for (auto &[known, held_bad] : observed_) {
+        if (known.first != id)
+            continue;
+        for (std::size_t slot = 0; slot < held_bad.size(); ++slot) {
+            held_bad[slot] = held_bad[slot] && there[slot];
+            bad_groups[slot] += held_bad[slot] ? 1 : 0;
+        }
+    }
+    for (profile_ev &entry : profile.evs) {
+        const session::ev_state before = entry.state();
+        entry.bad_groups = bad_groups[entry.path.slot];
+        if (entry.state() != before)
+            report(id, profile, entry);
+    }
 }
 
 void ev_profile_store::forget_group(std::uint64_t id, std::uint32_t group)

@@ -94,7 +94,7 @@ public:
 
     // Of an ONLINE profile: in every path group that it serves, toward all other T0s.
     virtual void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) = 0;
-    // An ONLINE profile has other EVs (modify_ev_online).
+    // An ONLINE profile has other EVs (modify_ev_online), and says which of them are denied.
     virtual void universe_changed(std::uint64_t profile) = 0;
     // No QP uses the profile, and none can before it is ONLINE again, by whatever EVs.
     virtual void gone_offline(std::uint64_t profile) = 0;
@@ -122,7 +122,7 @@ public:
     void release(std::uint64_t id) { --profiles_.at(id).queue_pairs; }
 
     // For path_group_config of a group with so many uplinks; empty: one EV for every path. Toward the own T0, where
-    // there is no uplink to choose, always that.
+    // there is no uplink to choose, always that. Of one `seed` a path has one entropy, whichever others there are.
     [[nodiscard]] std::vector<protocol::profile_entry> universe(std::uint64_t id, unsigned uplinks,
                                                                 std::uint64_t seed) const;
     [[nodiscard]] std::vector<path_place> denied(std::uint64_t id) const;
@@ -149,6 +149,7 @@ private:
     [[nodiscard]] session::outcome<> check_online(job &call) const;
     [[nodiscard]] session::outcome<> resolve(ev_profile &profile) const;
     void commit(job &call);
+    void recount(std::uint64_t id, ev_profile &profile);
     void finish_transition(job &call, session::profile_state to);
     [[nodiscard]] profile_ev *find_path(ev_profile &profile, path_place where) const;
     void report(std::uint64_t id, const ev_profile &profile, const profile_ev &entry);

@@ -160,6 +160,40 @@ TEST_F(queue_pair_test, answers_rotate_over_all_planes)
     EXPECT_EQ(planes[0] + planes[1] + planes[2] + planes[3], 800u);
 }
 
+// Each packet in flight is answered by the EV that it was sent on, which is its path's former one by then.
+TEST_F(queue_pair_test, evs_are_exchanged_under_way_and_no_packet_is_sent_twice)
+{
+    std::uint32_t entropy = 1;
+    std::uint64_t exchanges = 0;
+    const auto other_evs = [&] {
+        std::vector<profile_entry> evs;
+        for (std::uint8_t plane = 0; plane < 4; ++plane)
+            for (std::uint16_t uplink = 0; uplink < 2; ++uplink)
+                evs.push_back({ev{mrc_ev_make(plane, uplink, entropy)}, plane_index{plane},
+                               static_cast<std::uint16_t>(2 * plane + uplink)});
+        left_.paths.exchange(evs, {});
+        ++entropy;
+        ++exchanges;
+    };
+    other_evs();
+    for (std::uint64_t id = 0; id < 20; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 100'000), now_));
+        exchange([&](const outgoing &packet) {
+            if (std::holds_alternative<data_packet>(packet.content)) {
+                EXPECT_GE(packet.entropy.value >> MRC_EV_ENTROPY_SHIFT, entropy - 1) << "new packets take the new EV";
+            }
+            if (std::holds_alternative<sack_packet>(packet.content) && exchanges < 2 * (id + 1))
+                other_evs();
+            return false;
+        });
+        EXPECT_EQ(left_.qp.next_completion()->status, completion_status::success);
+    }
+    const qp_counters &counters = left_.qp.counters();
+    EXPECT_EQ(exchanges, 40u);
+    EXPECT_EQ(right_.memory.bytes, 2'000'000u);
+    EXPECT_EQ(counters.retransmits + counters.timeouts + counters.sacks_rejected, 0u);
+}
+
 TEST_F(queue_pair_test, control_packets_are_not_ect_and_high_priority)
 {
     ASSERT_TRUE(left_.qp.post_write(write(1, 8), now_));

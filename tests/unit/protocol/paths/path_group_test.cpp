@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "protocol/paths/path_group.h"
+#include "protocol/random_source.h"
 
 namespace mrc::protocol
 {
@@ -148,6 +150,109 @@ TEST_F(path_group_test, walks_the_table)
     group.allow(8);
     EXPECT_EQ(group.state(8), path_state::assumed_bad);
     EXPECT_FALSE(group.next_transition());
+}
+
+// EVs of some uplinks on each of four planes.
+std::vector<profile_entry> evs_of(const std::vector<unsigned> &uplinks, unsigned of, std::uint32_t entropy = 1)
+{
+    std::vector<profile_entry> evs;
+    for (std::uint8_t plane = 0; plane < 4; ++plane)
+        for (const unsigned uplink : uplinks)
+            evs.push_back({ev{mrc_ev_make(plane, uplink, entropy)}, plane_index{plane},
+                           static_cast<std::uint16_t>(plane * of + uplink)});
+    return evs;
+}
+
+path_group_config listed(const std::vector<unsigned> &uplinks, unsigned of, unsigned active = 0)
+{
+    path_group_config config = four_by(of, active);
+    config.universe = evs_of(uplinks, of);
+    return config;
+}
+
+TEST_F(path_group_test, exchanged_evs_are_drawn_and_the_old_ones_still_known)
+{
+    path_group group{listed({0, 1}, 4), local};
+    group.exchange(evs_of({1, 3}, 4), {});
+    for (unsigned plane = 0; plane < 4; ++plane) {
+        EXPECT_EQ(paths_in_use(group, plane), 2u);
+        const unsigned first = plane * 4;
+        EXPECT_FALSE(group.exists(first));
+        EXPECT_EQ(group.state(first), path_state::denied);
+        EXPECT_EQ(group.state(first + 3), path_state::good);
+        EXPECT_EQ(group.slot_of(ev{mrc_ev_make(plane, 0, 1)}), first) << "a packet may be under way";
+        EXPECT_EQ(group.slot_of(ev{mrc_ev_make(plane, 3, 1)}), first + 3);
+    }
+    EXPECT_EQ(group.good_planes(), plane_mask{0xF});
+    group.allow(0);
+    EXPECT_EQ(group.state(0), path_state::denied) << "there is no EV for it";
+}
+
+TEST_F(path_group_test, a_path_keeps_its_health_under_another_ev)
+{
+    path_group group{listed({0, 1, 2}, 4), local};
+    group.on_silence(1, start, start);
+    group.deny(2);
+    ASSERT_EQ(group.state(1), path_state::assumed_bad);
+    group.exchange(evs_of({0, 1, 2}, 4, 9), {5});
+    EXPECT_EQ(group.state(1), path_state::assumed_bad);
+    EXPECT_EQ(group.state(2), path_state::good) << "the new EV is not denied";
+    EXPECT_EQ(group.state(5), path_state::denied) << "and this one is";
+    EXPECT_EQ(group.slot_of(ev{mrc_ev_make(0, 1, 1)}), 1u);
+    EXPECT_EQ(group.slot_of(ev{mrc_ev_make(0, 1, 9)}), 1u);
+    group.exchange(evs_of({0, 1, 2}, 4, 10), {});
+    EXPECT_FALSE(group.slot_of(ev{mrc_ev_make(0, 1, 1)})) << "the last but one";
+}
+
+// Whatever was exchanged, blamed and denied: each plane has its active paths once, those with an EV are counted right,
+// and nothing without an EV is in use.
+TEST_F(path_group_test, keeps_its_books_through_random_exchanges)
+{
+    constexpr unsigned uplinks = 8;
+    constexpr unsigned active = 3;
+    path_group group{listed({0, 1, 2, 3, 4}, uplinks, active), local};
+    random_source random{7};
+    instant now = start;
+    for (unsigned round = 0; round < 2000; ++round) {
+        now += 10us;
+        const unsigned slot = random.below(4 * uplinks);
+        switch (random.below(5)) {
+        case 0: {
+            std::vector<unsigned> chosen{0, 1, 2, 3, 4, 5, 6, 7};
+            for (unsigned i = 0; i < 5; ++i)
+                std::swap(chosen[i], chosen[i + random.below(uplinks - i)]);
+            chosen.resize(5);
+            group.exchange(evs_of(chosen, uplinks, 1 + round), {random.below(4 * uplinks)});
+            break;
+        }
+        case 1:
+            group.on_silence(slot, now, now);
+            break;
+        case 2:
+            group.deny(slot);
+            break;
+        case 3:
+            group.allow(slot);
+            break;
+        default:
+            group.on_delivered(slot, now);
+        }
+        for (unsigned plane = 0; plane < 4; ++plane) {
+            std::set<unsigned> slots;
+            unsigned usable = 0;
+            for (unsigned position = 0; position < active; ++position) {
+                const std::uint16_t at = group.active_slot(plane_index{static_cast<std::uint8_t>(plane)}, position);
+                slots.insert(at);
+                usable += group.in_use(at) ? 1 : 0;
+                ASSERT_TRUE(group.active(at)) << round;
+            }
+            ASSERT_EQ(slots.size(), active) << round;
+            ASSERT_EQ(active_paths(group, plane), active) << round;
+            ASSERT_EQ(group.good_planes().has(plane_index{static_cast<std::uint8_t>(plane)}), usable != 0) << round;
+        }
+        for (unsigned any = 0; any < group.size(); ++any)
+            ASSERT_TRUE(group.exists(any) || group.state(any) == path_state::denied) << round;
+    }
 }
 
 TEST_F(path_group_test, probes_bring_a_path_back)

@@ -143,6 +143,27 @@ TEST_F(acks_test, always_skip_is_believed_of_the_path_that_a_packet_took)
     EXPECT_EQ(paths_.state(taken), path_state::assumed_bad);
 }
 
+// By its old EV the NACK names the path and the transmission; else it were stale, and the packet waited for its timer.
+TEST_F(acks_test, nack_of_what_was_sent_before_an_exchange_of_evs_is_understood)
+{
+    const auto sent = trickle(4);
+    std::vector<profile_entry> evs;
+    for (unsigned slot = 0; slot < paths_.size(); ++slot) {
+        const path_choice path = paths_.path(slot);
+        evs.push_back({ev{path.entropy.value ^ 1u << MRC_EV_ENTROPY_SHIFT}, path.plane, path.slot});
+    }
+    paths_.exchange(evs, {});
+    now_ += 10us;
+    arrival how;
+    how.at = now_;
+    on_nack(requester_, nack_of(sent[1], MRC_NACK_TRIMMED), how, now_);
+    EXPECT_EQ(counters_.nacks_stale, 0u);
+    const auto again = send();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(data(again[0]).sequence, data(sent[1]).sequence);
+    EXPECT_NE(again[0].entropy, sent[1].entropy);
+}
+
 TEST_F(acks_test, nacks_of_each_reason_are_counted_apart)
 {
     write(2);

@@ -229,6 +229,40 @@ TEST(ev_profile_store, replacing_online_changes_the_universe)
     EXPECT_EQ(made->effects.changes, 1U);
     EXPECT_EQ(made->store.universe(id, fabric.uplinks, 1)[1].slot, 3U);
     EXPECT_EQ(*made->store.state_of(id, ev_of(0, 3)), session::ev_state::good);
+    ASSERT_TRUE(made->edit(replace, {entry(ev_of(0, 3), ev_of(0, 0))}).result);
+    EXPECT_EQ(*made->store.state_of(id, ev_of(0, 0)), session::ev_state::good) << "nothing is known of it any more";
+}
+
+TEST(ev_profile_store, a_path_that_stays_is_as_bad_by_its_new_ev)
+{
+    const auto made = bench_in(online, {.modify_ev_online = true});
+    made->store.observe(id, 5, {0, 0}, protocol::path_state::assumed_bad);
+    made->store.observe(id, 5, {1, 1}, protocol::path_state::assumed_bad);
+    made->effects.events.clear();
+    ASSERT_TRUE(made->edit(replace, {entry(ev_of(0, 0), ev_of(0, 0, 9))}).result);
+    EXPECT_EQ(*made->store.state_of(id, ev_of(0, 0, 9)), session::ev_state::assumed_bad);
+    ASSERT_EQ(made->effects.events.size(), 1U) << "of the EV that is new there";
+    EXPECT_EQ(made->effects.events[0].ev, ev_of(0, 0, 9));
+    EXPECT_EQ(*made->store.state_of(id, ev_of(1, 1)), session::ev_state::assumed_bad);
+    made->store.observe(id, 5, {0, 0}, protocol::path_state::good);
+    EXPECT_EQ(*made->store.state_of(id, ev_of(0, 0, 9)), session::ev_state::good);
+}
+
+TEST(ev_profile_store, entropy_of_a_path_does_not_depend_on_the_others)
+{
+    const auto entropies = [](std::uint32_t count) {
+        const auto made = bench_in(init);
+        EXPECT_TRUE(made->modify({.state = offline, .mode = automatic, .count = count}).result);
+        EXPECT_TRUE(made->modify({.state = online, .min_active = 1, .event_mask = 0}).result);
+        return made->store.universe(id, fabric.uplinks, 77);
+    };
+    const auto more = entropies(6);
+    for (const protocol::profile_entry &one : entropies(4)) {
+        const auto same = std::ranges::find(more, one.slot, &protocol::profile_entry::slot);
+        if (same != more.end()) {
+            EXPECT_EQ(same->entropy, one.entropy);
+        }
+    }
 }
 
 TEST(ev_profile_store, draws_entropy_that_packets_carry)

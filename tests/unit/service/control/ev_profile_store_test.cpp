@@ -151,23 +151,25 @@ TEST(ev_profile_store, every_call_in_offline)
 
 TEST(ev_profile_store, every_call_in_online)
 {
-    walk(online, {
-                     {"nothing", {}, none, {}, 0, online},
-                     {"offline", {.state = offline}, none, {}, 0, offline},
-                     {"offline with count", {.state = offline, .count = 4}, none, {}, EINVAL, online},
-                     {"init", {.state = init}, none, {}, EINVAL, online},
-                     {"mode", {.mode = automatic}, none, {}, EINVAL, online},
-                     {"format", {.format = 0}, none, {}, EINVAL, online},
-                     {"count", {.count = 4}, none, {}, EINVAL, online},
-                     {"min_active", {.min_active = 1}, none, {}, EINVAL, online},
-                     {"event mask", {.event_mask = 1}, none, {}, EINVAL, online},
-                     {"fields", {.fields = plain_fields}, none, {}, EINVAL, online},
-                     {"replace", {}, replace, {entry(ev_of(0, 0), ev_of(0, 3))}, EINVAL, online},
-                     {"deny", {}, set_state, {entry(ev_of(0, 0), {}, denied)}, 0, online},
-                     {"allow", {}, set_state, {entry(ev_of(0, 0), {}, good)}, 0, online},
-                     {"deny what is not there", {}, set_state, {entry(ev_of(0, 2), {}, denied)}, ENOENT, online},
-                     {"deny on the way out", {.state = offline}, set_state, {entry(ev_of(0, 0), {}, 4)}, 0, offline},
-                 });
+    walk(online,
+         {
+             {"nothing", {}, none, {}, 0, online},
+             {"offline", {.state = offline}, none, {}, 0, offline},
+             {"offline with count", {.state = offline, .count = 4}, none, {}, EINVAL, online},
+             {"init", {.state = init}, none, {}, EINVAL, online},
+             {"mode", {.mode = automatic}, none, {}, EINVAL, online},
+             {"format", {.format = 0}, none, {}, EINVAL, online},
+             {"count", {.count = 4}, none, {}, EINVAL, online},
+             {"min_active", {.min_active = 1}, none, {}, EINVAL, online},
+             {"event mask", {.event_mask = 1}, none, {}, EINVAL, online},
+             {"fields", {.fields = plain_fields}, none, {}, EINVAL, online},
+             {"replace", {}, replace, {entry(ev_of(0, 0), ev_of(0, 3))}, EINVAL, online},
+             {"deny", {}, set_state, {entry(ev_of(0, 0), {}, denied)}, 0, online},
+             {"allow", {}, set_state, {entry(ev_of(0, 0), {}, good)}, 0, online},
+             {"deny what is not there", {}, set_state, {entry(ev_of(0, 2), {}, denied)}, ENOENT, online},
+             {"deny on the way out", {.state = offline}, set_state, {entry(ev_of(0, 0), {}, 4)}, 0, offline},
+         },
+         {.modify_ev_online = false});
 }
 
 TEST(ev_profile_store, every_call_in_online_where_evs_may_change)
