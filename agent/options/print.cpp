@@ -18,24 +18,22 @@ std::string origin_of(const origins &from, const std::string &name)
 }
 
 // One line per option, the comments below each other.
-std::string print_options(const table &schema, const origins &from, const std::string &prefix, const void *row)
+std::string print_options(const table &schema, const origins *from, const std::string &prefix, const void *row)
 {
     std::vector<std::pair<std::string, std::string>> lines;
     std::size_t longest = 0;
     for (const option &each : schema.options()) {
         lines.emplace_back(fmt::format("{} = {}", each.key, each.as_toml(row)),
-                           origin_of(from, prefix + std::string{each.key}));
+                           from != nullptr ? origin_of(*from, prefix + std::string{each.key}) : "");
         longest = std::max(longest, lines.back().first.size());
     }
     std::string text;
     for (const auto &[line, origin] : lines)
-        text += fmt::format("{:<{}}  # {}\n", line, longest, origin);
+        text += from != nullptr ? fmt::format("{:<{}}  # {}\n", line, longest, origin) : line + "\n";
     return text;
 }
 
-} // namespace
-
-std::string print(const table &schema, const origins &from, const void *root)
+std::string print_table(const table &schema, const origins *from, const void *root)
 {
     std::string text = print_options(schema, from, "", root);
     for (const part &each : schema.parts())
@@ -46,6 +44,18 @@ std::string print(const table &schema, const origins &from, const void *root)
             text += print_options(*each.content, from, name + ".", each.at(root, row));
         }
     return text;
+}
+
+} // namespace
+
+std::string print(const table &schema, const origins &from, const void *root)
+{
+    return print_table(schema, &from, root);
+}
+
+std::string print(const table &schema, const void *root)
+{
+    return print_table(schema, nullptr, root);
 }
 
 } // namespace mrc::options

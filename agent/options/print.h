@@ -13,4 +13,7 @@ namespace mrc::options
 // As TOML that reads the same, each line with the origin of its value as a comment. Tables stand one deep.
 [[nodiscard]] std::string print(const table &schema, const origins &from, const void *root);
 
+// The same without the comments, for files that a program writes for itself.
+[[nodiscard]] std::string print(const table &schema, const void *root);
+
 } // namespace mrc::options

@@ -174,9 +174,11 @@ daemon::daemon(daemon_config config)
       signals_{context_, SIGTERM, SIGINT, SIGHUP},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       listener_{context_, [this](kernel::unique_fd client) { open_session(std::move(client)); }},
-      manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}, held_back_{context_}
+      manager_{manager_environment::of_process()}, watchdog_{context_}, drain_{context_}, held_back_{context_},
+      settings_due_{context_}
 {
     ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
+    restore_settings();
     create_overlay();
     peers_.add_all_if_small();
     announce_changes(follow_links());
@@ -220,7 +222,8 @@ control_service::surroundings daemon::control_surroundings()
                     for (const auto &client : connections_)
                         if (client->session.number() == session)
                             client->session.send_reply(reply);
-                }};
+                },
+            .settings_changed = [this] { save_settings_soon(); }};
 }
 
 session_resources daemon::shared()

@@ -17,6 +17,7 @@
 #include "kernel/tap_device.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
+#include "service/control/settings_file.h"
 #include "service/daemon_user.h"
 #include "service/fabric_rules.h"
 #include "service/peer_directory.h"
@@ -74,6 +75,11 @@ private:
     void log_held_back_lines();
     void notify_of_port(protocol::plane_index plane, bool usable);
     [[nodiscard]] control_service::surroundings control_surroundings();
+    // daemon_settings.cpp
+    void restore_settings();
+    void refuse_settings(const std::string &why);
+    void save_settings_soon();
+    void save_settings();
     [[nodiscard]] session_resources shared();
 
     // daemon_life.cpp
@@ -104,6 +110,7 @@ private:
     peer_directory peers_;        // its path groups outlive the worker that uses them
     datapath::worker worker_;
     control_service control_;
+    std::optional<control::settings_file> settings_; // none: they are not kept
     // Ends the worker's thread, before anything goes that it uses.
     struct worker_end {
         void operator()(datapath::worker *running) const { running->stop(); }
@@ -121,6 +128,8 @@ private:
     boost::asio::steady_timer watchdog_;
     boost::asio::steady_timer drain_;
     boost::asio::steady_timer held_back_; // lines of log_
+    boost::asio::steady_timer settings_due_;
+    bool settings_wait_ = false; // for settings_due_
     boost::asio::steady_timer::time_point drain_until_;
     bool ending_ = false;
 };

@@ -32,6 +32,7 @@ void daemon::run()
     spdlog::info("clients: root{}", listener_.group_name().empty() ? "" : " and group " + listener_.group_name());
     manager_.ready(summary());
     context_.run();
+    save_settings();
     log_counters();
 }
 

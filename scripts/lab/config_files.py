@@ -5,6 +5,7 @@ import pwd
 
 from . import addresses, toml_text
 from .processes import instance_of, pin_of
+from .state import ROOT
 
 
 def daemon_user():
@@ -31,7 +32,8 @@ def host_config(prefix, fabric, node):
     """What the lab knows of a host, with the user's own configuration in it."""
     options = fabric.options
     written = {
-        "daemon": {"instance": instance_of(prefix, node.name), "user": daemon_user()},
+        "daemon": {"instance": instance_of(prefix, node.name), "user": daemon_user(),
+                   "state_dir": str(ROOT / prefix / "settings" / node.name)},
         "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
         "fabric": {
             "usid_block": addresses.USID_BLOCK,

@@ -38,11 +38,12 @@ enum class payload_sizes : std::uint8_t { any, verbs }; // what a peer takes: an
 
 struct daemon_options {
     std::string instance = "default";
-    std::string socket;               // load_config fills in /run/mrc/<instance>/mrcd.sock
-    std::string pin_dir;              // load_config fills in /sys/fs/bpf/mrc/<instance>
-    std::optional<std::string> user;  // that the daemon becomes; auto: mrc where the system has it
-    std::optional<std::string> group; // whose members may use the socket; auto: mrc where the system has it
-    std::uint32_t drain_ms = 1000;    // at the end, for what is in flight
+    std::string socket;                   // load_config fills in /run/mrc/<instance>/mrcd.sock
+    std::string pin_dir;                  // load_config fills in /sys/fs/bpf/mrc/<instance>
+    std::optional<std::string> state_dir; // load_config fills in /var/lib/mrc/<instance>; none: nothing is kept
+    std::optional<std::string> user;      // that the daemon becomes; auto: mrc where the system has it
+    std::optional<std::string> group;     // whose members may use the socket; auto: mrc where the system has it
+    std::uint32_t drain_ms = 1000;        // at the end, for what is in flight
     log_level level = log_level::info;
 };
 

@@ -145,6 +145,8 @@ void fill_in(daemon_config &config)
         config.daemon.socket = fmt::format("/run/mrc/{}/mrcd.sock", config.daemon.instance);
     if (!config.origin.has("daemon.pin_dir"))
         config.daemon.pin_dir = fmt::format("/sys/fs/bpf/mrc/{}", config.daemon.instance);
+    if (!config.origin.has("daemon.state_dir"))
+        config.daemon.state_dir = fmt::format("/var/lib/mrc/{}", config.daemon.instance);
     if (!config.origin.has("host.address"))
         config.host.address =
             fabric_rules{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});

@@ -60,6 +60,8 @@ table_of<daemon_options> daemon_table()
              presence{.default_note = "\"/run/mrc/INSTANCE/mrcd.sock\""})
         .add("pin_dir", absolute_path{pin_path_longest}, &row::pin_dir,
              presence{.default_note = "\"/sys/fs/bpf/mrc/INSTANCE\""})
+        .add("state_dir", automatic{absolute_path{pin_path_longest}, "none"}, &row::state_dir,
+             presence{.default_note = "\"/var/lib/mrc/INSTANCE\""})
         .add("user", automatic{account_name{"user"}}, &row::user)
         .add("group", automatic{account_name{"group"}}, &row::group)
         .add("drain_ms", whole{0, drain_ms_max}, &row::drain_ms)

@@ -2,6 +2,7 @@
 #include "service/config/config_profiles.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "protocol/packet_number.h"
 #include "service/fabric_rules.h"
@@ -207,6 +208,16 @@ struct no_effects final : control::profile_effects {
     void on_event(const session::ev_event &) override {}
 };
 
+struct trial_stores {
+    explicit trial_stores(const daemon_config &config) : evs{limits, shape_of(config), formats, effects} {}
+
+    session::profile_limits limits;
+    no_effects effects;
+    control::ev_format_store formats{limits};
+    control::ev_profile_store evs;
+    control::cc_profile_store ccs{limits, {}};
+};
+
 } // namespace
 
 control::fabric_shape shape_of(const daemon_config &config)
@@ -259,12 +270,17 @@ result apply_profiles(const daemon_config &config, std::uint32_t payload_bytes, 
 
 result check_profiles(const daemon_config &config)
 {
-    const session::profile_limits limits;
-    no_effects effects;
-    control::ev_format_store formats{limits};
-    control::ev_profile_store evs{limits, shape_of(config), formats, effects};
-    control::cc_profile_store ccs{limits, {}};
-    return apply_profiles(config, usual_payload, evs, ccs);
+    trial_stores trial{config};
+    return apply_profiles(config, usual_payload, trial.evs, trial.ccs);
+}
+
+session::outcome<> check_settings(const daemon_config &config, const control::stored_settings &settings)
+{
+    trial_stores trial{config};
+    if (const auto made = apply_profiles(config, usual_payload, trial.evs, trial.ccs); !made)
+        return std::unexpected{session::refusal{EINVAL, made.error().text()}};
+    return control::restore(settings, {.formats = trial.formats, .evs = trial.evs, .ccs = trial.ccs},
+                            config.fabric.planes);
 }
 
 } // namespace mrc::service

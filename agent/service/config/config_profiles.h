@@ -8,6 +8,7 @@
 #include "service/config/config.h"
 #include "service/control/cc_profile_store.h"
 #include "service/control/ev_profile_store.h"
+#include "service/control/stored_settings.h"
 
 namespace mrc::service
 {
@@ -26,5 +27,7 @@ namespace mrc::service
 
 // Would they be accepted?
 [[nodiscard]] std::expected<void, config_error> check_profiles(const daemon_config &config);
+// Would what a controller had set, beside them?
+[[nodiscard]] session::outcome<> check_settings(const daemon_config &config, const control::stored_settings &settings);
 
 } // namespace mrc::service

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/control/control_service.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include <sys/eventfd.h>
 
@@ -32,13 +34,43 @@ std::optional<std::vector<std::byte>> control_service::handle(std::uint64_t sess
 {
     if (const auto allowed = control::check_net_admin(socket, connected_at); !allowed)
         return control::controller::refused(allowed.error());
-    return controller_.handle(session, packet);
+    auto reply = controller_.handle(session, packet);
+    if (control::controller::may_change_settings(packet))
+        around_.settings_changed();
+    return reply;
 }
 
 void control_service::end_session(std::uint64_t session)
 {
     controller_.end_session(session);
     batches_.end_session(session);
+}
+
+control::setting_stores control_service::stores()
+{
+    return {.formats = controller_.ev_formats(), .evs = controller_.ev_profiles(), .ccs = controller_.cc_profiles()};
+}
+
+control::stored_settings control_service::settings()
+{
+    control::configured_profiles configured;
+    std::ranges::transform(around_.config.ev_profiles, std::back_inserter(configured.ev), &ev_profile_options::id);
+    std::ranges::transform(around_.config.cc_profiles, std::back_inserter(configured.cc), &cc_profile_options::id);
+    return control::settings_of(stores(), configured, around_.local.enabled, around_.rules.planes());
+}
+
+session::outcome<> control_service::restore(const control::stored_settings &settings)
+{
+    if (auto right = check_settings(around_.config, settings); !right)
+        return right;
+    if (auto restored = control::restore(settings, stores(), around_.rules.planes()); !restored)
+        return restored;
+    around_.worker.call([&] {
+        for (const unsigned port : settings.disabled_ports)
+            around_.local.enabled.set(protocol::plane_index{static_cast<std::uint8_t>(port - 1)}, false);
+    });
+    around_.ports.enable(around_.local.enabled);
+    return {};
 }
 
 void control_service::push(const noted &one)

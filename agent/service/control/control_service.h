@@ -17,6 +17,7 @@
 #include "datapath/worker.h"
 #include "kernel/unique_fd.h"
 #include "service/control/controller.h"
+#include "service/control/stored_settings.h"
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/sessions/ep_batches.h"
@@ -42,6 +43,8 @@ public:
         std::function<void(protocol::plane_index which, bool usable)> notify_ports;
         // A reply that was not there yet when the session asked.
         std::function<void(std::uint64_t session, std::span<const std::byte> reply)> send_reply;
+        // settings() may be other ones now.
+        std::function<void()> settings_changed;
     };
 
     // Makes the profiles of the configuration. Throws startup_error for one that a store refuses.
@@ -52,6 +55,11 @@ public:
     [[nodiscard]] std::optional<std::vector<std::byte>>
     handle(std::uint64_t session, int socket, std::uint64_t connected_at, std::span<const std::byte> packet);
     void end_session(std::uint64_t session);
+
+    // What controllers have set, and the same at a later start: before the first session, and not at all where a piece
+    // of it is refused.
+    [[nodiscard]] control::stored_settings settings();
+    [[nodiscard]] session::outcome<> restore(const control::stored_settings &settings);
 
     // The peer as a queue pair of an EV profile, ONLINE and held, reaches it.
     [[nodiscard]] std::expected<datapath::worker_peer, std::string> peer_for(const mrc_ip &address,
@@ -96,6 +104,7 @@ private:
     void events_ready(std::uint64_t session, std::uint64_t subscription) override;
     session::outcome<> start_batch(control::ep_batch batch) override;
 
+    [[nodiscard]] control::setting_stores stores();
     void push(const noted &one);
     void observe(const noted_path &one);
     void observe(const noted_peer &one);

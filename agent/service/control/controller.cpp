@@ -101,6 +101,18 @@ std::optional<std::vector<std::byte>> controller::handle(std::uint64_t session, 
     return reply ? std::optional{encode(reply->reply, reply->array)} : std::nullopt;
 }
 
+bool controller::may_change_settings(std::span<const std::byte> packet)
+{
+    session::control_request request;
+    if (packet.size() < sizeof(request))
+        return false;
+    std::memcpy(static_cast<void *>(&request), packet.data(), sizeof(request));
+    return request.kind == session::control_kind::modify_port ||
+           request.kind == session::control_kind::modify_ev_format ||
+           request.kind == session::control_kind::modify_ev_profile ||
+           request.kind == session::control_kind::modify_cc_profile;
+}
+
 std::optional<controller::answer> controller::dispatch(std::uint64_t session, const session::control_request &request,
                                                        std::span<const std::byte> array)
 {

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] std::optional<std::vector<std::byte>> handle(std::uint64_t session,
                                                                std::span<const std::byte> packet);
     void end_session(std::uint64_t session);
+    // Whether a request asks for a change of what is kept for the next start.
+    [[nodiscard]] static bool may_change_settings(std::span<const std::byte> packet);
 
     // ETIMEDOUT and EINVAL, too, have the responses that arrived.
     [[nodiscard]] static std::vector<std::byte> ep_reply(const session::outcome<> &result,

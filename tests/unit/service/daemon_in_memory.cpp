@@ -92,7 +92,8 @@ daemon_in_memory::daemon_in_memory(unsigned leaf)
                 .payload_bytes = payload_bytes,
                 .notify_session = [](std::uint64_t, std::uint64_t) {},
                 .notify_ports = [](protocol::plane_index, bool) {},
-                .send_reply = [](std::uint64_t, std::span<const std::byte>) {}}}
+                .send_reply = [](std::uint64_t, std::span<const std::byte>) {},
+                .settings_changed = [] {}}}
 {
     local_.up.set(protocol::plane_index{0}, true);
 }
