@@ -32,7 +32,7 @@ std::unique_ptr<protocol::congestion_control> make_congestion_control(const tran
     if (options.congestion == congestion_algorithm::fixed)
         return std::make_unique<protocol::fixed_window>(window);
 
-    protocol::nscc_link link{.bits_per_second = std::uint64_t{options.link_gbps} * 1'000'000'000 * planes,
+    protocol::nscc_link link{.bits_per_second = options.port_bits_per_second() * planes,
                              .base_rtt = std::chrono::microseconds{options.base_rtt_us.value_or(unmeasured_rtt_us)},
                              .mtu = packet,
                              .trimming = options.trim_nack,

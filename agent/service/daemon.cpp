@@ -16,6 +16,7 @@
 #include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/address.h"
+#include "service/ports/port_speed.h"
 #include "service/predecessor.h"
 
 namespace mrc::service
@@ -75,6 +76,12 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
             .overlay_dscp = config.wire.dscp.no_trim,
             .mrc_from_sockets = config.transmit.mrc_from_sockets,
             .ports = std::move(ports)};
+}
+
+daemon_config with_port_speed(daemon_config config)
+{
+    config.transport.port_mbps = port_speed_mbps(config.ports, config.transport.port_mbps);
+    return config;
 }
 
 daemon_user required_user(const daemon_config &config)
@@ -145,7 +152,7 @@ daemon::connection::connection(boost::asio::io_context &context, const session_r
 }
 
 daemon::daemon(daemon_config config)
-    : config_{std::move(config)}, session_config_{std::make_shared<const daemon_config>(config_)},
+    : config_{with_port_speed(std::move(config))}, session_config_{std::make_shared<const daemon_config>(config_)},
       user_{required_user(config_)}, rules_{config_}, log_{rules_.planes(), write_line}, links_{config_.ports},
       plan_{plan_for(config_, links_)}, modes_{choose_modes(config_, links_, plan_)},
       programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who)},
@@ -401,6 +408,18 @@ void daemon::announce_changes(const std::vector<port_change> &changes)
         log_change_of_port(change.plane, change.up, change.reason);
         notify_of_port(change.plane, change.usable);
     }
+    follow_speed();
+}
+
+// A link is negotiated anew with its carrier. For queue pairs to come: a window that exists keeps its steps.
+void daemon::follow_speed()
+{
+    const std::uint32_t mbps = port_speed_mbps(config_.ports, config_.transport.port_mbps);
+    if (std::exchange(config_.transport.port_mbps, mbps) == mbps || config_.transport.link_gbps)
+        return;
+    spdlog::info("ports have {} Mbit/s now, the slowest counts; in new sessions", mbps);
+    session_config_ = std::make_shared<const daemon_config>(config_);
+    peers_.renew_congestion();
 }
 
 void daemon::log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason)

@@ -70,6 +70,7 @@ private:
     };
     [[nodiscard]] std::vector<port_change> follow_links();
     void announce_changes(const std::vector<port_change> &changes);
+    void follow_speed();
     void warn_of_unusable_ports();
     void log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason);
     void log_held_back_lines();

@@ -220,7 +220,7 @@ def check_reload(one, service_manager, config):
     changed = changed.replace("[daemon]", '[daemon]\nlog_level = "debug"', 1) + "\n[transport]\nlink_gbps = 40\n"
     reload(changed)
     one.wait_logged('daemon.log_level: "info" is now "debug"')
-    one.wait_logged("transport.link_gbps: 10 is now 40, in new sessions")
+    one.wait_logged('transport.link_gbps: "auto" is now 40, in new sessions')
     one.wait_logged("fabric.hosts_per_leaf: stays 2, 77 needs a restart")
     reload(before.replace("planes = 2", "planes = 9"))
     one.wait_logged("the configuration stays as it is: ")

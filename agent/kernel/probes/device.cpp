@@ -81,6 +81,17 @@ std::string driver_of(const std::string &device)
     return ask_ethtool(command, device) ? std::string{command.driver} : std::string{};
 }
 
+// By the call that every kernel answers, whichever of the two its driver has.
+std::optional<std::uint32_t> link_speed_mbps(const std::string &device)
+{
+    ethtool_cmd command{};
+    command.cmd = ETHTOOL_GSET;
+    if (!ask_ethtool(command, device))
+        return std::nullopt;
+    const std::uint32_t speed = ethtool_cmd_speed(&command);
+    return speed == 0 || speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) ? std::nullopt : std::optional{speed};
+}
+
 std::optional<std::uint64_t> transmitted_packets(const std::string &device)
 {
     constexpr int columns_before = 9; // receive has 8, then transmitted bytes

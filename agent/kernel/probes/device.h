@@ -18,6 +18,8 @@ namespace mrc::kernel::probes
 [[nodiscard]] std::uint32_t mtu_of(const std::string &device);
 [[nodiscard]] bool is_running(const std::string &device); // up, with carrier
 [[nodiscard]] std::string driver_of(const std::string &device);
+// Mbit/s; nothing without carrier, and of devices that have none of their own (virtio_net, often).
+[[nodiscard]] std::optional<std::uint32_t> link_speed_mbps(const std::string &device);
 [[nodiscard]] std::optional<std::uint64_t> transmitted_packets(const std::string &device);
 
 // Receive queues that are in use; 1 where the driver does not tell.

@@ -2,7 +2,7 @@
 // The daemon's configuration: one TOML file, read once at start-up and again on SIGHUP.
 //
 // Every member is one option of docs/mrcd.toml and mrcd(8), and has its default here. `auto` is an empty optional (or
-// automatic_gateway). The values returned by load_config are complete and checked: nothing else validates them again.
+// automatic_gateway). What is found on the host for an `auto` says so. The values returned by load_config are complete and checked: nothing else validates them again.
 #pragma once
 
 #include <cstdint>
@@ -90,8 +90,9 @@ struct transport_options {
     congestion_algorithm congestion = congestion_algorithm::nscc;
     congestion_scope scope = congestion_scope::peer;
     std::optional<std::uint32_t>
-        window_bytes;             // the congestion window, or what it may grow to; auto: 128 packets a plane
-    std::uint32_t link_gbps = 10; // of a port
+        window_bytes;                       // the congestion window, or what it may grow to; auto: 128 packets a plane
+    std::optional<std::uint32_t> link_gbps; // of a port; auto: port_mbps
+    std::uint32_t port_mbps = 10'000;       // found (port_speed.h); unless any port tells, this
     std::optional<std::uint32_t> base_rtt_us; // of an idle fabric, hosts' latency included; auto: measured
     std::uint32_t timeout = 8;                // first retransmission after 1.024 us * 2^timeout
     std::uint32_t linear = 7;                 // retries at that interval
@@ -100,6 +101,11 @@ struct transport_options {
     std::uint32_t backlog_mark_us = 50; // what waits longer in this host slows its sender down; 0: nothing does
     std::uint32_t min_active = 1;       // paths of a plane that stay in use however bad they look
     bool trim_nack = true;
+
+    [[nodiscard]] std::uint64_t port_bits_per_second() const
+    {
+        return link_gbps ? std::uint64_t{*link_gbps} * 1'000'000'000 : std::uint64_t{port_mbps} * 1'000'000;
+    }
 };
 
 struct dscp_options {

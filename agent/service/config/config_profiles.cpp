@@ -234,7 +234,7 @@ protocol::nscc_link nscc_link_of(const daemon_config &config, std::uint32_t payl
 {
     const transport_options &transport = config.transport;
     protocol::nscc_link link;
-    link.bits_per_second = std::uint64_t{transport.link_gbps} * 1'000'000'000 * config.fabric.planes;
+    link.bits_per_second = transport.port_bits_per_second() * config.fabric.planes;
     link.base_rtt = std::chrono::microseconds{transport.base_rtt_us.value_or(unmeasured_rtt_us)};
     link.mtu = protocol::nominal_bytes(payload_bytes);
     link.trimming = transport.trim_nack;

@@ -51,13 +51,14 @@ answer describe(const session_state &state)
     host.planes = state.shared.rules.planes();
     const ports_view ports = state.shared.ports.view();
     host.guid = ports.guid;
+    const auto gbps = static_cast<std::uint32_t>(state.shared.config.transport.port_bits_per_second() / 1'000'000'000);
     for (const port_options &port : state.shared.config.ports) {
         const protocol::plane_index plane = port.plane;
         const bool enabled = ports.enabled.has(plane);
         host.ports[plane.value] = {.up = static_cast<std::uint8_t>(enabled && ports.up.has(plane)),
                                    .enabled = static_cast<std::uint8_t>(enabled),
                                    .mtu = static_cast<std::uint16_t>(ports.mtu[plane.value]),
-                                   .gbps = state.shared.config.transport.link_gbps};
+                                   .gbps = gbps};
     }
     host.max_qps = limits.queue_pairs;
     host.max_regions = limits.memory_regions;
