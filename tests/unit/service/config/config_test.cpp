@@ -62,6 +62,7 @@ TEST(config, reads_what_the_lab_writes)
     EXPECT_EQ(config->daemon.instance, "lab1-h0");
     EXPECT_EQ(config->daemon.socket, "/run/mrc/lab1-h0/mrcd.sock");
     EXPECT_EQ(config->daemon.pin_dir, "/sys/fs/bpf/mrc/lab1-h0");
+    EXPECT_EQ(config->daemon.state_dir, "/var/lib/mrc/lab1-h0");
     EXPECT_EQ(to_text(config->host.address), "fd6d:7263::1:3");
     EXPECT_EQ(config->host.leaf, 1U);
     EXPECT_EQ(config->host.downlink, 2U);
