@@ -57,7 +57,8 @@ class Configs(unittest.TestCase):
                  "transmit": {"payload": 1024}, "port": [{"device": "p1", "gateway": "auto"}]}
         shape = fabric(options.lab_options(ipv4=True, extra_config=extra))
         config = tomllib.loads(toml_text.render(host_config("lab0", shape, shape.node("h1"))))
-        self.assertEqual(config["daemon"], {"instance": "lab0-h1", "user": "root", "log_level": "debug"})
+        self.assertEqual(config["daemon"], {"instance": "lab0-h1", "user": "root", "log_level": "debug",
+                                            "state_dir": "/run/mrc-lab/lab0/settings/h1"})
         self.assertEqual(config["fabric"]["hosts_per_leaf"], 7)
         self.assertEqual(config["fabric"]["planes"], 4)
         self.assertEqual(config["transmit"], {"engine": "auto", "payload": 1024})
