@@ -99,7 +99,8 @@ def main():
             return action
 
         def stop(process):
-            seen["at last"] = peer_planes(fabric, "h0", address["h1"])
+            # Packets were lost there before the receiver said why: the plane is probed, and told of within 100 ms.
+            seen["at last"] = wait_until(lambda: peer_planes(fabric, "h0", address["h1"]) == 0b1111, DEADLINE_S)
             process.send_signal(signal.SIGINT)
 
         walk = steps([(all_carry, link("h0", "p1", "down")),
@@ -117,7 +118,7 @@ def main():
         check(report["max_stall_us"] < LONGEST_STALL_S * 1e6, "and none waited long")
         check(seen["after the sender's"] == 0b1111, "the sender's own port says nothing about the receiver")
         check(seen["after the receiver's"] == 0b1011, "the receiver's port was told to the sender")
-        check(seen["at last"] == 0b1111, "and its return, too")
+        check(seen["at last"], "and its return, too")
         check_that_returns(fabric)
 
 
