@@ -69,16 +69,16 @@ private:
     {
         head_ = --count_ == 0 ? 0 : (head_ + 1) % capacity; // mostly empty: it stays in its first cache lines
     }
-    // A mark is not lost by what comes after it.
+    // A SACK says of one packet whether it was marked: a marked one gives way to a marked one only.
     static bool renew(sack_trigger &waiting, const sack_trigger &trigger)
     {
         if (waiting.path != trigger.path || waiting.entropy != trigger.entropy || waiting.probe ||
             waiting.retransmission)
             return false;
-        const bool congested = waiting.congested || trigger.congested;
+        if (waiting.congested && !trigger.congested)
+            return true;
         const bool due = waiting.due;
         waiting = trigger;
-        waiting.congested = congested;
         waiting.due = due;
         return true;
     }

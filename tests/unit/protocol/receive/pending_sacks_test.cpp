@@ -26,15 +26,19 @@ TEST(pending_sacks, newest_of_a_path_takes_the_place_of_the_first)
     EXPECT_TRUE(pending.empty());
 }
 
-TEST(pending_sacks, mark_survives_what_comes_after_it)
+TEST(pending_sacks, marked_packet_gives_way_to_a_marked_one_only)
 {
     pending_sacks pending;
     sack_trigger marked = on_path(1, 10);
     marked.congested = true;
     ASSERT_EQ(pending.put(marked), outcome::queued);
     ASSERT_EQ(pending.put(on_path(1, 11)), outcome::renewed);
+    EXPECT_EQ(pending.front().number, 10);
+    marked.number = 12;
+    ASSERT_EQ(pending.put(marked), outcome::renewed);
     EXPECT_TRUE(pending.front().congested);
-    EXPECT_EQ(pending.pop().number, 11);
+    EXPECT_EQ(pending.pop().number, 12);
+    EXPECT_TRUE(pending.empty());
 }
 
 // A probe's id is waited for; a retransmission's answer acquits its path, or the one before.
