@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the rings of all ports in one round, a share of each in turn: what lies in one port's ring may not crowd out the
-// answers to another's, or only one plane's packets would be acknowledged in time.
+// Reads the rings of all ports in one round, a share of each in turn: what lies in one port's ring may not crowd out
+// the answers to another's, or only one plane's packets would be acknowledged in time.
 #pragma once
 
 #include <cstddef>

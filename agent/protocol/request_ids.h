@@ -27,8 +27,8 @@ inline constexpr id_range port_status_ids{0x4000, 0x7FFF}; // port_status.h; of 
 inline constexpr id_range heartbeat_ids{0x8000, 0xDFFF};   // path_heartbeat.h
 inline constexpr id_range batch_probe_ids{0xE000, 0xFFFF}; // endpoint_batches.h
 
-// A range's ids in equal parts, for the groups of several EV profiles toward one T0, which ask the same hosts; `part` is
-// 0…15.
+// A range's ids in equal parts, for the groups of several EV profiles toward one T0, which ask the same hosts; `part`
+// is 0…15.
 inline constexpr unsigned probe_id_parts = 16;
 [[nodiscard]] constexpr id_range part_of(id_range all, unsigned part)
 {

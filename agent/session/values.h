@@ -109,8 +109,8 @@ struct nscc_values {
 };
 static_assert(sizeof(nscc_values) == 52);
 
-// What this host can do; mrc_ctl_device_attr shows it. Running windows take no new constants, so modify_cc_online is off
-// in the daemon.
+// What this host can do; mrc_ctl_device_attr shows it. Running windows take no new constants, so modify_cc_online is
+// off in the daemon.
 struct profile_limits {
     unsigned formats = 64;
     unsigned ev_profiles = 64;

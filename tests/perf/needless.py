@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent twice although nothing is lost: full rate over a lab without faults, by each transmit engine, message size
-and kind of memory, and the counts that say why. A retransmission is needless when its original has arrived; where
-nothing is lost, every one is.
+"""What is sent twice although nothing is lost, so for nothing: full rate over a lab without faults, by each transmit
+engine, message size and kind of memory.
 
 usage: needless.py [--seconds S] [--engine xdp|af_xdp] [--sizes 8,64K,1M] [--limit PERCENT]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers in which nothing is lost, but hosts and planes are late in the ways of real ones: what is sent twice there is
-// sent for nothing. At most one packet in ten thousand may be; and where packets are lost, no more than a tenth is added.
+// Transfers in which nothing is lost, but hosts and planes are late in the ways of real ones: what is sent twice there
+// is sent for nothing. At most one packet in ten thousand may be; and where packets are lost, no more than a tenth is
+// added.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -54,8 +55,8 @@ void stall_plane(network &net, unsigned plane, instant at, duration length)
 constexpr duration longest_stall = 5ms;
 constexpr duration learned = 50ms;
 
-// The longest first. Nobody can tell it from a plane that has died without waiting for as long; but the next ones can be
-// told, so they count from then on.
+// The longest first. Nobody can tell it from a plane that has died without waiting for as long; but the next ones can
+// be told, so they count from then on.
 void stall_plane_now_and_then(network &net, random_source &random)
 {
     stall_plane(net, 2, net.now() + 5ms, longest_stall);

@@ -79,8 +79,8 @@ TEST(transfer, plane_of_256_paths_carries_its_share_100_ms_after_its_return)
     EXPECT_NEAR(of_dead / of_other, 1, 0.05);
 }
 
-// Planes that share a core lag behind each other by milliseconds now and then: a silence of less may be no death. What a
-// plane has lagged by is waited for before anything is sent again, and then the plane is left, before it is blamed.
+// Planes that share a core lag behind each other by milliseconds now and then: a silence of less may be no death. What
+// a plane has lagged by is waited for before anything is sent again, and then the plane is left, before it is blamed.
 TEST(transfer, plane_that_was_seen_to_lag_is_left_when_it_lags_by_more)
 {
     network net{{}, usual_qp(), memory_bytes};

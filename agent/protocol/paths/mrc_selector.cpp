@@ -58,8 +58,8 @@ plane_index mrc_selector::next_plane(plane_mask among)
     }
 }
 
-// Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one, and one that waits for
-// its very first answer only when all do.
+// Precondition: the plane has a GOOD active path. The `avoided` one only when it is the only one, and one that waits
+// for its very first answer only when all do.
 std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane, std::optional<std::uint16_t> avoided)
 {
     std::uint8_t *order = order_of(plane);

@@ -7,8 +7,8 @@
 // sent since do, too. SKIP (one lost turn) belongs to each QP's rotation: path_selector.h.
 //
 // Paths that fell silent together, their plane with them, come back together: one that is proved speaks for all, or 256
-// paths would take 4 s of probes while the first of them carries the share of its plane. Those among them that are broken
-// themselves are blamed again within a round trip, and being relapses are probed at longer intervals.
+// paths would take 4 s of probes while the first of them carries the share of its plane. Those among them that are
+// broken themselves are blamed again within a round trip, and being relapses are probed at longer intervals.
 //
 // Floors: no retirement leaves fewer than `min_active` active paths in use on usable planes, and loss alone never takes
 // more than half of a plane's active paths: uniform loss is no path's fault. A path that a floor keeps is drawn as a
@@ -189,8 +189,8 @@ public:
     void allow(unsigned slot);
     [[nodiscard]] bool exists(unsigned slot) const { return paths_[slot].entropy.value != 0; }
     // Other EVs while packets are under way, as many on each plane as before; `denied` are slots of theirs. A path that
-    // stays keeps its health, whatever EV names it now: that of its cables. What was sent on an EV that is gone is known
-    // by it until the path gets the next but one.
+    // stays keeps its health, whatever EV names it now: that of its cables. What was sent on an EV that is gone is
+    // known by it until the path gets the next but one.
     void exchange(const std::vector<profile_entry> &universe, const std::vector<std::uint32_t> &denied);
 
     // What the QPs report.
@@ -238,8 +238,8 @@ public:
         return arrivals_ - paths_[slot].last_arrival <= reverse_patience * size() + 64;
     }
 
-    // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least: GOOD
-    // paths are asked too.
+    // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least:
+    // GOOD paths are asked too.
     void watch(instant until) { heartbeat_.watch(until); }
     // Queue pairs do, which may be idle: their paths are asked now and then, for their states to be known.
     void watch_idle(instant until) { heartbeat_.watch_idle(until); }

@@ -2,11 +2,12 @@
 // When to probe which retired path (decision D12). Each ASSUMED_BAD path is probed every `interval`; of a plane that
 // has no good path only two sentinels are, by turns. `successes` answers in a row reinstate a path. A sentinel that
 // answers keeps its turn, and is asked again at once: so a plane needs `interval` and three round trips, and one that
-// was blamed though it delivers the round trips alone, for the first question comes at once, too. A path that is retired
-// again within `relapse_window` of its return is probed at twice the interval, up to `longest_interval`, and never at
-// once.
+// was blamed though it delivers the round trips alone, for the first question comes at once, too. A path that is
+// retired again within `relapse_window` of its return is probed at twice the interval, up to `longest_interval`, and
+// never at once.
 //
-// All probes of one prober are `spacing` apart. Those that follow an answer at once are made up for by those after them.
+// All probes of one prober are `spacing` apart. Those that follow an answer at once are made up for by those after
+// them.
 #pragma once
 
 #include <array>

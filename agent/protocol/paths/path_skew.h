@@ -46,8 +46,8 @@ public:
         if (first_sent_at < latest_)
             on_late(latest_ - first_sent_at, now);
     }
-    // Something came so much later than a round trip that the packet it speaks of is forgotten: by then it had been sent
-    // again, or acknowledged on other paths.
+    // Something came so much later than a round trip that the packet it speaks of is forgotten: by then it had been
+    // sent again, or acknowledged on other paths.
     void on_late(duration late, instant now)
     {
         sent_again_.note(late, now, long_memory);

@@ -4,13 +4,13 @@
 // path's fault.
 //
 // A plane toward this host is suspected when `suspicion` packets on it are given up, and none sent since the last of
-// them got through, though others of the host did. When no other host of the T0 hears on the plane either, its paths are
-// blamed besides: one host alone cannot tell its own link from the leaf's. Probes of the paths do, once they go to a host
-// toward which the plane is not suspected: then the paths come back, and this host's suspicion stays.
+// them got through, though others of the host did. When no other host of the T0 hears on the plane either, its paths
+// are blamed besides: one host alone cannot tell its own link from the leaf's. Probes of the paths do, once they go to
+// a host toward which the plane is not suspected: then the paths come back, and this host's suspicion stays.
 //
-// No packet is sent there until `successes` probes to this host in a row are answered, or so many packets delivered that
-// were sent after the suspicion. The last plane that is left is never suspected. Probes are timed as those of a dark
-// plane (path_prober.h, decision D12).
+// No packet is sent there until `successes` probes to this host in a row are answered, or so many packets delivered
+// that were sent after the suspicion. The last plane that is left is never suspected. Probes are timed as those of a
+// dark plane (path_prober.h, decision D12).
 #pragma once
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // What a requester does while nothing at all comes back to it: the peer, not a path, is silent (a host off its CPU for
 // milliseconds, all planes dark, a dead process or host). It blames nothing, sends no new data, and asks by probes: the
 // answer says what has arrived, and by its age what has not, so nothing is sent again before it is known to be missing.
-// Only when silence lasts for longer than a host's pause does the oldest packet go out again, too, at growing intervals:
-// for a peer that answers no probes. What is in flight leaves the congestion window, for other QPs of the host may be
-// well.
+// Only when silence lasts for longer than a host's pause does the oldest packet go out again, too, at growing
+// intervals: for a peer that answers no probes. What is in flight leaves the congestion window, for other QPs of the
+// host may be well.
 //
 // A time-out, when nothing that the QP sent since has arrived, begins it. Whatever comes from the peer's QP ends it:
 // the timers restart, blame is forgiven. That another QP hears the peer's host does not.

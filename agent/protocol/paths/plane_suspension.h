@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planes that are left on a mere suspicion. The first evidence against a whole plane may be a lag: on hosts whose planes
-// share cores one falls behind the others by milliseconds. Waiting until the lag is ruled out costs a share of all
-// packets if the plane is dead; blaming the plane costs its paths for several probes if it is not. To do without it for
-// a round trip costs nothing: draws avoid it at once, and two of its paths are asked, which a far host answers in XDP,
-// whatever its worker does.
+// Planes that are left on a mere suspicion. The first evidence against a whole plane may be a lag: on hosts whose
+// planes share cores one falls behind the others by milliseconds. Waiting until the lag is ruled out costs a share of
+// all packets if the plane is dead; blaming the plane costs its paths for several probes if it is not. To do without it
+// for a round trip costs nothing: draws avoid it at once, and two of its paths are asked, which a far host answers in
+// XDP, whatever its worker does.
 //
 // meanwhile                                          the suspicion
 // anything sent since the silence began got through  ends: nothing has happened

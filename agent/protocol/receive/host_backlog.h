@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue inside the receiving host: a packet that has waited there is late by no fault of any path, so no path is told
-// (m = SKIP_ONCE would make the sender leave one after the other), and no SACK is asked for that was not due. What SACKs
-// do tell is the receiver's penalty (rcv_cwnd_pen, protocol.md §4.2), which shrinks the sender's window by penalty / 128
-// per window of bytes.
+// The queue inside the receiving host: a packet that has waited there is late by no fault of any path, so no path is
+// told (m = SKIP_ONCE would make the sender leave one after the other), and no SACK is asked for that was not due. What
+// SACKs do tell is the receiver's penalty (rcv_cwnd_pen, protocol.md §4.2), which shrinks the sender's window by
+// penalty / 128 per window of bytes.
 //
 // waited, in marks        penalty    the window, per round trip
 // up to 1                 none       grows

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SACKs that wait to be sent: what triggered each. A SACK is written when it leaves, so it tells the newest state
-// whatever triggered it; of the trigger it tells path, time stamp and mark. So where packets ask for an answer before one
-// is due (marks, AckReq, duplicates), the newest takes the place of what waits for its path already: a host that was off
-// its CPU answers once per path and per 16 KiB, not once per packet, and all of its paths are heard of. Not so with
-// probes, whose ids are waited for one by one, and retransmissions, which acquit or convict a path.
+// whatever triggered it; of the trigger it tells path, time stamp and mark. So where packets ask for an answer before
+// one is due (marks, AckReq, duplicates), the newest takes the place of what waits for its path already: a host that
+// was off its CPU answers once per path and per 16 KiB, not once per packet, and all of its paths are heard of. Not so
+// with probes, whose ids are waited for one by one, and retransmissions, which acquit or convict a path.
 #pragma once
 
 #include <array>

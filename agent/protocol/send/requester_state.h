@@ -122,8 +122,8 @@ struct requester_state {
     [[nodiscard]] packet_number edge() const { return delivered.edge(); }
     // max(T, srtt + 4 var, srtt + what the paths lag): what others overtook may be about to arrive (D14).
     [[nodiscard]] duration rto() const { return std::max(rtt.timeout(retry.shortest()), rtt.smoothed() + skew.lag()); }
-    // It flies on a path that has not delivered anything yet, whose round trip may be many times those that are known: for
-    // eight of them it is not missing.
+    // It flies on a path that has not delivered anything yet, whose round trip may be many times those that are known:
+    // for eight of them it is not missing.
     [[nodiscard]] bool untried(const transmission &sent, instant now) const
     {
         return !way.paths.evidence().heard(sent.slot) && now - sent.sent_at < 8 * rtt.smoothed();

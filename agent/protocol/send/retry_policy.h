@@ -39,8 +39,8 @@ public:
     {
         return failures < linear_ ? 0 : std::min(failures - linear_ + 1, max_level);
     }
-    // After so many doublings. RTO is measured and T is agreed: only T is doubled, or hosts that are late would be given up
-    // after a handful of retries.
+    // After so many doublings. RTO is measured and T is agreed: only T is doubled, or hosts that are late would be
+    // given up after a handful of retries.
     [[nodiscard]] constexpr duration wait(unsigned level, duration rto) const
     {
         return std::max(rto, doubled(shortest_, level));

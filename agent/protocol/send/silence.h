@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When nothing that the QP sent since a time-out has arrived, the peer is silent (peer_silence.h): probes ask at growing
-// intervals, and what is in flight leaves the congestion window, which other QPs share.
+// When nothing that the QP sent since a time-out has arrived, the peer is silent (peer_silence.h): probes ask at
+// growing intervals, and what is in flight leaves the congestion window, which other QPs share.
 #pragma once
 
 #include "protocol/send/requester_state.h"

@@ -3,10 +3,10 @@
 // out of order that waiting for the same-EV rule or for age makes no sense, as with a peer that reflects no
 // entropy, over so many paths that no two packets share one.
 //
-// Recovery begins at ooo_count * packet ≥ max(5 packets, min(1.5 cwnd, max_cwnd)), where cwnd is the largest of the last
-// two round trips: what lies at the peer was sent by that window, not by one that has shrunk since. From the edge to one
-// cwnd, what was sent once and has had its round trip, with what its path may lag, is lost. It ends when the edge passes
-// what was sent when it began.
+// Recovery begins at ooo_count * packet ≥ max(5 packets, min(1.5 cwnd, max_cwnd)), where cwnd is the largest of the
+// last two round trips: what lies at the peer was sent by that window, not by one that has shrunk since. From the edge
+// to one cwnd, what was sent once and has had its round trip, with what its path may lag, is lost. It ends when the
+// edge passes what was sent when it began.
 #pragma once
 
 #include <algorithm>

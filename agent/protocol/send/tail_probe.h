@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reliability probes (PETH) at a quiet tail: something is unacknowledged and nothing has been sent or heard for a
-// while. The first travels on the path and in the class of the oldest packet in flight: its answer proves by the same-EV
-// rule whether that packet is lost, one RTT later instead of one RTO. A second goes along on another plane: when the path
-// delivers nothing any more, its answer proves the loss by age. Unanswered, the next take other paths, at twice the
-// interval.
+// while. The first travels on the path and in the class of the oldest packet in flight: its answer proves by the
+// same-EV rule whether that packet is lost, one RTT later instead of one RTO. A second goes along on another plane:
+// when the path delivers nothing any more, its answer proves the loss by age. Unanswered, the next take other paths, at
+// twice the interval.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,8 @@
 // The daemon's configuration: one TOML file, read once at start-up and again on SIGHUP.
 //
 // Every member is one option of docs/mrcd.toml and mrcd(8), and has its default here. `auto` is an empty optional (or
-// automatic_gateway). What is found on the host for an `auto` says so. The values returned by load_config are complete and checked: nothing else validates them again.
+// automatic_gateway). What is found on the host for an `auto` says so. The values returned by load_config are complete
+// and checked: nothing else validates them again.
 #pragma once
 
 #include <cstdint>

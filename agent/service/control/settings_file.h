@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that a controller's settings outlive the daemon in. It is there whole or not at all: a new one takes the place
-// of the old in one step, when it is on the disk.
+// The file that a controller's settings outlive the daemon in. It is there whole or not at all: a new one takes the
+// place of the old in one step, when it is on the disk.
 #pragma once
 
 #include <expected>

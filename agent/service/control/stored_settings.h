@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a controller has set, as it outlives the daemon: all that mrc_ctl.h can change, and nothing that the daemon finds
-// out by itself (which EVs it takes to be bad, what is up). How it stands in a file: settings_text.h.
+// What a controller has set, as it outlives the daemon: all that mrc_ctl.h can change, and nothing that the daemon
+// finds out by itself (which EVs it takes to be bad, what is up). How it stands in a file: settings_text.h.
 //
 // Who wins at a start, when the configuration says something, too:
 // a profile that the configuration names   the configuration's definition; of the stored one, which EVs are denied

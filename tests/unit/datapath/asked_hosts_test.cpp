@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two hosts behind one T0, idle queue pairs to both, and links that die: whose fault is it? A path is the leaf's, a link
-// from the leaf to a host is the host's.
+// Two hosts behind one T0, idle queue pairs to both, and links that die: whose fault is it? A path is the leaf's, a
+// link from the leaf to a host is the host's.
 #include <array>
 #include <chrono>
 #include <vector>

@@ -49,8 +49,8 @@ TEST_F(path_blame_test, dead_plane_is_left_within_a_round_trip)
     }
 }
 
-// One packet and nothing behind it: the second of the probes at the quiet tail, on another plane, proves it lost by age,
-// before a time-out could.
+// One packet and nothing behind it: the second of the probes at the quiet tail, on another plane, proves it lost by
+// age, before a time-out could.
 TEST_F(path_blame_test, path_that_swallows_a_lone_packet_is_blamed_by_a_probe_elsewhere)
 {
     const auto warm = trickle(16);

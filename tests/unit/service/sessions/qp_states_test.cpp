@@ -84,7 +84,8 @@ struct spoken_to {
     friend bool operator==(const spoken_to &, const spoken_to &) = default;
 };
 
-// How a connected queue pair treats its peer: by its first packet of data, and its answer to a probe 1 ms after that came.
+// How a connected queue pair treats its peer: by its first packet of data, and its answer to a probe 1 ms after that
+// came.
 spoken_to behaviour(const datapath::worker_qp &qp)
 {
     constexpr auto wait = std::chrono::milliseconds{1};
