@@ -55,7 +55,8 @@ def main():
             check(client.report["verified"] is True and server["verified"] is True, "every byte is right")
             check(pause.pauses == PAUSES, f"the receiver stood still {PAUSES} times")
             check(echoes == 0, "no path was told of congestion")
-            check((pause.penalties > 0) == counts, f"what waited {'slows' if counts else 'does not slow'} the sender down")
+            check((pause.penalties > 0) == counts,
+                  f"what waited {'slows' if counts else 'does not slow'} the sender down")
 
 
 if __name__ == "__main__":
