@@ -177,7 +177,7 @@ void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, insta
 {
     const plane_index plane = plane_at(slot);
     ++paths_[slot].counters.losses;
-    if (!in_use(slot) || !usable().has(plane))
+    if (!usable().has(plane))
         return;
     blame(slot, path_cause::silence, sent_at, now);
     if (whole_plane)

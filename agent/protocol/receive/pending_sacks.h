@@ -26,7 +26,7 @@ struct sack_trigger {
     bool retransmission = false;
     bool due = false; // by the bytes that have arrived, not only because the packet asks
     path_index path;
-    instant arrived{};
+    instant arrived;
     std::uint8_t penalty = 0; // for the time that it waited in this host
 };
 

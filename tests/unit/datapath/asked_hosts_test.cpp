@@ -77,6 +77,7 @@ protected:
         for (const instant end = now_ + time; now_ < end; now_ += 1ms) {
             if (now_.time_since_epoch() % probe_targets::watch_interval == 0ns) {
                 std::vector<connections::peer_in_use> used;
+                used.reserve(used_);
                 for (std::size_t n = 0; n < used_; ++n)
                     used.push_back({.peer = peer(hosts_[n]), .queue_pairs = 1});
                 desk_.watch(used, now_);

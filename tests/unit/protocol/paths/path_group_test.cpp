@@ -667,6 +667,19 @@ TEST_F(path_group_test, suspected_plane_is_blamed_when_others_are_ahead_by_more_
     EXPECT_EQ(group.good_planes().bits(), 0b1011u);
 }
 
+// The packets of one path were missed first; then nothing of the plane came through.
+TEST_F(path_group_test, plane_that_fell_silent_takes_all_its_paths_though_the_first_has_gone)
+{
+    path_group group{four_by(2), local};
+    group.on_delivered(0, start + 1ms);
+    group.on_silence(2, start, start + 1ms);
+    ASSERT_EQ(group.state(2), path_state::assumed_bad);
+    ASSERT_EQ(group.state(3), path_state::good);
+    group.on_plane_silence(2, start, start + 2ms);
+    EXPECT_EQ(group.state(3), path_state::assumed_bad);
+    EXPECT_EQ(group.state(0), path_state::good);
+}
+
 TEST_F(path_group_test, last_plane_is_not_suspected)
 {
     local.up = plane_mask{0b0100};

@@ -12,7 +12,11 @@ using outcome = pending_sacks::outcome;
 
 sack_trigger on_path(std::uint32_t path, packet_number number)
 {
-    return {.number = number, .entropy = ev{path}, .path = path_index{path}};
+    sack_trigger trigger;
+    trigger.number = number;
+    trigger.entropy = ev{path};
+    trigger.path = path_index{path};
+    return trigger;
 }
 
 TEST(pending_sacks, newest_of_a_path_takes_the_place_of_the_first)
