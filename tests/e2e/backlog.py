@@ -17,7 +17,8 @@ PAUSES = 2
 class pauser:
     """Stops the receiver until the sender misses it, then lets it go on; a few times, then ends the transfer."""
 
-    def __init__(self, fabric):
+    def __init__(self, fabric, waits_for_penalties):
+        self.waits_for_penalties = waits_for_penalties
         self.sender, self.receiver = host_maps(f"{fabric.prefix}-h0"), host_maps(f"{fabric.prefix}-h1")
         self.daemon = fabric.host("h1")["pid"]
         self.pauses = 0
@@ -27,7 +28,6 @@ class pauser:
         return self.sender.sum("qps", "silences")
 
     def __call__(self, _sample, process):
-        self.penalties = max(self.penalties, self.sender.sum("qps", "penalties"))  # while there is a queue pair
         if self.pauses == PAUSES:
             return
         before = self.silences()
@@ -38,7 +38,15 @@ class pauser:
             os.kill(self.daemon, signal.SIGCONT)
         self.pauses += 1 if noticed else 0
         if self.pauses == PAUSES:
+            self.read_penalties()
             process.send_signal(signal.SIGINT)
+
+    def read_penalties(self):
+        """While there is a queue pair: its counters end with it."""
+        def asked():
+            self.penalties = self.sender.sum("qps", "penalties")
+            return self.penalties > 0
+        wait_until(asked, DEADLINE_S if self.waits_for_penalties else 0)
 
 
 def main():
@@ -47,7 +55,7 @@ def main():
     for mark, counts in CASES:
         with lab("backlog", "--planes", "2", "--spines", "2",
                  config=f"[transport]\nbacklog_mark_us = {mark}\n") as fabric:
-            pause = pauser(fabric)
+            pause = pauser(fabric, waits_for_penalties=counts)
             client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=pause)
             echoes = pause.sender.sum("signals", "ce_echoes")
             print(f"   {mark} us: {client.report['bytes']} bytes, {pause.penalties} answers asked to slow down")
