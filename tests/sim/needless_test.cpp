@@ -113,7 +113,7 @@ TEST_P(lossless, sends_at_most_one_packet_in_ten_thousand_twice)
     std::uint64_t packets = 0;
     std::uint64_t again = 0;
     std::string reasons;
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         random_source random{seed};
         network_config config;
         config.seed = seed;
