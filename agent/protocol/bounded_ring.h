@@ -13,6 +13,9 @@ class bounded_ring
 {
 public:
     [[nodiscard]] bool empty() const { return head_ == tail_; }
+    [[nodiscard]] std::size_t size() const { return tail_ - head_; }
+    // From the front on; precondition: below size().
+    [[nodiscard]] value &operator[](std::size_t position) { return items_[(head_ + position) % capacity]; }
     [[nodiscard]] bool push(const value &item)
     {
         if (tail_ - head_ == capacity)

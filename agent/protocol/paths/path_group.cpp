@@ -161,6 +161,13 @@ void path_group::judge_quiet(unsigned slot, bool whole_plane, instant since, ins
         suspend_plane(slot, since, now);
 }
 
+void path_group::on_late(unsigned slot, instant sent_at, instant now)
+{
+    const plane_index plane = plane_at(slot);
+    if (!suspension_.planes().has(plane) && plane_silent(plane, sent_at))
+        suspend_plane(slot, sent_at, now);
+}
+
 // As long as other planes deliver: a host that is off its CPU is no evidence against any.
 void path_group::suspend_plane(unsigned slot, instant since, instant now)
 {

@@ -213,6 +213,8 @@ public:
     // `loss_limit` of them make it silence. But when several of a plane are missing, and nothing of it got through
     // since, the plane is suspected at once; with the same tolerance.
     void on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance = duration{0});
+    // It is late, but not missing yet: when nothing of its plane gets through, the plane is suspected.
+    void on_late(unsigned slot, instant sent_at, instant now);
     // Several such packets of the plane, all that were sent to the one host that sends there: it is silent.
     void on_plane_silence(unsigned slot, instant sent_at, instant now) { silence(slot, true, sent_at, now); }
     void on_arrival(path_index index) // anything from the peer: keeps the reverse planes fresh

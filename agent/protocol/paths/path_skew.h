@@ -19,8 +19,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 
+#include "protocol/fading_maximum.h"
 #include "protocol/send/loss_detector.h"
 #include "protocol/types.h"
 
@@ -62,6 +62,11 @@ public:
         return std::min(std::max(2 * waited_for_.most(), sent_again_.most()), most_lag);
     }
     [[nodiscard]] duration margin(duration smoothed_rtt) const { return lag() + smoothed_rtt / 2; }
+    // By so much a packet is late for what its path has lagged by just now: not lost, but worth a question.
+    [[nodiscard]] duration doubt(duration smoothed_rtt) const
+    {
+        return std::min(2 * waited_for_.most(), most_lag) + smoothed_rtt / 2;
+    }
     [[nodiscard]] duration tolerance() const { return std::min(2 * tolerated_.most(), most_tolerance); }
 
 private:
@@ -71,33 +76,11 @@ private:
     static constexpr duration most_lag = std::chrono::milliseconds{20};
     static constexpr duration most_tolerance = std::chrono::milliseconds{10};
 
-    // The largest of the last two periods, and of those before them less by half for each.
-    class fading_maximum
-    {
-    public:
-        void note(duration value, instant now, duration period)
-        {
-            if (now - turned_at_ >= period) {
-                const std::int64_t periods = std::min<std::int64_t>((now - turned_at_) / period, 62);
-                earlier_ = std::max(current_, earlier_ / 2) / (std::int64_t{1} << (periods - 1));
-                current_ = duration{0};
-                turned_at_ = now;
-            }
-            current_ = std::max(current_, value);
-        }
-        [[nodiscard]] duration most() const { return std::max(current_, earlier_); }
-
-    private:
-        instant turned_at_;
-        duration current_{0};
-        duration earlier_{0};
-    };
-
     instant newest_;
     instant latest_;
-    fading_maximum waited_for_;
-    fading_maximum sent_again_;
-    fading_maximum tolerated_;
+    fading_maximum<duration> waited_for_;
+    fading_maximum<duration> sent_again_;
+    fading_maximum<duration> tolerated_;
 };
 
 // What one SACK proves about the latest packet that arrived, by DSCP class: retransmissions ride ahead of data, so they

@@ -53,6 +53,12 @@ public:
             on_proof(plane, sent_at);
     }
 
+    // Has anything that was sent on the plane then, or later, reached the host?
+    [[nodiscard]] bool delivered_since(plane_index plane, instant sent_at) const
+    {
+        return planes_[plane.value].delivered >= sent_at;
+    }
+
     // Nothing answers one of them; until something of the host's reaches any of them.
     void on_silence(instant now) { silent_since_ = std::min(silent_since_, now); }
     void on_heard() { silent_since_ = never; }

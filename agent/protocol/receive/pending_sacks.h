@@ -6,10 +6,10 @@
 // with probes, whose ids are waited for one by one, and retransmissions, which acquit or convict a path.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "protocol/bounded_ring.h"
 #include "protocol/packet_number.h"
 #include "protocol/types.h"
 
@@ -35,7 +35,7 @@ class pending_sacks
 public:
     static constexpr std::size_t capacity = 64; // paths that are answered between two turns of the QP
 
-    [[nodiscard]] bool empty() const { return count_ == 0; }
+    [[nodiscard]] bool empty() const { return waiting_.empty(); }
     enum class outcome : std::uint8_t {
         queued,
         renewed,   // what waited for its path
@@ -44,31 +44,20 @@ public:
     outcome put(const sack_trigger &trigger)
     {
         if (!trigger.probe && !trigger.retransmission && !trigger.due)
-            for (std::size_t i = 0; i < count_; ++i)
-                if (renew(at(i), trigger))
+            for (std::size_t i = 0; i < waiting_.size(); ++i)
+                if (renew(waiting_[i], trigger))
                     return outcome::renewed;
-        const bool fits = count_ < capacity;
-        if (!fits)
-            drop_front();
-        at(count_++) = trigger;
-        return fits ? outcome::queued : outcome::displaced;
+        if (waiting_.push(trigger))
+            return outcome::queued;
+        (void)waiting_.pop();
+        (void)waiting_.push(trigger);
+        return outcome::displaced;
     }
-    // Precondition: not empty.
-    [[nodiscard]] const sack_trigger &front() const { return items_[head_]; }
-    // Precondition: not empty.
-    sack_trigger pop()
-    {
-        const sack_trigger item = front();
-        drop_front();
-        return item;
-    }
+    // Precondition of both: not empty.
+    [[nodiscard]] const sack_trigger &front() const { return waiting_.front(); }
+    sack_trigger pop() { return waiting_.pop(); }
 
 private:
-    [[nodiscard]] sack_trigger &at(std::size_t position) { return items_[(head_ + position) % capacity]; }
-    void drop_front()
-    {
-        head_ = --count_ == 0 ? 0 : (head_ + 1) % capacity; // mostly empty: it stays in its first cache lines
-    }
     // A SACK says of one packet whether it was marked: a marked one gives way to a marked one only.
     static bool renew(sack_trigger &waiting, const sack_trigger &trigger)
     {
@@ -83,9 +72,7 @@ private:
         return true;
     }
 
-    std::array<sack_trigger, capacity> items_{};
-    std::size_t head_ = 0;
-    std::size_t count_ = 0;
+    bounded_ring<sack_trigger, capacity> waiting_;
 };
 
 } // namespace mrc::protocol

@@ -36,12 +36,19 @@ void judge(requester_state &sender, packet_number number, const sack_scan &scan,
         ++sender.counters.losses;
         blame_loss(sender, sent, now);
         lose(sender, number, now);
-    } else if (sender.rtt.has_sample() && !sender.untried(sent, now) &&
-               scan.age.lost(sent.in(), sent.sent_at, sender.skew.margin(sender.rtt.smoothed()))) {
-        ++sender.counters.losses_by_age;
-        blame_age(sender, sent, now);
-        lose(sender, number, now);
+        return;
     }
+    const duration rtt = sender.rtt.smoothed();
+    if (!sender.rtt.has_sample() || sender.untried(sent, now) ||
+        !scan.age.lost(sent.in(), sent.sent_at, sender.skew.doubt(rtt)))
+        return;
+    if (!scan.age.lost(sent.in(), sent.sent_at, sender.skew.margin(rtt))) {
+        doubt(sender, sent, now);
+        return;
+    }
+    ++sender.counters.losses_by_age;
+    blame_age(sender, sent, now);
+    lose(sender, number, now);
 }
 
 } // namespace

@@ -40,6 +40,13 @@ void blame_age(requester_state &sender, const transmission &sent, instant now)
         blame_missing(sender, sent.slot, sent.sent_at, now);
 }
 
+void doubt(requester_state &sender, const transmission &sent, instant now)
+{
+    const plane_index plane = sender.way.paths.path(sent.slot).plane;
+    if (sent.order > sender.blame_floor && !sender.way.peer.delivered_since(plane, sent.sent_at))
+        sender.way.paths.on_late(sent.slot, sent.sent_at, now);
+}
+
 void blame_silence(requester_state &sender, const transmission &sent, instant now)
 {
     if (sent.order > sender.blame_floor && !blame_plane(sender, sent.slot, sent.sent_at, now))

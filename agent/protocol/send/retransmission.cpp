@@ -22,28 +22,17 @@ void give_up(requester_state &sender, packet_number number)
     sender.lost.insert(number);
 }
 
-void lose(requester_state &sender, packet_number number, instant now)
+void lose(requester_state &sender, packet_number number, instant now, loss_of what)
 {
     transmission &sent = sender.packets[number];
-    if (sent.fate == packet_fate::inflight && land(sender, sent))
-        sender.control.on_loss(nominal(sent), now);
+    const bool congestion = what == loss_of::one || (what == loss_of::path && !sender.config.trim_nack);
+    if (sent.fate == packet_fate::inflight && land(sender, sent)) {
+        if (congestion)
+            sender.control.on_loss(nominal(sent), now);
+        else
+            sender.control.on_abandoned(nominal(sent));
+    }
     give_up(sender, number);
-}
-
-void lose_to_dead_link(requester_state &sender, packet_number number)
-{
-    transmission &sent = sender.packets[number];
-    if (sent.fate == packet_fate::inflight && land(sender, sent))
-        sender.control.on_abandoned(nominal(sent));
-    give_up(sender, number);
-}
-
-void lose_to_silence(requester_state &sender, packet_number number, instant now)
-{
-    if (sender.config.trim_nack)
-        lose_to_dead_link(sender, number);
-    else
-        lose(sender, number, now);
 }
 
 void send_when_timer_ends(requester_state &sender, packet_number number, instant now)
@@ -67,9 +56,9 @@ void leave_paths(requester_state &sender, instant now)
         if (sent.fate != packet_fate::inflight)
             continue;
         if (gone.has(paths.path(sent.slot).plane))
-            lose_to_dead_link(sender, number);
+            lose(sender, number, now, loss_of::link);
         else if (silenced && paths.silenced(sent.slot))
-            lose_to_silence(sender, number, now);
+            lose(sender, number, now, loss_of::path);
     }
 }
 

@@ -2,6 +2,8 @@
 // What has to be sent again: packets given up one by one, and all that fly on paths which have gone.
 #pragma once
 
+#include <cstdint>
+
 #include "protocol/send/requester_state.h"
 
 namespace mrc::protocol
@@ -9,16 +11,15 @@ namespace mrc::protocol
 
 // The packet flies no more. True when it was charged: the congestion controller still has to hear of it.
 [[nodiscard]] bool land(requester_state &sender, transmission &sent);
+// What was lost with the packet, and so whether congestion may have dropped it: if so, the window shrinks by it.
+enum class loss_of : std::uint8_t {
+    one,  // gaps, a time-out: it may
+    path, // its path or plane has fallen silent: only where the peer does not answer trimmed packets, for what
+          // congestion drops is trimmed and told there (protocol.md §3.2)
+    link, // its plane has no link any more: a cable is no queue
+};
 // It is lost, wherever: out of the flight, and to be sent again as soon as it may fly.
-//
-// why                                         the congestion window
-// gaps, a time-out                            shrinks by it
-// its plane has no link any more              stays: a cable is no queue
-// its path or plane has fallen silent         stays where the peer answers trimmed packets, for what congestion drops
-//                                             is trimmed and told (protocol.md §3.2); else shrinks
-void lose(requester_state &sender, packet_number number, instant now);
-void lose_to_dead_link(requester_state &sender, packet_number number);
-void lose_to_silence(requester_state &sender, packet_number number, instant now);
+void lose(requester_state &sender, packet_number number, instant now, loss_of what = loss_of::one);
 // The same of one that has landed already.
 void give_up(requester_state &sender, packet_number number);
 // The peer has refused one that has landed: its timer sends it again.

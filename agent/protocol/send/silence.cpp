@@ -53,7 +53,6 @@ void fall_silent(requester_state &sender, packet_number number, instant now)
     sender.timers.arm(sender.packets.index(number), sender.retry.level(sender.packets[number].failures), now);
     ++sender.counters.silences;
     sender.silence.begin(now, sender.rto());
-    sender.way.peer.on_silence(now);
     discharge(sender);
     ask(sender, now);
 }

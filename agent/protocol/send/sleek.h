@@ -3,15 +3,16 @@
 // out of order that waiting for the same-EV rule or for age makes no sense, as with a peer that reflects no
 // entropy, over so many paths that no two packets share one.
 //
-// Recovery begins at ooo_count * packet ≥ max(5 packets, min(1.5 cwnd, max_cwnd)), where cwnd is the largest of the
-// last two round trips: what lies at the peer was sent by that window, not by one that has shrunk since. From the edge
-// to one cwnd, what was sent once and has had its round trip, with what its path may lag, is lost. It ends when the
-// edge passes what was sent when it began.
+// Recovery begins at ooo_count * packet ≥ max(5 packets, min(1.5 cwnd, max_cwnd)), where cwnd is the largest of late
+// (fading_maximum.h, by round trips): what lies at the peer was sent by that window, not by one that has shrunk since.
+// From the edge to one cwnd, what was sent once and has had its round trip, with what its path may lag, is lost. It
+// ends when the edge passes what was sent when it began.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "protocol/fading_maximum.h"
 #include "protocol/packet_number.h"
 #include "protocol/types.h"
 
@@ -22,16 +23,8 @@ class sleek
 {
 public:
     // As of each SACK: the windows that what is out of order may have been sent by.
-    void note_window(std::uint64_t cwnd, instant now, duration smoothed_rtt)
-    {
-        if (now - turned_at_ >= smoothed_rtt) {
-            earlier_ = now - turned_at_ < 2 * smoothed_rtt ? current_ : 0;
-            current_ = 0;
-            turned_at_ = now;
-        }
-        current_ = std::max(current_, cwnd);
-    }
-    [[nodiscard]] std::uint64_t window() const { return std::max(current_, earlier_); }
+    void note_window(std::uint64_t cwnd, instant now, duration smoothed_rtt) { cwnd_.note(cwnd, now, smoothed_rtt); }
+    [[nodiscard]] std::uint64_t window() const { return cwnd_.most(); }
 
     // True when recovery begins; it lasts until the edge reaches `next`.
     [[nodiscard]] bool begins(std::uint32_t out_of_order, std::uint64_t max_cwnd, std::uint32_t packet_bytes,
@@ -47,9 +40,7 @@ public:
     }
 
 private:
-    std::uint64_t current_ = 0; // bytes: the largest window in this round trip
-    std::uint64_t earlier_ = 0; // and in the one before
-    instant turned_at_;
+    fading_maximum<std::uint64_t> cwnd_; // bytes, by round trips
     packet_number until_ = 0;
 };
 

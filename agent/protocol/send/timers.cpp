@@ -35,7 +35,7 @@ void on_timeout(requester_state &sender, packet_number number, instant now)
         lose(sender, number, now);
     } else {
         blame_silence(sender, sent, now);
-        lose_to_silence(sender, number, now);
+        lose(sender, number, now, loss_of::path);
     }
     sent.count_failure();
 }

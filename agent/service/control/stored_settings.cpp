@@ -60,6 +60,16 @@ session::outcome<> named(std::string_view what, std::uint64_t id, const session:
         session::refusal{result.error().code, fmt::format("{} {}: {}", what, id, result.error().text)}};
 }
 
+// OFFLINE with all that it is made of, and then ONLINE, if it was.
+template <typename Store, typename Change, typename Stored>
+session::outcome<> put(Store &store, const Stored &from, const Change &all)
+{
+    auto made = store.modify(from.id, all);
+    Change go;
+    go.state = online;
+    return made && from.state == session::profile_state::online ? store.modify(from.id, go) : made;
+}
+
 session::outcome<> make(const stored_ev_format &from, ev_format_store &formats)
 {
     ev_format_change change;
@@ -67,12 +77,7 @@ session::outcome<> make(const stored_ev_format &from, ev_format_store &formats)
     change.mode = static_cast<std::uint32_t>(from.mode);
     if (!from.widths.empty())
         change.widths = from.widths;
-    auto made = formats.modify(from.id, change);
-    ev_format_change go;
-    go.state = online;
-    if (made && from.state == session::profile_state::online)
-        made = formats.modify(from.id, go);
-    return made;
+    return put(formats, from, change);
 }
 
 session::outcome<> define(const stored_ev_profile &from, ev_profile_store &evs)
@@ -144,12 +149,7 @@ session::outcome<> make(const stored_cc_profile &from, cc_profile_store &ccs)
     change.algorithm = from.nscc ? session::nscc_algorithm : "";
     if (from.configured)
         change.config = from.config;
-    auto made = ccs.modify(from.id, change);
-    cc_profile_change go;
-    go.state = online;
-    if (made && from.state == session::profile_state::online)
-        made = ccs.modify(from.id, go);
-    return made;
+    return put(ccs, from, change);
 }
 
 } // namespace

@@ -1,89 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <set>
 
-#include "protocol/paths/path_group.h"
 #include "protocol/random_source.h"
+#include "unit/protocol/paths/path_group_fixture.h"
 
 namespace mrc::protocol
 {
 namespace
 {
-
-using namespace std::chrono_literals;
-
-constexpr instant start{1s};
-
-path_group_config four_by(unsigned uplinks, unsigned active = 0)
-{
-    path_group_config config;
-    config.planes = 4;
-    config.uplinks = uplinks;
-    config.active_per_plane = active;
-    config.base = path_index{100};
-    return config;
-}
-
-unsigned active_paths(const path_group &group, unsigned plane)
-{
-    unsigned count = 0;
-    for (unsigned slot = plane * group.uplinks(); slot < (plane + 1) * group.uplinks(); ++slot)
-        count += group.active(slot) ? 1 : 0;
-    return count;
-}
-
-unsigned paths_in_use(const path_group &group, unsigned plane)
-{
-    unsigned count = 0;
-    for (unsigned slot = plane * group.uplinks(); slot < (plane + 1) * group.uplinks(); ++slot)
-        count += group.active(slot) && group.in_use(slot) ? 1 : 0;
-    return count;
-}
-
-// Nothing of the plane gets through any more, though others deliver.
-void lose_plane(path_group &group, unsigned plane, instant at)
-{
-    const unsigned first = plane * group.uplinks();
-    for (unsigned slot = first; slot < first + 3; ++slot)
-        group.on_sent(slot, false);
-    group.on_silence(first, at, at + 1ms);
-}
-
-void answer(path_group &group, const outgoing &probe, instant at)
-{
-    endpoint_response_packet response;
-    response.request_id = std::get<endpoint_request_packet>(probe.content).request_id;
-    EXPECT_TRUE(group.on_packet(response, {.entropy = probe.entropy, .path = probe.path, .at = at}));
-}
-
-// What becomes of the group's probes from then on; `answers` says of which paths they are answered, 50 us later.
-struct probing {
-    instant ended;
-    unsigned probes = 0;
-};
-template <typename predicate, typename condition>
-probing probe_until(path_group &group, instant from, predicate answers, condition done)
-{
-    probing result{from};
-    while (!done() && result.ended < from + 10s) {
-        result.ended = std::max(result.ended, group.next_deadline());
-        const auto probe = group.next_packet(result.ended);
-        if (!probe)
-            continue;
-        ++result.probes;
-        if (answers(group.slot_at(probe->path).value()))
-            answer(group, *probe, result.ended + 50us);
-    }
-    return result;
-}
-
-class path_group_test : public testing::Test
-{
-protected:
-    local_ports local{plane_mask{0xF}};
-};
 
 TEST_F(path_group_test, maps_evs_to_rows_and_back)
 {
@@ -314,89 +238,6 @@ TEST_F(path_group_test, backup_of_the_same_plane_takes_over)
     EXPECT_TRUE(group.active(retired));
 }
 
-TEST_F(path_group_test, silent_plane_is_retired_at_once)
-{
-    path_group group{four_by(8), local};
-    for (unsigned slot = 8; slot < 12; ++slot)
-        group.on_sent(slot, false);
-    group.on_silence(8, start, start + 1ms);
-    EXPECT_FALSE((group.usable() & group.good_planes()).has(plane_index{1}));
-    EXPECT_EQ((group.usable() & group.good_planes()).bits(), 0b1101u);
-    EXPECT_EQ(group.silence_generation(), 8u);
-}
-
-TEST_F(path_group_test, paths_that_fell_silent_with_their_plane_come_back_with_it)
-{
-    path_group group{four_by(256), local};
-    lose_plane(group, 1, start);
-    ASSERT_EQ(paths_in_use(group, 1), 0u);
-    const instant returns = start + 300ms;
-    (void)probe_until(
-        group, start + 1ms, [](unsigned) { return false; }, [&] { return group.next_deadline() > returns; });
-    const auto [ended, probes] =
-        probe_until(group, returns, [](unsigned) { return true; }, [&] { return group.next_deadline() == never; });
-    EXPECT_EQ(paths_in_use(group, 1), 256u);
-    EXPECT_LT(ended - returns, 10ms) << "an interval and three round trips; by 200 probes a second it would be 3.8 s";
-    EXPECT_EQ(probes, 3u);
-}
-
-TEST_F(path_group_test, one_path_that_lives_brings_its_silent_plane_back)
-{
-    path_group group{four_by(16), local};
-    lose_plane(group, 1, start);
-    const auto [ended, probes] =
-        probe_until(group, start + 1ms, [](unsigned slot) { return slot == 27; }, [&] { return group.in_use(27); });
-    EXPECT_EQ(paths_in_use(group, 1), 16u) << "the others are blamed again by those who use them";
-    EXPECT_LT(ended - start, 100ms);
-    EXPECT_EQ(probes, 11u + 3u) << "by turns";
-
-    for (int n = 0; n < 2; ++n)
-        group.on_unanswered(16, ended + 1us, ended + 100us);
-    EXPECT_EQ(group.state(16), path_state::assumed_bad);
-    EXPECT_EQ(paths_in_use(group, 1), 15u);
-    const auto again =
-        probe_until(group, ended + 100us, [](unsigned) { return true; }, [&] { return group.in_use(16); });
-    EXPECT_GE(again.ended - ended, 30ms) << "three intervals, twice as long as before";
-}
-
-TEST_F(path_group_test, path_that_was_bad_before_its_plane_stays_bad_after_it)
-{
-    path_group group{four_by(8), local};
-    group.on_silence(9, start, start + 1ms);
-    group.on_loss(10, start + 1ms);
-    group.on_loss(10, start + 1ms);
-    group.on_delivered(8, start + 2ms);
-    lose_plane(group, 1, start + 3ms);
-    ASSERT_EQ(paths_in_use(group, 1), 0u);
-    (void)probe_until(
-        group, start + 4ms, [](unsigned slot) { return slot != 9 && slot != 10; },
-        [&] { return group.good_planes().has(plane_index{1}); });
-    EXPECT_EQ(paths_in_use(group, 1), 6u);
-    EXPECT_EQ(group.state(9), path_state::assumed_bad);
-    EXPECT_EQ(group.state(10), path_state::assumed_bad);
-}
-
-TEST_F(path_group_test, plane_that_came_back_is_not_lost_again_for_what_it_lost_before)
-{
-    path_group group{four_by(8), local};
-    lose_plane(group, 1, start);
-    const auto [ended, probes] = probe_until(
-        group, start + 1ms, [](unsigned) { return true; }, [&] { return group.good_planes().has(plane_index{1}); });
-    group.on_sent(9, false);
-    group.on_silence(9, ended + 1us, ended + 300us);
-    EXPECT_EQ(paths_in_use(group, 1), 7u) << "one packet is no silence of a plane";
-}
-
-TEST_F(path_group_test, plane_that_delivers_loses_only_the_silent_path)
-{
-    path_group group{four_by(8), local};
-    for (unsigned slot = 8; slot < 12; ++slot)
-        group.on_sent(slot, false);
-    group.on_delivered(9, start + 1us);
-    group.on_silence(8, start, start + 1ms);
-    EXPECT_EQ(paths_in_use(group, 1), 7u);
-}
-
 TEST_F(path_group_test, floors_hold)
 {
     path_group group{four_by(4), local};
@@ -541,23 +382,6 @@ TEST_F(path_group_test, paths_without_an_ev_are_never_used)
     EXPECT_EQ(paths_in_use(group, 1), 1u);
 }
 
-TEST_F(path_group_test, plane_is_suspected_at_once_when_nothing_of_it_got_through)
-{
-    path_group group{four_by(8), local};
-    for (unsigned slot = 0; slot < 32; ++slot) {
-        group.on_sent(slot, false);
-        if (slot / 8 != 2)
-            group.on_delivered(slot, start + 1us);
-    }
-    group.on_unanswered(17, start, start + 50us);
-    group.on_unanswered(19, start, start + 50us);
-    EXPECT_EQ(group.good_planes().bits(), 0b1111u) << "a slow plane may lose two in a row";
-    group.on_unanswered(22, start, start + 50us);
-    for (unsigned slot = 16; slot < 24; ++slot)
-        EXPECT_EQ(group.state(slot), path_state::assumed_bad);
-    EXPECT_EQ(group.good_planes().bits(), 0b1011u);
-}
-
 TEST_F(path_group_test, one_unanswered_packet_of_a_living_plane_is_weak_evidence)
 {
     path_group group{four_by(8), local};
@@ -589,106 +413,6 @@ TEST_F(path_group_test, paths_that_lag_and_deliver_are_not_blamed)
     EXPECT_EQ(group.state(3), path_state::assumed_bad) << "silent since the first complaint, not the last";
 }
 
-TEST_F(path_group_test, lagging_plane_is_not_blamed_for_what_is_unanswered)
-{
-    path_group group{four_by(2), local};
-    const duration tolerance = 100us;
-    for (unsigned slot = 0; slot < 8; ++slot)
-        group.on_sent(slot, false);
-    group.on_sent(4, false);
-    group.on_delivered(0, start + 60us);
-    for (int n = 0; n < 3; ++n)
-        group.on_unanswered(4, start + n * 1us, start + 300us, tolerance);
-    EXPECT_EQ(group.state(4), path_state::good);
-    group.on_delivered(0, start + 100us);
-    group.on_unanswered(4, start + 90us, start + 300us, tolerance);
-    EXPECT_EQ(group.state(4), path_state::assumed_bad);
-}
-
-// IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).
-// Plane 2 is silent since `start` as far as anybody knows, and known to lag by half of `lag` now and then.
-void suspect_plane(path_group &group, instant now, duration lag)
-{
-    const unsigned first = 2 * group.uplinks();
-    for (int n = 0; n < 4; ++n)
-        group.on_sent(first, false);
-    group.on_delivered(0, start + lag / 2);
-    for (int n = 0; n < 3; ++n)
-        group.on_unanswered(first, start + n * 1us, now, lag);
-}
-
-TEST_F(path_group_test, suspected_plane_is_avoided_at_once_and_used_again_with_the_first_answer)
-{
-    path_group group{four_by(8), local};
-    instant now = start + 300us;
-    suspect_plane(group, now, 8ms);
-    EXPECT_EQ(group.good_planes().bits(), 0b1011u) << "though a lag of 8 ms would be none";
-    EXPECT_EQ(group.next_deadline(), now);
-    const auto question = group.next_packet(now);
-    ASSERT_TRUE(question);
-    EXPECT_EQ(group.slot_at(question->path).value() / 8, 2u);
-    now += 3ms; // it lags
-    answer(group, *question, now);
-    EXPECT_EQ(group.good_planes().bits(), 0b1111u);
-    EXPECT_EQ(group.silence_generation(), 0u);
-    EXPECT_FALSE(group.next_transition()) << "nothing has happened";
-}
-
-TEST_F(path_group_test, suspected_plane_is_used_again_with_the_first_delivery)
-{
-    path_group group{four_by(8), local};
-    suspect_plane(group, start + 300us, 8ms);
-    group.on_delivered(17, start - 1us);
-    EXPECT_EQ(group.good_planes().bits(), 0b1011u) << "sent before the silence";
-    group.on_delivered(17, start + 5us);
-    EXPECT_EQ(group.good_planes().bits(), 0b1111u);
-}
-
-TEST_F(path_group_test, suspected_plane_that_answers_nothing_is_blamed)
-{
-    path_group group{four_by(8), local};
-    const instant suspected = start + 300us;
-    suspect_plane(group, suspected, 8ms);
-    const auto [ended, questions] =
-        probe_until(group, suspected, [](unsigned) { return false; }, [&] { return group.silenced(16); });
-    EXPECT_EQ(ended, suspected + 10ms);
-    EXPECT_EQ(questions, 2u + 1u) << "the third is a sentinel's";
-    EXPECT_EQ(paths_in_use(group, 2), 0u);
-    EXPECT_EQ(group.silence_generation(), 8u);
-}
-
-TEST_F(path_group_test, suspected_plane_is_blamed_when_others_are_ahead_by_more_than_it_lags)
-{
-    path_group group{four_by(8), local};
-    suspect_plane(group, start + 300us, 200us);
-    group.on_delivered(0, start + 201us);
-    group.on_unanswered(16, start + 5us, start + 400us, 200us);
-    EXPECT_EQ(paths_in_use(group, 2), 0u);
-    EXPECT_EQ(group.good_planes().bits(), 0b1011u);
-}
-
-// The packets of one path were missed first; then nothing of the plane came through.
-TEST_F(path_group_test, plane_that_fell_silent_takes_all_its_paths_though_the_first_has_gone)
-{
-    path_group group{four_by(2), local};
-    group.on_delivered(0, start + 1ms);
-    group.on_silence(2, start, start + 1ms);
-    ASSERT_EQ(group.state(2), path_state::assumed_bad);
-    ASSERT_EQ(group.state(3), path_state::good);
-    group.on_plane_silence(2, start, start + 2ms);
-    EXPECT_EQ(group.state(3), path_state::assumed_bad);
-    EXPECT_EQ(group.state(0), path_state::good);
-}
-
-TEST_F(path_group_test, last_plane_is_not_suspected)
-{
-    local.up = plane_mask{0b0100};
-    path_group group{four_by(8), local};
-    suspect_plane(group, start + 300us, 8ms);
-    EXPECT_TRUE(group.good_planes().has(plane_index{2}));
-    EXPECT_FALSE(group.next_packet(start + 300us));
-}
-
 TEST_F(path_group_test, paths_that_missed_an_answer_are_not_for_answers)
 {
     path_group group{four_by(1), local};
@@ -709,6 +433,7 @@ TEST_F(path_group_test, paths_that_missed_an_answer_are_not_for_answers)
     EXPECT_TRUE(group.carries_answers(2));
 }
 
+// IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).
 TEST_F(path_group_test, evs_for_ipv4_have_sixteen_bits)
 {
     path_group_config config = four_by(256);
