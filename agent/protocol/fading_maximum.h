@@ -18,8 +18,10 @@ public:
     void note(value latest, instant now, duration period)
     {
         if (now - turned_at_ >= period) {
+            earlier_ = std::max(current_, earlier_ / 2);
             const auto periods = period > duration{0} ? (now - turned_at_) / period : most_periods;
-            earlier_ = std::max(current_, earlier_ / 2) / (std::int64_t{1} << (std::min(periods, most_periods) - 1));
+            for (auto more = std::min(periods, most_periods) - 1; more > 0; --more)
+                earlier_ /= 2;
             current_ = value{};
             turned_at_ = now;
         }
