@@ -45,20 +45,19 @@ set(MRC_TEST_OPTIMIZATION -O1)
 if(MRC_SANITIZE)
   set(MRC_TEST_OPTIMIZATION -O0) # a third of the time to compile; what is tested keeps the tree's
 endif()
-set(MRC_COMMON_HEADERS <algorithm> <array> <atomic> <bit> <cerrno> <chrono> <cstdint> <cstring> <expected> <functional>
-                       <map> <memory> <optional> <span> <string> <string_view> <utility> <vector>)
+set(MRC_HEADERS_agent <algorithm> <array> <atomic> <bit> <cerrno> <chrono> <cstdint> <cstring> <expected> <functional>
+                      <map> <memory> <optional> <span> <string> <string_view> <utility> <vector>)
+# Not CLI11: its objects of namespace scope are code, six seconds of it in every file that gets to see them.
+set(MRC_HEADERS_tool ${MRC_HEADERS_agent} <boost/json/object.hpp> <fmt/format.h>)
+set(MRC_HEADERS_worker ${MRC_HEADERS_agent} ${CMAKE_SOURCE_DIR}/agent/datapath/worker.h)
+set(MRC_HEADERS_test ${MRC_HEADERS_agent} <gtest/gtest.h>)
+set(MRC_HEADERS_worker_test ${MRC_HEADERS_test} ${CMAKE_SOURCE_DIR}/agent/datapath/worker.h)
 
-# mrc_precompile(TARGET SET): TARGET is compiled with a set of precompiled headers: agent, tool (with CLI11 and fmt), or
-# test (with GoogleTest).
+# mrc_precompile(TARGET SET): TARGET is compiled with one of the sets of precompiled headers above. Libraries share code of
+# one kind, programs and tests of another: a set serves one of them.
 function(mrc_precompile target set)
   if(NOT MRC_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     return()
-  endif()
-  set(headers ${MRC_COMMON_HEADERS})
-  if(set STREQUAL test)
-    list(APPEND headers <gtest/gtest.h>)
-  elseif(set STREQUAL tool)
-    list(APPEND headers <CLI/CLI.hpp> <fmt/format.h>)
   endif()
   set(provider mrc_precompiled_${set})
   if(NOT TARGET ${provider})
@@ -66,17 +65,20 @@ function(mrc_precompile target set)
     file(GENERATE OUTPUT ${source} CONTENT "")
     add_library(${provider} OBJECT ${source})
     target_link_libraries(${provider} PRIVATE mrc_flags)
-    target_precompile_headers(${provider} PRIVATE ${headers})
-    if(NOT set STREQUAL agent)
+    target_precompile_headers(${provider} PRIVATE ${MRC_HEADERS_${set}})
+    if(set MATCHES "tool|test")
       # As executables are compiled, or the compiler would not take it for them.
       set_target_properties(${provider} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${provider} PRIVATE -fPIE)
     endif()
-    if(set STREQUAL test)
+    if(set MATCHES "test")
       target_compile_options(${provider} PRIVATE ${MRC_TEST_OPTIMIZATION})
       target_link_libraries(${provider} PRIVATE GTest::gtest)
     elseif(set STREQUAL tool)
-      target_link_libraries(${provider} PRIVATE CLI11::CLI11 fmt::fmt)
+      target_link_libraries(${provider} PRIVATE fmt::fmt Boost::headers)
+    endif()
+    if(set MATCHES "worker")
+      target_link_libraries(${provider} PRIVATE mrc_datapath)
     endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${provider})
@@ -84,15 +86,18 @@ function(mrc_precompile target set)
   target_compile_options(${target} PRIVATE "$<${old_gcc}:-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
 
-# mrc_add_library(NAME SOURCES … [DEPENDS …] [UNSANITIZED]): a static library of one agent/ folder.
+# mrc_add_library(NAME SOURCES … [DEPENDS …] [PRECOMPILED SET] [UNSANITIZED]): a static library of one agent/ folder.
 function(mrc_add_library name)
-  cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "UNSANITIZED" "PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT arg_PRECOMPILED)
+    set(arg_PRECOMPILED agent)
+  endif()
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC mrc_flags ${arg_DEPENDS})
   if(arg_UNSANITIZED AND MRC_SANITIZE)
     set_target_properties(${name} PROPERTIES MRC_UNSANITIZED ON)
   else()
-    mrc_precompile(${name} agent)
+    mrc_precompile(${name} ${arg_PRECOMPILED})
   endif()
 endfunction()
 
@@ -115,12 +120,12 @@ function(mrc_test_paths)
                                                                   MRC_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
 
-# mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [TIMEOUT s]) declares a GoogleTest executable, or with
+# mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [PRECOMPILED SET] [TIMEOUT s]) declares a GoogleTest executable, or with
 # mrc_add_test(NAME KIND COMMAND … [TIMEOUT s] [SANITIZED]) any command, as one test of a kind:
 # unit (no root, seconds), sim (simulated time), bpf (root, BPF_PROG_TEST_RUN), e2e (root, lab), vm, fuzz, perf.
 # Kinds that share the machine's namespaces or pins run alone.
 function(mrc_add_test name kind)
-  cmake_parse_arguments(arg "SANITIZED" "TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
+  cmake_parse_arguments(arg "SANITIZED" "PRECOMPILED;TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
   set(kinds unit sim bpf e2e vm fuzz perf)
   set(labels ${kind})
   if(NOT kind IN_LIST kinds)
@@ -136,7 +141,10 @@ function(mrc_add_test name kind)
       target_compile_options(${name} PRIVATE ${MRC_TEST_OPTIMIZATION})
     endif()
     if(NOT kind STREQUAL sim AND NOT arg_SOURCES MATCHES "\\.c(;|$)") # headers of one language cannot serve a test of two
-      mrc_precompile(${name} test)
+      if(NOT arg_PRECOMPILED)
+        set(arg_PRECOMPILED test)
+      endif()
+      mrc_precompile(${name} ${arg_PRECOMPILED})
     endif()
     set(arg_COMMAND $<TARGET_FILE:${name}>)
   else()

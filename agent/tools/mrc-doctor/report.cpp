@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
-#include <boost/json/src.hpp> // Debian's Boost.JSON is used header-only
 #include <fmt/format.h>
 
 #include "tools/table/table.h"

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <exception>
 
-#include <boost/json/src.hpp> // the library's code, once in the program
 #include <fmt/format.h>
 
 #include "tools/mrc-perf/options.h"

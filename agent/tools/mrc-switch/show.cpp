@@ -14,7 +14,6 @@
 #include "tools/mrc-switch/device.h"
 #include "tools/mrc-switch/pins.h"
 #include <boost/json.hpp>
-#include <boost/json/src.hpp> // Debian's Boost.JSON is used header-only
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>

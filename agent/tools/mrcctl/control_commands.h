@@ -2,9 +2,12 @@
 // The commands that go through libmrc to the daemon: a controller's, see mrc_ctl.h.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "tools/mrcctl/commands.h"
+
+namespace CLI
+{
+class App;
+}
 
 namespace mrc::ctl
 {

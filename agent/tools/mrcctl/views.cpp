@@ -5,7 +5,6 @@
 #include <array>
 #include <set>
 
-#include <boost/json/src.hpp> // Debian's Boost.JSON is used header-only
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"
