@@ -22,11 +22,11 @@ class tree:
     targets: list  # empty: everything
     prefix: str = ""  # of its tests' names in reports
     without: str = ""  # label of tests that this tree leaves out
-    options: list = dataclasses.field(default_factory=list)
+    borrowed: tuple = ()  # programs that the Release tree has made: of no other build here
 
     def build(self, aside=False):
         """A failed result, or None when the tree is built; aside: see command.run."""
-        configure = ["cmake", "--preset", self.preset, "-DMRC_TESTS=ON", *self.options]
+        configure = ["cmake", "--preset", self.preset, "-DMRC_TESTS=ON"]
         build = ["cmake", "--build", self.directory, "--parallel", str(os.cpu_count() or 1)]
         if self.targets:
             build += ["--target", *self.targets]
@@ -37,6 +37,10 @@ class tree:
                     print(output, flush=True)
                 reason = f"`{' '.join(step)}` ended with {status}"
                 return result(f"build.{self.preset}", FAILED, seconds, reason, output)
+        for name in self.borrowed:
+            link = ROOT / self.directory / "bin" / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(ROOT / RELEASE.directory / "bin" / name)
         return None
 
     def test(self, suite, verbose=False):
@@ -69,6 +73,6 @@ class tree:
 # Directory targets of Ninja: the tests in that directory, and only what they link.
 RELEASE = tree("release", "build", [])
 ASAN = tree("asan", "build/asan",
-            ["tests/unit/all", "tests/sim/all", "tests/api/all", "mrcd", "mrc-switch", "mrcctl"],
-            prefix="asan.", without="command")
+            ["tests/unit/all", "tests/sim/all", "tests/api/all", "mrcd"],
+            prefix="asan.", without="command", borrowed=("mrc-switch", "mrcctl"))
 FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])
