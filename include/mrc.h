@@ -118,7 +118,10 @@ int mrc_destroy_cq(struct mrc_cq *cq);
 
 /* ---- traffic hints ---- */
 
-/* How a QP's traffic will look; advice only. */
+/*
+ * How a QP's traffic will look; advice only. NSCC's window to a peer begins with the share that is left of both ends'
+ * links, if nothing was sent there before, and moves as ever from then on. 0: not known.
+ */
 struct mrc_qp_hint_attr {
     int num_qps_per_peer;      /* QPs with this hint that send to one peer at a time */
     int num_send_peers;        /* peers that they send to at a time */

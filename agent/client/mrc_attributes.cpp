@@ -137,6 +137,10 @@ void take_mrc(const mrc_qp_attr &mattr, unsigned int mmask, mrc::session::qp_att
     set(MRC_QP_RETRY_CNT, mrc::session::qp_sets_retries, wanted.exponential, mattr.retry.exp_cnt);
     set(MRC_QP_EV_PROFILE_ID, mrc::session::qp_sets_ev_profile, wanted.ev_profile, mattr.profile.ev_profile_id);
     set(MRC_QP_CC_PROFILE_ID, mrc::session::qp_sets_cc_profile, wanted.cc_profile, mattr.profile.cc_profile_id);
+    if (asks(MRC_QP_HINT)) {
+        const mrc_qp_hint_attr hint = mattr.qp_hint != nullptr ? mattr.qp_hint->now() : mrc_qp_hint_attr{};
+        take_hint(hint, wanted);
+    }
     set(MRC_QP_CAP, mrc::session::qp_sets_capabilities, wanted.capabilities, mattr.cap);
 }
 
@@ -249,6 +253,15 @@ mrc_host_report page_of(const mrc::session::status_report &from)
 }
 
 } // namespace
+
+void take_hint(const mrc_qp_hint_attr &hint, mrc::session::qp_attributes &wanted)
+{
+    const auto told = [](int count) { return static_cast<std::uint16_t>(std::min(count, UINT16_MAX)); };
+    wanted.senders_here = told(hint.num_qps_per_peer);
+    wanted.senders_elsewhere = told(hint.num_remote_recv_peers);
+    wanted.receivers = told(hint.num_send_peers);
+    wanted.mask |= mrc::session::qp_sets_hint;
+}
 
 result<mrc::session::qp_attributes> request_of(const mrc_qp &qp, const ibv_qp_attr *vattr, int vmask,
                                                const mrc_qp_attr *mattr, int mmask)

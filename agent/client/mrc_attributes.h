@@ -18,6 +18,9 @@ namespace mrc::client
 [[nodiscard]] result<mrc::session::qp_attributes> request_of(const mrc_qp &qp, const ibv_qp_attr *vattr, int vmask,
                                                              const mrc_qp_attr *mattr, int mmask);
 
+// What a hint says, for a request.
+void take_hint(const mrc_qp_hint_attr &hint, mrc::session::qp_attributes &wanted);
+
 // Keeps for queries what the daemon does not.
 void remember(mrc_qp &qp, const ibv_qp_attr *vattr, int vmask);
 

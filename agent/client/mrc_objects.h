@@ -100,13 +100,13 @@ struct mrc_qp {
     mrc::session::ring_view<mrc::session::receive_entry> receives;
     std::vector<std::uint64_t> posted_receives;
     std::atomic<std::uint32_t> receives_done = 0;
-    std::atomic<std::uint16_t> resets = 0;  // how often it has been reset; completions from before are dropped
-    std::atomic<bool> connected = false;    // the worker has it: since RTR, until RESET
+    std::atomic<std::uint16_t> resets = 0; // how often it has been reset; completions from before are dropped
+    std::atomic<bool> connected = false;   // the worker has it: since RTR, until RESET
+    std::atomic<mrc_qp_hint *> hint = nullptr;
     std::atomic<int> state = IBV_QPS_RESET; // as this process has set it; the daemon may know of a failure
 
-    std::mutex lock;     // of what follows
-    ibv_qp_attr verbs{}; // what the daemon does not keep
-    mrc_qp_hint *hint = nullptr;
+    std::mutex lock;               // of what follows
+    ibv_qp_attr verbs{};           // what the daemon does not keep
     std::uint32_t report_page = 0; // enum mrc_report_page
     unsigned int async_given = 0;  // under the context's lock, as the next
     unsigned int async_acked = 0;
@@ -122,9 +122,15 @@ struct mrc_qp {
 
 struct mrc_qp_hint {
     mrc_context *context = nullptr;
-    std::mutex lock;
+    mutable std::mutex lock;
     mrc_qp_hint_attr attributes{};
     std::atomic<int> users = 0; // queue pairs
+
+    [[nodiscard]] mrc_qp_hint_attr now() const
+    {
+        const std::scoped_lock held{lock};
+        return attributes;
+    }
 };
 
 namespace mrc::client

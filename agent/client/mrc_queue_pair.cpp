@@ -100,9 +100,8 @@ result<mrc_qp *> qp_made(mrc_context *context, mrc_qp_init_attr *wanted)
 
 void change_hint(mrc_qp &qp, mrc_qp_hint *to)
 {
-    if (qp.hint != nullptr)
-        --qp.hint->users;
-    qp.hint = to;
+    if (mrc_qp_hint *from = qp.hint.exchange(to); from != nullptr)
+        --from->users;
     if (to != nullptr)
         ++to->users;
 }
@@ -270,6 +269,24 @@ result<mrc_qp_hint *> hint_made(mrc_context *context, const mrc_qp_hint_init_att
     return hint.release();
 }
 
+// Its queue pairs hear of a change. One that has gone meanwhile has no use for it.
+void announce(const mrc_qp_hint &hint)
+{
+    std::vector<std::uint32_t> qpns;
+    {
+        const std::scoped_lock lock{hint.context->lock};
+        for (const auto &[qpn, qp] : hint.context->qps)
+            if (qp->hint == &hint)
+                qpns.push_back(qpn);
+    }
+    for (const std::uint32_t qpn : qpns) {
+        mrc::session::qp_attributes changed{};
+        changed.qpn = qpn;
+        take_hint(hint.now(), changed);
+        (void)hint.context->daemon->modify_qp(changed);
+    }
+}
+
 } // namespace
 
 extern "C" MRC_EXPORT mrc_qp *mrc_create_qp(mrc_context *mrc_ctx, mrc_qp_init_attr *mrc_qp_attr)
@@ -342,12 +359,17 @@ extern "C" MRC_EXPORT int mrc_modify_qp_hint(mrc_qp_hint *qp_hint, mrc_qp_hint_a
         const auto mask = static_cast<unsigned int>(qp_hint_attr_mask);
         if (qp_hint == nullptr || qp_hint_attr == nullptr || (mask & ~all_hint_bits) != 0)
             return refused(EINVAL, "no hint, no attributes, or an unknown one");
-        const std::scoped_lock lock{qp_hint->lock};
-        mrc_qp_hint_attr changed = qp_hint->attributes;
-        copy(*qp_hint_attr, changed, mask);
-        if (auto fine = acceptable(changed); !fine)
-            return fine;
-        qp_hint->attributes = changed;
+        if (auto mine = check_owner(qp_hint->context); !mine)
+            return mine;
+        {
+            const std::scoped_lock lock{qp_hint->lock};
+            mrc_qp_hint_attr changed = qp_hint->attributes;
+            copy(*qp_hint_attr, changed, mask);
+            if (auto fine = acceptable(changed); !fine)
+                return fine;
+            qp_hint->attributes = changed;
+        }
+        announce(*qp_hint);
         return {};
     });
 }

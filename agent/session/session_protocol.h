@@ -11,7 +11,7 @@
 namespace mrc::session
 {
 
-inline constexpr std::uint32_t session_version = 3;
+inline constexpr std::uint32_t session_version = 4;
 inline constexpr std::uint32_t first_control_kind = 0x100;    // from here on: control_protocol.h
 inline constexpr std::uint32_t ev_event_queue_bit = 1U << 31; // in a channel's records: a subscription to EV events
 inline constexpr unsigned int max_planes =
@@ -90,6 +90,7 @@ enum qp_attribute_mask : std::uint32_t {
     qp_sets_ev_profile = 1U << 13,
     qp_sets_cc_profile = 1U << 14,
     qp_sets_capabilities = 1U << 15,
+    qp_sets_hint = 1U << 16,
 };
 
 // What the peer of a queue pair can do, with the numbers of enum mrc_qp_cap (mrc.h).
@@ -119,11 +120,16 @@ struct qp_attributes {
     std::uint32_t send_psn;      // first PSN that this end sends
     std::uint32_t payload_bytes; // per packet; the daemon lowers it to what the path carries
     std::uint32_t capabilities;  // qp_capability
+    // A hint, zeros without one; each at most what 16 bits hold.
+    std::uint16_t senders_here;      // QPs that send to one peer at a time from here
+    std::uint16_t senders_elsewhere; // and meanwhile from other hosts
+    std::uint16_t receivers;         // peers that are sent to at a time from here
+    std::uint16_t reserved;
     std::uint64_t ev_profile;
     std::uint64_t cc_profile;
     mrc_ip peer;
 };
-static_assert(sizeof(qp_attributes) == 80);
+static_assert(sizeof(qp_attributes) == 88);
 
 struct session_request {
     std::uint32_t version = session_version;

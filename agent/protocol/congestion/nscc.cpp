@@ -88,8 +88,15 @@ double nscc::derived_max_window() const
     return std::max(derived, static_cast<double>(config_.mtu));
 }
 
+void nscc::begin_with(double share)
+{
+    if (!begun_)
+        cwnd_ = std::clamp(share * max_wnd_, static_cast<double>(config_.mtu), max_wnd_);
+}
+
 void nscc::on_sent(std::uint32_t bytes, instant)
 {
+    begun_ = true;
     inflight_ += bytes;
 }
 

@@ -25,6 +25,7 @@
 // any            inferred loss                                     the same; cwnd -= bytes
 // any            other NACKs                                       the same; out of the flight, nothing else
 // any            RTT below base_rtt, or the clean probe's          the same; base_rtt = it, at least the floor; max_wnd
+// any            begin_with(share), nothing sent yet               the same; cwnd = share * max_wnd, at least a packet
 // any            measured: a median is complete                    the same; every constant anew from the new base_rtt
 //
 // An adjustment, every adjust_period_threshold or adjust_bytes_threshold: cwnd += inc / cwnd (+ eta with the period).
@@ -117,6 +118,7 @@ public:
     // The base RTT is measured, `link.base_rtt` holds until then; `max_cwnd` as in nscc_config.
     nscc(const nscc_link &link, std::uint64_t max_cwnd);
 
+    void begin_with(double share) override;
     void on_sent(std::uint32_t bytes, instant now) override;
     void on_sack(const sack_signal &signal, instant now) override;
     void on_nack(const nack_signal &signal, instant now) override;
@@ -174,7 +176,8 @@ private:
     instant last_adjust_;
     instant last_decrease_;
     instant last_penalty_;
-    instant qa_end_; // of the quick adapt period; the clock's epoch = none has begun
+    instant qa_end_;     // of the quick adapt period; the clock's epoch = none has begun
+    bool begun_ = false; // something was sent
     bool trigger_qa_ = false;
     bool penalized_ = false; // in an episode of the receiver's penalty
     bool fast_increasing_ = false;

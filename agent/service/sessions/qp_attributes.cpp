@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/sessions/qp_attributes.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "mrc/abi/wire.h"
@@ -106,6 +107,9 @@ void adopt(session::qp_attributes &now, const session::qp_attributes &wanted)
     take(session::qp_sets_retries, &session::qp_attributes::linear);
     take(session::qp_sets_retries, &session::qp_attributes::exponential);
     take(session::qp_sets_capabilities, &session::qp_attributes::capabilities);
+    take(session::qp_sets_hint, &session::qp_attributes::senders_here);
+    take(session::qp_sets_hint, &session::qp_attributes::senders_elsewhere);
+    take(session::qp_sets_hint, &session::qp_attributes::receivers);
     take(session::qp_sets_ev_profile, &session::qp_attributes::ev_profile);
     take(session::qp_sets_cc_profile, &session::qp_attributes::cc_profile);
 }
@@ -116,6 +120,14 @@ protocol::send_terms terms_of(const session::qp_attributes &now)
             .window_psns = now.mpr * std::uint32_t{MRC_MPR_UNIT},
             .max_wimm = now.max_wimm,
             .retry = {.timeout_exponent = now.timeout, .linear = now.linear, .exponential = now.exponential}};
+}
+
+double share_of(const session::qp_attributes &now, bool shares_controller)
+{
+    const unsigned here = std::max<unsigned>(1, now.senders_here);
+    const double of_receiver = (shares_controller ? here : 1.0) / (here + now.senders_elsewhere);
+    const double of_sender = (shares_controller ? 1.0 : 1.0 / here) / std::max<unsigned>(1, now.receivers);
+    return std::min(of_receiver, of_sender);
 }
 
 std::uint32_t capabilities_of(const peer_defaults &peers)

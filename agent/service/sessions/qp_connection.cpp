@@ -113,7 +113,10 @@ answer connect_qp(session_state &state, owned_qp &qp)
     const std::uint32_t fits = state.shared.payload_bytes;
     qp.now.payload_bytes = qp.now.payload_bytes == 0 ? fits : std::min(qp.now.payload_bytes, fits);
     std::unique_ptr<datapath::worker_qp> built = build_qp(state, qp, *peer);
-    state.shared.worker.call([&] { state.shared.worker.add_qp(std::move(built)); });
+    state.shared.worker.call([&] {
+        built->congestion->begin_with(share_of(qp.now, built->own_congestion == nullptr));
+        state.shared.worker.add_qp(std::move(built));
+    });
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.peer_qpn = qp.now.peer_qpn;
     row.mpr = qp.now.mpr * std::uint32_t{MRC_MPR_UNIT};
@@ -121,6 +124,14 @@ answer connect_qp(session_state &state, owned_qp &qp)
     qp.in_worker = true;
     qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_receive);
     return {};
+}
+
+void take_hint(const session_state &state, const owned_qp &qp)
+{
+    state.shared.worker.call([&] {
+        const datapath::worker_qp &here = *state.shared.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+        here.congestion->begin_with(share_of(qp.now, here.own_congestion == nullptr));
+    });
 }
 
 answer start_sending(session_state &state, owned_qp &qp)

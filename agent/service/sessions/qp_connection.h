@@ -14,6 +14,8 @@ namespace mrc::service
 answer connect_qp(session_state &state, owned_qp &qp);
 // To RTS.
 answer start_sending(session_state &state, owned_qp &qp);
+// The hint of one that the worker has: its congestion controller begins there, if nothing was sent yet.
+void take_hint(const session_state &state, const owned_qp &qp);
 // Out of the worker; nothing comes in from before this returns on. Its row is taken still, by no peer.
 void disconnect_qp(session_state &state, owned_qp &qp);
 

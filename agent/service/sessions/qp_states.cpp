@@ -168,6 +168,8 @@ answer modify_qp(session_state &state, const session::qp_attributes &wanted)
     const std::uint32_t known_before = qp.known;
     adopt(qp.now, wanted);
     qp.known |= wanted.mask;
+    if ((wanted.mask & session::qp_sets_hint) != 0 && qp.in_worker)
+        take_hint(state, qp);
     answer done = moves ? move(state, qp, from, to) : answer{};
     const bool refused = done.reply.error != 0;
     release_profiles(state.shared.control, refused ? wanted : before, wanted.mask);

@@ -529,5 +529,28 @@ TEST(nscc_test, sack_without_news_or_sample_moves_no_window)
     EXPECT_EQ(source.counters().quadrants, (nscc_counters{}.quadrants));
 }
 
+TEST(nscc, begins_with_its_share_of_a_destination_and_moves_as_ever)
+{
+    sender one;
+    one.controller.begin_with(1.0 / 9);
+    EXPECT_EQ(one.controller.cwnd(), 25'000U);
+    one.fill();
+    one.controller.begin_with(1);
+    EXPECT_EQ(one.controller.cwnd(), 25'000U) << "advice for the beginning only";
+    for (int round = 0; round < 40; ++round) {
+        one.now += period;
+        one.sack(packet, idle);
+        one.send(mtu);
+    }
+    EXPECT_GT(one.controller.cwnd(), 25'000U) << "an empty path may be filled";
+}
+
+TEST(nscc, begins_with_one_packet_at_least)
+{
+    sender one;
+    one.controller.begin_with(1e-6);
+    EXPECT_EQ(one.controller.cwnd(), packet);
+}
+
 } // namespace
 } // namespace mrc::protocol

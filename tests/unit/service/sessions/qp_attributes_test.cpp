@@ -86,5 +86,31 @@ TEST(qp_attributes, attributes_outside_the_mask_stay)
     EXPECT_EQ(terms_of(now).window_psns, 3U * MRC_MPR_UNIT);
 }
 
+TEST(qp_attributes, a_hint_says_what_is_left_of_both_ends_links)
+{
+    struct row {
+        std::uint16_t here, elsewhere, receivers;
+        double shared, alone;
+    };
+    constexpr row rows[] = {
+        {0, 0, 0, 1, 1},               // no hint
+        {0, 7, 0, 1.0 / 8, 1.0 / 8},   // an incast of 8
+        {4, 12, 1, 1.0 / 4, 1.0 / 16}, // four of ours in an incast of 16
+        {1, 0, 8, 1.0 / 8, 1.0 / 8},   // one to each of eight
+        {2, 2, 8, 1.0 / 8, 1.0 / 16},  // the sender's link is the narrower one
+    };
+    for (const row &each : rows) {
+        qp_attributes now{};
+        qp_attributes wanted{};
+        wanted.mask = session::qp_sets_hint;
+        wanted.senders_here = each.here;
+        wanted.senders_elsewhere = each.elsewhere;
+        wanted.receivers = each.receivers;
+        adopt(now, wanted);
+        EXPECT_DOUBLE_EQ(share_of(now, true), each.shared) << each.here << ' ' << each.elsewhere;
+        EXPECT_DOUBLE_EQ(share_of(now, false), each.alone) << each.here << ' ' << each.elsewhere;
+    }
+}
+
 } // namespace
 } // namespace mrc::service

@@ -77,6 +77,22 @@ TEST_F(qp_states, the_worker_has_it_from_rtr_until_reset)
     EXPECT_NE(a_.worker().find_qp(protocol::qpn{mine_}), nullptr) << "again";
 }
 
+// Before RTR, and until something was sent.
+TEST_F(qp_states, a_hint_of_incast_narrows_the_window_to_begin_with)
+{
+    session::qp_attributes hint{};
+    hint.qpn = mine_;
+    hint.mask = session::qp_sets_hint;
+    hint.senders_elsewhere = 7;
+    ASSERT_EQ(modify_qp(here_.state, hint).reply.error, 0);
+    connect();
+    const protocol::congestion_control &control = *a_.worker().find_qp(protocol::qpn{mine_})->congestion;
+    EXPECT_EQ(control.cwnd(), control.max_cwnd() / 8);
+    hint.senders_elsewhere = 3;
+    ASSERT_EQ(modify_qp(here_.state, hint).reply.error, 0);
+    EXPECT_EQ(control.cwnd(), control.max_cwnd() / 4);
+}
+
 struct spoken_to {
     bool trims = false;
     bool tells_window = false;
