@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "service/config/config_reload.h"
+#include "service/config/reload.h"
 #include "service/daemon.h"
 #include "service/log_level.h"
 

@@ -5,7 +5,7 @@
 
 #include "options/print.h"
 #include "options/read.h"
-#include "service/config/config_options.h"
+#include "service/config/options.h"
 
 namespace mrc::service
 {

@@ -9,7 +9,7 @@
 
 #include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
-#include "service/config/config_profiles.h"
+#include "service/config/profiles.h"
 #include "service/control/peer_capability.h"
 
 namespace mrc::service

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "service/address.h"
-#include "service/config/config_profiles.h"
+#include "service/config/profiles.h"
 #include "service/congestion.h"
 #include "service/sessions/client_pipes.h"
 #include "service/sessions/qp_attributes.h"

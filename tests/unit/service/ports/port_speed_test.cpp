@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/config/config_profiles.h"
+#include "service/config/profiles.h"
 
 namespace mrc::service
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from several options, and what must hold between them.
-#include "service/config/config_options.h"
+#include "service/config/options.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "service/config/config_profiles.h"
+#include "service/config/profiles.h"
 #include "service/fabric_rules.h"
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/config/config_reload.h"
+#include "service/config/reload.h"
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
 
-#include "service/config/config_options.h"
+#include "service/config/options.h"
 #include <gtest/gtest.h>
 
 namespace mrc::service

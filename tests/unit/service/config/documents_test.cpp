@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every option stands in the sample configuration and in the man page, with what it allows and its default.
-#include "service/config/config_options.h"
+#include "service/config/options.h"
 
 #include <fstream>
 #include <iterator>

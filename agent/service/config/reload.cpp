@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/config/config_reload.h"
+#include "service/config/reload.h"
 
 #include <algorithm>
 #include <array>
 
-#include "service/config/config_options.h"
+#include "service/config/options.h"
 #include <fmt/format.h>
 
 namespace mrc::service

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/config/config_options.h"
+#include "service/config/options.h"
 
 #include "options/kinds.h"
-#include "service/config/config_kinds.h"
+#include "service/config/kinds.h"
 
 #include <sys/un.h>
 

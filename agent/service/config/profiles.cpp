@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/config/config_profiles.h"
+#include "service/config/profiles.h"
 
 #include <algorithm>
 #include <cerrno>

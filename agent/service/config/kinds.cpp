@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/config/config_kinds.h"
+#include "service/config/kinds.h"
 
 #include <algorithm>
 #include <cctype>
