@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/mrc_attributes.h"
+#include "client/api/attributes.h"
 
 #include <algorithm>
 #include <cstring>

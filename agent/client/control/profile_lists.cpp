@@ -7,9 +7,9 @@
 #include <cerrno>
 
 #include "client/boundary.h"
+#include "client/control/requests.h"
 #include "client/export.h"
 #include "client/failure_text.h"
-#include "client/mrc_ctl_requests.h"
 
 using namespace mrc::client;
 

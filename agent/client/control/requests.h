@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "client/api/objects.h"
 #include "client/boundary.h"
-#include "client/mrc_objects.h"
 #include "session/control_protocol.h"
 
 namespace mrc::client

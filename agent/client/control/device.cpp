@@ -3,8 +3,8 @@
 #include <cerrno>
 
 #include "client/boundary.h"
+#include "client/control/requests.h"
 #include "client/export.h"
-#include "client/mrc_ctl_requests.h"
 #include "client/verbs/device.h"
 
 using namespace mrc::client;

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "client/api/objects.h"
 #include "client/boundary.h"
 #include "client/export.h"
-#include "client/mrc_objects.h"
 
 using namespace mrc::client;
 using mrc::session::event_kind;

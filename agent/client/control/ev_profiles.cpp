@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include "client/boundary.h"
+#include "client/control/requests.h"
 #include "client/export.h"
-#include "client/mrc_ctl_requests.h"
 
 using namespace mrc::client;
 using mrc::session::control_kind;

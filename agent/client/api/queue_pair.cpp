@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "client/api/attributes.h"
+#include "client/api/objects.h"
 #include "client/boundary.h"
 #include "client/export.h"
 #include "client/limits.h"
-#include "client/mrc_attributes.h"
-#include "client/mrc_objects.h"
 
 using namespace mrc::client;
 

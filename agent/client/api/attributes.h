@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "client/api/objects.h"
 #include "client/boundary.h"
-#include "client/mrc_objects.h"
 #include "mrc/report.h"
 
 namespace mrc::client

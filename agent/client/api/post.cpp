@@ -6,8 +6,8 @@
 
 #include <endian.h>
 
+#include "client/api/objects.h"
 #include "client/export.h"
-#include "client/mrc_objects.h"
 #include "protocol/qp_state.h"
 
 using mrc::session::gather_entry;

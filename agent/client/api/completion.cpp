@@ -7,10 +7,10 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "client/api/objects.h"
 #include "client/boundary.h"
+#include "client/control/requests.h"
 #include "client/export.h"
-#include "client/mrc_ctl_requests.h"
-#include "client/mrc_objects.h"
 #include "protocol/qp_config.h"
 
 using namespace mrc::client;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/mrc_ctl_requests.h"
+#include "client/control/requests.h"
 
 #include <cerrno>
 
