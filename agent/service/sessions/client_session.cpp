@@ -26,9 +26,9 @@ namespace mrc::service
 namespace
 {
 
-// Clients are told apart by number for as long as the daemon runs; one thread serves them all.
 static_assert(session::max_planes == MRC_MAX_PORTS);
 
+// Clients are told apart by number for as long as the daemon runs; one thread serves them all.
 std::uint32_t next_client()
 {
     static std::uint32_t last = 0;

@@ -27,7 +27,7 @@ daemon_config config_of(unsigned leaf)
                              "\ndownlink = 0\n[fabric]\nusid_block = \"fcbb:bb00::/32\"\nplanes = 1\nleaves = 2\n"
                              "uplinks = 2\nhosts_per_leaf = 1\naddress_prefix = \"fd00:6d72:6300::/48\"\n"
                              "[[port]]\ndevice = \"lo\"\nplane = 0\ngateway = \"fe80::1\"\n"
-                             "[limits]\nqueue_pairs = 16\nmemory_regions = 64\ncompletion_queues = 16\n"
+                             "[limits]\nclients = 8\nqueue_pairs = 16\nmemory_regions = 64\ncompletion_queues = 16\n"
                              "completion_entries = 1024\ntotal_entries = 4096\nwork_requests = 256\n"
                              "total_requests = 2048\n";
     auto config = parse_config(text, "in-memory");

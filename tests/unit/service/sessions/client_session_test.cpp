@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// A client's packets on its socket, as the daemon reads them.
 #include "service/sessions/client_session.h"
 
+#include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "unit/service/daemon_in_memory.h"
 
@@ -19,33 +26,9 @@ namespace mrc::service
 namespace
 {
 
-// Both ends of one client's socket.
-class connection
-{
-public:
-    connection(test::daemon_in_memory &daemon, const std::shared_ptr<user_account> &account)
-    {
-        int ends[2];
-        test::demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no socket");
-        client_ = kernel::unique_fd{ends[0]};
-        session_ = std::make_unique<client_session>(daemon.resources(), kernel::unique_fd{ends[1]}, account, holding{});
-    }
+using session::request_kind;
 
-    [[nodiscard]] session::session_reply ask(session::request_kind kind)
-    {
-        session::session_request request;
-        request.kind = kind;
-        EXPECT_EQ(::send(client_.get(), &request, sizeof(request), MSG_NOSIGNAL), ssize_t{sizeof(request)});
-        EXPECT_TRUE(session_->serve());
-        session::session_reply reply;
-        EXPECT_EQ(::recv(client_.get(), &reply, sizeof(reply), 0), ssize_t{sizeof(reply)});
-        return reply;
-    }
-
-private:
-    kernel::unique_fd client_;
-    std::unique_ptr<client_session> session_;
-};
+constexpr int deadline_ms = 30'000;
 
 // What is logged during a test.
 class log_text
@@ -77,41 +60,166 @@ private:
 class client_sessions : public testing::Test
 {
 protected:
-    [[nodiscard]] std::uint64_t limit() { return daemon_.resources().config.limits.clients; }
-    [[nodiscard]] std::unique_ptr<connection> connect() { return std::make_unique<connection>(daemon_, account_); }
+    struct connection {
+        kernel::unique_fd socket; // the client's end
+        std::unique_ptr<client_session> session;
+    };
+    [[nodiscard]] connection connect()
+    {
+        std::array<int, 2> ends{};
+        test::demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0,
+                     "no socket pair");
+        return {kernel::unique_fd{ends[0]},
+                std::make_unique<client_session>(daemon_.resources(), kernel::unique_fd{ends[1]}, account_, holding{})};
+    }
+    // The reply to a request, and how many descriptors came with it; nothing when the daemon ends the session.
+    static std::optional<session::session_reply> ask(connection &client, const session::session_request &request,
+                                                     std::size_t *fds = nullptr)
+    {
+        test::demand(session::send_packet(client.socket.get(), &request, sizeof(request), {}), "not sent");
+        if (!client.session->serve())
+            return std::nullopt;
+        return reply_of(client, fds);
+    }
+    static std::optional<session::session_reply> ask(connection &client, request_kind kind, std::size_t *fds = nullptr)
+    {
+        session::session_request request;
+        request.kind = kind;
+        return ask(client, request, fds);
+    }
+    static std::optional<session::session_reply> reply_of(connection &client, std::size_t *fds = nullptr)
+    {
+        session::session_reply reply;
+        std::array<kernel::unique_fd, 8> passed;
+        const auto received = session::receive_packet(client.socket.get(), &reply, sizeof(reply), passed);
+        if (!received || received->bytes != sizeof(reply))
+            return std::nullopt;
+        if (fds != nullptr)
+            *fds = received->fds;
+        return reply;
+    }
+    [[nodiscard]] std::uint64_t clients() const { return account_->held(resource::clients); }
 
     test::daemon_in_memory daemon_{0};
-    std::shared_ptr<user_account> account_ = std::make_shared<user_account>(1000);
-    // All places of clients but one.
-    std::optional<holding> others_ = holding::take(account_, resource::clients, limit() - 1, limit());
+    std::shared_ptr<user_account> account_ = std::make_shared<user_account>(0);
 };
+
+TEST_F(client_sessions, begin_with_hello_said_once)
+{
+    connection client = connect();
+    EXPECT_EQ(ask(client, request_kind::allocate_pd)->error, EPROTO);
+    std::size_t fds = 0;
+    EXPECT_EQ(ask(client, request_kind::hello, &fds)->error, 0);
+    EXPECT_EQ(fds, 3U) << "doorbell, status page, bells";
+    EXPECT_EQ(ask(client, request_kind::allocate_pd)->error, 0);
+    EXPECT_EQ(ask(client, request_kind::hello)->error, EPROTO);
+}
 
 TEST_F(client_sessions, who_asks_for_the_description_of_the_host_takes_no_clients_place)
 {
-    const auto lister = connect();
-    EXPECT_EQ(lister->ask(session::request_kind::describe).error, 0);
-    const auto client = connect();
-    EXPECT_EQ(client->ask(session::request_kind::hello).error, 0) << "the last place";
-    const session::session_reply described = lister->ask(session::request_kind::describe);
-    EXPECT_EQ(described.error, 0);
-    EXPECT_EQ(std::string{described.host.instance}, "in-memory");
-    EXPECT_EQ(account_->held(resource::clients), limit());
+    const std::uint32_t limit = daemon_.resources().config.limits.clients;
+    const auto others = holding::take(account_, resource::clients, limit - 1, limit);
+    connection lister = connect();
+    EXPECT_EQ(ask(lister, request_kind::describe)->error, 0);
+    connection client = connect();
+    EXPECT_EQ(ask(client, request_kind::hello)->error, 0) << "the last place";
+    const auto described = ask(lister, request_kind::describe);
+    EXPECT_EQ(described->error, 0);
+    EXPECT_EQ(described->host.planes, 1U);
+    EXPECT_EQ(std::string{described->host.instance}, "in-memory");
+    EXPECT_EQ(clients(), limit);
 }
 
 TEST_F(client_sessions, over_the_limit_the_answer_and_one_line_of_the_log_name_it)
 {
     const log_text log;
-    auto client = connect();
-    EXPECT_EQ(client->ask(session::request_kind::hello).error, 0);
-    const auto other = connect();
+    const std::uint32_t limit = daemon_.resources().config.limits.clients;
+    std::vector<connection> all;
+    while (clients() < limit)
+        ASSERT_EQ(ask(all.emplace_back(connect()), request_kind::hello)->error, 0);
+    connection late = connect();
     for (int attempt = 0; attempt < 3; ++attempt) {
-        const session::session_reply refused = other->ask(session::request_kind::hello);
-        EXPECT_EQ(refused.error, EUSERS);
-        EXPECT_NE(std::string{refused.text}.find("limits.clients"), std::string::npos) << refused.text;
+        const auto refused = ask(late, request_kind::hello);
+        EXPECT_EQ(refused->error, EUSERS);
+        EXPECT_NE(std::string{refused->text}.find("limits.clients"), std::string::npos) << refused->text;
     }
     EXPECT_EQ(log.count("limits.clients"), 1U);
-    client.reset();
-    EXPECT_EQ(other->ask(session::request_kind::hello).error, 0) << "a place is free";
+    all.pop_back();
+    EXPECT_EQ(ask(late, request_kind::hello)->error, 0) << "a place is free";
+}
+
+TEST_F(client_sessions, another_version_and_an_unknown_request_are_refused_by_name)
+{
+    connection client = connect();
+    session::session_request request;
+    request.version = session::session_version + 1;
+    const auto refusal = ask(client, request);
+    EXPECT_EQ(refusal->error, EPROTO);
+    EXPECT_NE(std::string_view{refusal->text}.find("version"), std::string_view::npos) << refusal->text;
+    ASSERT_EQ(ask(client, request_kind::hello)->error, 0);
+    EXPECT_EQ(ask(client, static_cast<request_kind>(session::first_control_kind - 1))->error, EOPNOTSUPP);
+}
+
+TEST_F(client_sessions, end_with_a_packet_that_is_no_request)
+{
+    const std::vector<std::byte> wrong[] = {std::vector<std::byte>(4),
+                                            std::vector<std::byte>(sizeof(session::session_request) - 1),
+                                            std::vector<std::byte>(sizeof(session::session_request) + 1)};
+    for (const auto &bytes : wrong) {
+        connection client = connect();
+        ASSERT_TRUE(session::send_packet(client.socket.get(), bytes.data(), bytes.size(), {}));
+        EXPECT_FALSE(client.session->serve()) << bytes.size();
+    }
+    connection client = connect();
+    EXPECT_TRUE(client.session->serve()) << "nothing is there to read";
+    client.socket = {};
+    EXPECT_FALSE(client.session->serve()) << "it has gone";
+}
+
+TEST_F(client_sessions, a_descriptor_that_no_request_wants_is_closed)
+{
+    connection client = connect();
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    kernel::unique_fd reading{pipe[0]};
+    kernel::unique_fd writing{pipe[1]};
+    session::session_request request;
+    request.kind = request_kind::describe;
+    ASSERT_TRUE(session::send_packet(client.socket.get(), &request, sizeof(request), std::array{writing.get()}));
+    writing = {};
+    EXPECT_TRUE(client.session->serve());
+    // Another thread closes it.
+    pollfd other_end{.fd = reading.get(), .events = 0, .revents = 0};
+    ASSERT_EQ(::poll(&other_end, 1, deadline_ms), 1);
+    EXPECT_NE(other_end.revents & POLLHUP, 0);
+}
+
+TEST_F(client_sessions, give_back_at_their_end_whatever_they_held)
+{
+    {
+        connection client = connect();
+        ASSERT_EQ(ask(client, request_kind::hello)->error, 0);
+        const std::uint32_t events = ask(client, request_kind::open_events)->number;
+        const std::uint32_t pd = ask(client, request_kind::allocate_pd)->number;
+        session::session_request request;
+        request.kind = request_kind::create_cq;
+        request.cq = {.entries = 64, .channel = 0, .events = events, .reserved = 0};
+        const std::uint32_t cq = ask(client, request)->cq.number;
+        request.kind = request_kind::create_qp;
+        request.create = {.pd = pd,
+                          .send_cq = cq,
+                          .receive_cq = cq,
+                          .events = events,
+                          .send_depth = 16,
+                          .receive_depth = 16,
+                          .most_pieces = 1,
+                          .most_inline = 0};
+        ASSERT_EQ(ask(client, request)->error, 0);
+        EXPECT_EQ(daemon_.qps_in_use(), 1U);
+    }
+    EXPECT_EQ(daemon_.qps_in_use(), 0U);
+    for (std::size_t what = 0; what < static_cast<std::size_t>(resource::count); ++what)
+        EXPECT_EQ(account_->held(static_cast<resource>(what)), 0U) << what;
 }
 
 } // namespace
