@@ -3,10 +3,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "mrc/control.h"
 #include "tools/mrc-perf/error.h"
 
 namespace mrc::perf
@@ -31,11 +33,14 @@ verbs_handle open_device(const std::string &name)
                          "socket, /run/mrc/INSTANCE/mrcd.sock"};
     verbs_handle found;
     std::string names;
+    std::string refusal; // by a daemon, as of one client too many
     for (int i = 0; list && i < count; ++i) {
         const std::string here{::ibv_get_device_name(list.get()[i])};
         if (!name.empty() && here != name)
             continue;
         verbs_handle opened{::ibv_open_device(list.get()[i])};
+        if (const std::string_view why{::mrc_failure_text()}; !opened && !why.empty())
+            refusal = fmt::format("cannot open device '{}': {}", here, why);
         if (!opened || !has_mrc(opened.get()))
             continue;
         names += (names.empty() ? "" : ", ") + here;
@@ -45,6 +50,8 @@ verbs_handle open_device(const std::string &name)
                                          names)};
         found = std::move(opened);
     }
+    if (!found && !refusal.empty())
+        throw perf_error{refusal};
     if (!found)
         throw perf_error{name.empty() ? "no mrcd answers on this host; is it running, and MRC_INSTANCE its name?"
                                       : fmt::format("there is no MRC device '{}'", name)};

@@ -61,8 +61,11 @@ verbs_handle open_device(const std::string &name)
     int count = 0;
     const device_list_handle list{::ibv_get_device_list(&count)};
     verbs_handle found;
+    std::string refusal; // by a daemon, as of one client too many
     for (int i = 0; list && i < count; ++i) {
         verbs_handle opened{::ibv_open_device(list.get()[i])};
+        if (const std::string_view why{::mrc_failure_text()}; !opened && !why.empty())
+            refusal = fmt::format("cannot open device '{}': {}", ::ibv_get_device_name(list.get()[i]), why);
         if (!opened || !has_mrc(opened.get()))
             continue;
         if (found)
@@ -70,6 +73,8 @@ verbs_handle open_device(const std::string &name)
                                         fmt::join(running_instances(), ", "))};
         found = std::move(opened);
     }
+    if (!found && !refusal.empty())
+        throw ctl_error{refusal};
     if (!found)
         refuse_none(name);
     return found;
