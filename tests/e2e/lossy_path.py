@@ -50,8 +50,11 @@ def lossy_link():
         check(both > len(watch.seen) * 3 / 4, "and stays shown while it is lossy")
         check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
         check(client.report["verified"] is True and server["verified"] is True, "every byte is right")
-        counted = sum(client.report[f"paths_{state}"] for state in ("good", "skip", "kept", "assumed_bad", "denied"))
-        check(counted == PLANES * 2, f"each of the {PLANES * 2} paths is counted once ({counted})")
+        shown = client.report["intervals"]
+        counted = {sum(sample[f"paths_{state}"] for state in ("good", "skip", "kept", "assumed_bad", "denied"))
+                   for sample in shown}
+        check(counted == {PLANES * 2}, f"each of the {PLANES * 2} paths is counted once in each sample ({counted})")
+        check(any(sample["paths_kept"] for sample in shown), "mrc-perf shows the kept one, too")
 
 
 class watcher:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """mrcd gives up what it needs to start: all of its threads run as a user of its own, with one capability and no way to
-more; and it still transfers, finds its ports' gateways anew, reads its configuration again, and clears up."""
+more, with either transmit engine; and it still transfers, finds its ports' gateways anew, reads its configuration
+again, and clears up."""
 
 import os
 import pathlib
@@ -71,10 +72,9 @@ def check_end(fabric, pid, instance):
           "xdp" not in fabric.inside("h0", "ip", "-o", "link"), "its devices and programs, too")
 
 
-def main():
-    need_root()
-    need_binaries("mrcd", "mrc-switch", "mrc-perf")
-    with lab("privileges", "--planes", "2", "--spines", "1") as fabric:
+def check_engine(engine):
+    print(f"transmit engine {engine}:")
+    with lab("privileges", "--planes", "2", "--spines", "1", "--engine", engine) as fabric:
         instance = f"{fabric.prefix}-h0"
         config = pathlib.Path(f"/run/mrc-lab/{fabric.prefix}/config/h0.toml")
         pid = next(host["pid"] for host in fabric.status()["hosts"] if host["name"] == "h0")
@@ -82,6 +82,13 @@ def main():
         check_that_it_works(fabric, pid, config)
         check_threads(pid, configured_user(config))
         check_end(fabric, pid, instance)
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    for engine in ("xdp", "af_xdp"):
+        check_engine(engine)
 
 
 if __name__ == "__main__":

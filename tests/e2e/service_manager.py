@@ -289,6 +289,37 @@ def check_descriptors(running, config):
         check(is_answered(clients[110], 0) and clients[110].recv(1) == b"", "sessions are closed")
 
 
+def check_clients(running, config):
+    """Over the limit of clients, lowered by a reload, programs say so in words, and one line of the log names it."""
+    text = config.read_text(encoding="ascii")
+    config = config.with_name("clients.toml")
+    config.write_text(text, encoding="ascii")
+    with started(running, config) as one:
+        control, instance = [binary("mrcctl"), "ev-profile"], ["--instance", one.instance]
+        subprocess.run([*control, "set", "0", "--events", "good", *instance], check=True)
+        first = subprocess.Popen([*control, "events", "--follow", *instance], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE)
+        try:
+            said = first.stderr.readline().decode()
+            check("waits for EV events" in said, f"one client has a place: {said.strip()}")
+            config.write_text(text + "\n[limits]\nclients = 1\n", encoding="ascii")
+            one.signal(signal.SIGHUP)
+            one.wait_logged("is now 1, in new sessions")
+            before = one.logged().count("limits.clients")
+            for command in ([*control, "show", "0", *instance],
+                            running.enter("h0", binary("mrc-perf"), "--port", "0")):
+                second = subprocess.run(command, capture_output=True, check=False, text=True, timeout=DEADLINE_S,
+                                        env={**os.environ, "MRC_INSTANCE": one.instance})
+                check(second.returncode != 0 and "limits.clients" in second.stderr,
+                      f"the next one is refused: {second.stderr.strip()}")
+        finally:
+            first.kill()
+            first.communicate()
+        check(one.logged().count("limits.clients") == before + 1, "the log names the limit once")
+        one.signal(signal.SIGTERM)
+        check(one.ends() == 0, "and it ends")
+
+
 def check_restart(running, config):
     """What a killed daemon leaves belongs to its user, and does not keep the next one, which starts as root, from
     starting; a running daemon does."""
@@ -309,10 +340,10 @@ def check_restart(running, config):
 
 def main():
     need_root()
-    need_binaries("mrcd", "mrc-switch")
+    need_binaries("mrcd", "mrc-switch", "mrcctl", "mrc-perf")
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     with (tempfile.TemporaryDirectory() as directory,
-          lab("life", "--no-daemons", "--planes", "2", "--leaves", "1", "--spines", "1", "--hosts", "2") as running):
+          lab("manager", "--no-daemons", "--planes", "2", "--leaves", "1", "--spines", "1", "--hosts", "2") as running):
         os.chmod(directory, 0o755)
         config = pathlib.Path(directory) / "h0.toml"
         config.write_text(pathlib.Path(f"/run/mrc-lab/{running.prefix}/config/h0.toml").read_text(encoding="ascii"),
@@ -320,6 +351,7 @@ def main():
         check_notifications(running, config, directory)
         check_group(running, config)
         check_restart(running, config)
+        check_clients(running, config)
         check_descriptors(running, config)
 
 
