@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// mrcd: puts the parts together in order, serves clients, follows the links, and takes everything down again.
+// mrcd: puts the parts together in order, serves until a signal ends it, and takes everything down again.
+//
+// what                                               where
+// the user that it becomes                           daemon_user.h
+// ports, and what follows from their links           ports/host_ports.h, ports/port_watch.h
+// mrcnet0, for ordinary sockets                      overlay.h
+// hosts and the paths to them                        peer_directory.h
+// clients                                            sessions/session_listener.h, sessions/session_server.h
+// controllers, and what they have set                control/control_service.h, control/settings_keeper.h
+// lines of the log, for all that comes and goes      transition_log.h, held_back_lines.h
+// the service manager; the end                       service_manager.h, drain.h
 #pragma once
 
-#include <list>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -17,16 +24,18 @@
 #include "kernel/tap_device.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
-#include "service/control/settings_file.h"
+#include "service/control/settings_keeper.h"
 #include "service/daemon_user.h"
+#include "service/drain.h"
 #include "service/fabric_rules.h"
+#include "service/held_back_lines.h"
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
-#include "service/ports/link_watch.h"
+#include "service/ports/port_watch.h"
 #include "service/service_manager.h"
-#include "service/sessions/client_session.h"
 #include "service/sessions/session_listener.h"
+#include "service/sessions/session_server.h"
 #include "service/transition_log.h"
 
 namespace mrc::service
@@ -40,58 +49,24 @@ public:
     explicit daemon(daemon_config config);
     daemon(const daemon &) = delete;
     daemon &operator=(const daemon &) = delete;
-    ~daemon();
 
     // Serves until SIGTERM or SIGINT, then gives what is in flight a while; a second signal ends that. SIGHUP reloads.
     void run();
 
 private:
-    struct connection {
-        connection(boost::asio::io_context &context, const session_resources &shared, kernel::unique_fd socket,
-                   std::shared_ptr<const daemon_config> config, std::shared_ptr<user_account> account, holding place);
-        std::shared_ptr<const daemon_config> config; // what the session was opened with
-        boost::asio::posix::stream_descriptor readable;
-        client_session session;
-    };
-
-    void create_overlay();
-    void give_up_privileges();
-    void attach_ports();
-    void log_counters();
-    void open_session(kernel::unique_fd socket);
-    [[nodiscard]] static bool serves(connection &client);
-    void serve_next(std::list<std::unique_ptr<connection>>::iterator at);
-    void watch_paths();
-    struct port_change {
-        protocol::plane_index plane;
-        bool up = false;     // as the kernel has it
-        bool usable = false; // up, and the controller has it enabled
-        std::string_view reason;
-    };
-    [[nodiscard]] std::vector<port_change> follow_links();
-    void announce_changes(const std::vector<port_change> &changes);
-    void follow_speed();
-    void warn_of_unusable_ports();
-    void log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason);
-    void log_held_back_lines();
-    void notify_of_port(protocol::plane_index plane, bool usable);
     [[nodiscard]] control_service::surroundings control_surroundings();
-    // daemon_settings.cpp
-    void restore_settings();
-    void refuse_settings(const std::string &why);
-    void save_settings_soon();
-    void save_settings();
-    [[nodiscard]] session_resources shared();
+    [[nodiscard]] session_resources resources_for(const daemon_config &config);
+    void take_notes();
+    void announce(const std::vector<port_change> &changes);
+    void follow_speed();
+    void log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason);
+    void notify_of_port(protocol::plane_index plane, bool usable);
 
-    // daemon_life.cpp
     void await_signal();
     void on_signal(int signal);
     void reload();
     void adopt(const daemon_config &fresh);
     void begin_end(int signal);
-    void notify_clients_of_end();
-    void drain(std::uint64_t traffic_before);
-    [[nodiscard]] std::optional<std::uint64_t> traffic_in_flight();
     void feed_watchdog();
     [[nodiscard]] std::string summary() const;
 
@@ -111,27 +86,23 @@ private:
     peer_directory peers_;        // its path groups outlive the worker that uses them
     datapath::worker worker_;
     control_service control_;
-    std::optional<control::settings_file> settings_; // none: they are not kept
     // Ends the worker's thread, before anything goes that it uses.
     struct worker_end {
         void operator()(datapath::worker *running) const { running->stop(); }
     };
     std::unique_ptr<datapath::worker, worker_end> running_{&worker_};
-    link_watch link_watch_; // its thread calls the worker, and ends before that
 
     boost::asio::io_context context_;
+    port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
+    settings_keeper settings_;
+    held_back_lines held_back_;
     boost::asio::signal_set signals_;
     boost::asio::posix::stream_descriptor notes_readable_;
+    session_server sessions_;
     session_listener listener_;
-    user_accounts accounts_;
-    std::list<std::unique_ptr<connection>> connections_;
     service_manager manager_;
     boost::asio::steady_timer watchdog_;
-    boost::asio::steady_timer drain_;
-    boost::asio::steady_timer held_back_; // lines of log_
-    boost::asio::steady_timer settings_due_;
-    bool settings_wait_ = false; // for settings_due_
-    boost::asio::steady_timer::time_point drain_until_;
+    drain drain_;
     bool ending_ = false;
 };
 

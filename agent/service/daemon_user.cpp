@@ -3,11 +3,14 @@
 
 #include <cerrno>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 namespace mrc::service
@@ -68,6 +71,19 @@ std::expected<daemon_user, std::string> user_for(const daemon_config &config)
                                   "user, or \"auto\"",
                                   *config.daemon.user))
             .text()};
+}
+
+void become(const daemon_user &user, const daemon_config &config)
+{
+    if (user.is_lacking)
+        spdlog::warn(
+            "the daemon stays user root: this system has no user mrc (systemd-sysusers makes it), and [daemon] "
+            "user names no other");
+    kernel::give_up_privileges(user.who, kernel::capability_set{1} << CAP_NET_ADMIN);
+    spdlog::info("running as user {} with CAP_NET_ADMIN and no other capability", user.who.name);
+    if (::access(config.origin.file.c_str(), R_OK) != 0)
+        spdlog::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user.who.name, config.origin.file,
+                     std::generic_category().message(errno));
 }
 
 } // namespace mrc::service

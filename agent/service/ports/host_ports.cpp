@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include <spdlog/spdlog.h>
 
 namespace mrc::service
 {
@@ -182,6 +185,26 @@ void host_ports::show_reason(std::uint32_t row)
 void host_ports::show_plane_mask()
 {
     programs_.host()[0].plane_mask = (view_.up & view_.enabled).bits();
+}
+
+void attach_ports(const daemon_config &config, kernel::host_programs &programs, const host_ports &ports,
+                  host_modes &modes)
+{
+    std::vector<kernel::probes::xdp_attachment> held;
+    held.reserve(modes.ports.size());
+    for (port_modes &port : modes.ports)
+        held.push_back(std::move(port.attachment));
+    const std::vector<std::string> attached = programs.attach_ports(std::move(held));
+    for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        const std::string &reason = modes.ports[i].transmit.reason;
+        spdlog::info("port {} (plane {}): XDP {}, {}{}{}", config.ports[i].device, config.ports[i].plane.value,
+                     attached[i], ports.describe(config.ports[i]), reason.empty() ? "" : "; " + reason,
+                     modes.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "");
+    }
+    if (!modes.single_buffer.empty())
+        spdlog::warn("packets longer than one buffer are not received, port {}", modes.single_buffer);
+    if (modes.force_copy && modes.some_zero_copy)
+        spdlog::warn("not all ports have AF_XDP zero copy, so none uses it");
 }
 
 } // namespace mrc::service

@@ -92,4 +92,9 @@ private:
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };
 
+// Attaches host_rx to all ports, in the place of the programs that `modes` holds there since they were tried, and logs
+// how each port is used.
+void attach_ports(const daemon_config &config, kernel::host_programs &programs, const host_ports &ports,
+                  host_modes &modes);
+
 } // namespace mrc::service

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,12 +13,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "unit/service/daemon_in_memory.h"
+#include "unit/service/log_text.h"
 
 namespace mrc::service
 {
@@ -29,33 +27,6 @@ namespace
 using session::request_kind;
 
 constexpr int deadline_ms = 30'000;
-
-// What is logged during a test.
-class log_text
-{
-public:
-    log_text()
-    {
-        spdlog::set_default_logger(
-            std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
-    }
-    log_text(const log_text &) = delete;
-    log_text &operator=(const log_text &) = delete;
-    ~log_text() { spdlog::set_default_logger(before_); }
-
-    [[nodiscard]] unsigned count(const std::string &what) const
-    {
-        unsigned found = 0;
-        const std::string all = text_.str();
-        for (std::size_t at = all.find(what); at != std::string::npos; at = all.find(what, at + 1))
-            ++found;
-        return found;
-    }
-
-private:
-    std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
-    std::ostringstream text_;
-};
 
 class client_sessions : public testing::Test
 {
@@ -132,7 +103,7 @@ TEST_F(client_sessions, who_asks_for_the_description_of_the_host_takes_no_client
 
 TEST_F(client_sessions, over_the_limit_the_answer_and_one_line_of_the_log_name_it)
 {
-    const log_text log;
+    const test::log_text log;
     const std::uint32_t limit = daemon_.resources().config.limits.clients;
     std::vector<connection> all;
     while (clients() < limit)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/ports/port_watch.h"
+
+#include <string>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "kernel/map_names.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+std::string remedy_for(const port_options &port, mrc_port_reason reason)
+{
+    switch (reason) {
+    case MRC_PORT_DOWN:
+        return fmt::format("ip link set dev {} up", port.device);
+    case MRC_PORT_NO_CARRIER:
+        return "the cable, or the leaf's end of it";
+    case MRC_PORT_NO_NEIGHBOUR:
+        return "nothing has answered there so far; a leaf that answers no neighbour discovery is named by its MAC "
+               "address, [[port]] gateway";
+    case MRC_PORT_SEVERAL_NEIGHBOURS:
+        return "[[port]] gateway names the leaf among them";
+    case MRC_PORT_SMALL_MTU:
+        return fmt::format("ip link set dev {} mtu, as the other ports have it", port.device);
+    default:
+        return "it is used when it is ready";
+    }
+}
+
+} // namespace
+
+port_watch::port_watch(surroundings around, boost::asio::io_context &context, announcement announce)
+    : around_{around}, context_{context}, announce_{std::move(announce)},
+      watch_{around.links.fd(), [this] {
+                 if (around_.links.on_readable())
+                     boost::asio::post(context_, [this, changes = follow_links()] { announce_(changes); });
+             }}
+{
+}
+
+std::vector<port_change> port_watch::follow_links()
+{
+    const protocol::plane_mask before = around_.ports.view().up;
+    const protocol::plane_mask now = around_.ports.update(around_.links);
+    protocol::plane_mask usable;
+    around_.worker.call([&] {
+        around_.local.up = now;
+        usable = around_.local.usable();
+    });
+    std::vector<port_change> changes;
+    for (const port_options &port : around_.config.ports)
+        if (before.has(port.plane) != now.has(port.plane))
+            changes.push_back({.plane = port.plane,
+                               .up = now.has(port.plane),
+                               .usable = usable.has(port.plane),
+                               .reason = reason_of(port.plane)});
+    return changes;
+}
+
+std::string_view port_watch::reason_of(protocol::plane_index plane) const
+{
+    return kernel::port_reason_names[around_.tables.ports[plane.value].reason];
+}
+
+void port_watch::warn_of_unusable() const
+{
+    const protocol::plane_mask up = around_.ports.view().up;
+    for (const port_options &port : around_.config.ports)
+        if (!up.has(port.plane))
+            spdlog::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value, reason_of(port.plane),
+                         remedy_for(port, static_cast<mrc_port_reason>(around_.tables.ports[port.plane.value].reason)));
+}
+
+} // namespace mrc::service

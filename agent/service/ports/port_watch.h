@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the host's ports while mrcd runs: what the kernel says of a link is written into the port's row and given to
+// the worker at once, on a thread of its own (link_watch.h); whoever else is to know learns of it on the context's.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "datapath/worker.h"
+#include "kernel/host_tables.h"
+#include "protocol/types.h"
+#include "service/config/config.h"
+#include "service/ports/host_ports.h"
+#include "service/ports/link_monitor.h"
+#include "service/ports/link_watch.h"
+
+namespace mrc::service
+{
+
+struct port_change {
+    protocol::plane_index plane;
+    bool up = false;     // as the kernel has it
+    bool usable = false; // up, and the controller has it enabled
+    std::string_view reason;
+};
+
+class port_watch
+{
+public:
+    // Borrowed. `local` is the worker's, changed there only.
+    struct surroundings {
+        const daemon_config &config;
+        link_monitor &links;
+        host_ports &ports;
+        const kernel::host_tables &tables;
+        datapath::worker &worker;
+        protocol::local_ports &local;
+    };
+    // `announce` runs on the context's thread, with what has changed, which may be nothing.
+    using announcement = std::function<void(const std::vector<port_change> &)>;
+
+    port_watch(surroundings around, boost::asio::io_context &context, announcement announce);
+
+    // The ports as they are now, before start().
+    [[nodiscard]] std::vector<port_change> follow_links();
+    // From now on by itself. Throws startup_error.
+    void start() { watch_.start(); }
+
+    // Why the port is, or is not, in use.
+    [[nodiscard]] std::string_view reason_of(protocol::plane_index plane) const;
+    // Names each port that cannot be used and what would help; before start().
+    void warn_of_unusable() const;
+
+private:
+    surroundings around_;
+    boost::asio::io_context &context_;
+    announcement announce_;
+    link_watch watch_;
+};
+
+} // namespace mrc::service

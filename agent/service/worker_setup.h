@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the worker is told of the configuration.
+#pragma once
+
+#include "datapath/worker.h"
+#include "service/config/config.h"
+#include "service/fabric_rules.h"
+
+namespace mrc::service
+{
+
+// Without `transmit.spin_us` the worker spins 20 us before it sleeps, and on fewer than four cores not at all.
+[[nodiscard]] datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules,
+                                                          unsigned cores);
+
+} // namespace mrc::service
