@@ -15,8 +15,6 @@ namespace mrc::service::control
 namespace
 {
 
-constexpr std::size_t most_subscriptions = 64; // of all sessions
-
 struct array_shape {
     std::size_t element = 0; // bytes
     std::uint32_t most = 0;
@@ -70,13 +68,13 @@ controller::controller(const session::profile_limits &limits, const fabric_shape
 
 std::vector<std::byte> controller::refused(const session::refusal &why)
 {
-    return encode(answer{std::unexpected{why}}.reply, {});
+    return encode(controller_answer{std::unexpected{why}}.reply, {});
 }
 
 std::vector<std::byte> controller::ep_reply(const session::outcome<> &result,
                                             std::span<const session::ep_response> responses)
 {
-    answer reply{result};
+    controller_answer reply{result};
     reply.set_array(responses.first(std::min<std::size_t>(responses.size(), session::most_batch_requests)));
     return encode(reply.reply, reply.array);
 }
@@ -113,8 +111,8 @@ bool controller::may_change_settings(std::span<const std::byte> packet)
            request.kind == session::control_kind::modify_cc_profile;
 }
 
-std::optional<controller::answer> controller::dispatch(std::uint64_t session, const session::control_request &request,
-                                                       std::span<const std::byte> array)
+std::optional<controller_answer> controller::dispatch(std::uint64_t session, const session::control_request &request,
+                                                      std::span<const std::byte> array)
 {
     switch (request.kind) {
     case session::control_kind::query_device:
@@ -124,39 +122,39 @@ std::optional<controller::answer> controller::dispatch(std::uint64_t session, co
     case session::control_kind::modify_port:
         return modify_port(request);
     case session::control_kind::modify_ev_format:
-        return modify_ev_format(request, array);
+        return profiles_.modify_ev_format(request, array);
     case session::control_kind::query_ev_format:
-        return query_ev_format(request);
+        return profiles_.query_ev_format(request);
     case session::control_kind::modify_ev_profile:
-        return modify_ev_profile(request, array);
+        return profiles_.modify_ev_profile(request, array);
     case session::control_kind::query_ev_profile:
-        return query_ev_profile(request, array);
+        return profiles_.query_ev_profile(request, array);
     case session::control_kind::modify_cc_profile:
-        return modify_cc_profile(request);
+        return profiles_.modify_cc_profile(request);
     case session::control_kind::query_cc_profile:
-        return query_cc_profile(request);
+        return profiles_.query_cc_profile(request);
     case session::control_kind::list_profiles:
-        return list_profiles(request);
+        return profiles_.list(request);
     case session::control_kind::subscribe_events:
-        return subscribe(session, request);
+        return subscriptions_.subscribe(session, request);
     case session::control_kind::poll_events:
-        return poll(session, request);
+        return subscriptions_.poll(session, request);
     case session::control_kind::unsubscribe_events:
-        return unsubscribe(session, request);
+        return subscriptions_.unsubscribe(session, request);
     case session::control_kind::ep_batch:
         return start_batch(session, request, array);
     }
-    return answer{EOPNOTSUPP, "unknown request"};
+    return controller_answer{EOPNOTSUPP, "unknown request"};
 }
 
-controller::answer controller::query_device() const
+controller_answer controller::query_device() const
 {
     constexpr std::uint32_t modify_ev_online = 1U << 0;
     constexpr std::uint32_t modify_cc_online = 1U << 1;
     constexpr std::uint32_t ev_events = 1U << 2;
     constexpr std::uint32_t precise_drop_count = 1U << 4;
     constexpr std::uint32_t ev_probe = 1U << 5;
-    answer result;
+    controller_answer result;
     session::control_device &device = result.reply.device;
     device = {.version = 1,
               .max_fmt_profiles = limits_.formats,
@@ -178,7 +176,7 @@ controller::answer controller::query_device() const
     return result;
 }
 
-controller::answer controller::query_port(const session::control_request &request)
+controller_answer controller::query_port(const session::control_request &request)
 {
     if ((request.mask & ~1U) != 0 || request.id == 0 || request.id > fabric_.planes)
         return {EINVAL, fmt::format("found port {}, allowed is 1 to {}; the only attribute bit is 1", request.id,
@@ -186,12 +184,12 @@ controller::answer controller::query_port(const session::control_request &reques
     const auto enabled = host_.port_enabled(static_cast<unsigned>(request.id));
     if (!enabled)
         return session::outcome<>{std::unexpected{enabled.error()}};
-    answer result;
+    controller_answer result;
     result.reply.port = {.enabled = *enabled ? 1U : 0U, .reserved = 0};
     return result;
 }
 
-controller::answer controller::modify_port(const session::control_request &request)
+controller_answer controller::modify_port(const session::control_request &request)
 {
     if ((request.mask & ~1U) != 0 || request.id == 0 || request.id > fabric_.planes)
         return {EINVAL, fmt::format("found port {}, allowed is 1 to {}; the only attribute bit is 1", request.id,
@@ -203,83 +201,9 @@ controller::answer controller::modify_port(const session::control_request &reque
     return host_.enable_port(static_cast<unsigned>(request.id), request.port.enabled == 1);
 }
 
-controller::answer controller::list_profiles(const session::control_request &request) const
-{
-    std::vector<std::uint64_t> ids;
-    const auto collect = [&](const auto &profiles) {
-        for (const auto &[id, profile] : profiles)
-            ids.push_back(id);
-    };
-    switch (static_cast<session::profile_list>(request.operation)) {
-    case session::profile_list::ev_formats:
-        collect(formats_.all());
-        break;
-    case session::profile_list::ev_profiles:
-        collect(evs_.all());
-        break;
-    case session::profile_list::cc_profiles:
-        collect(ccs_.all());
-        break;
-    default: // a number that a client wrote
-        return {EINVAL, fmt::format("list {}, allowed is 0 to 2", request.operation)};
-    }
-    answer result;
-    std::size_t first = 0;
-    std::size_t count = 0;
-    if (result.take_piece(request, ids.size(), session::most_ids, first, count))
-        result.set_array(std::span<const std::uint64_t>{ids}.subspan(first, count));
-    return result;
-}
-
-controller::subscription *controller::find(std::uint64_t session, std::uint64_t id)
-{
-    const auto found = subscriptions_.find(id);
-    return found == subscriptions_.end() || found->second.session != session ? nullptr : &found->second;
-}
-
-controller::answer controller::subscribe(std::uint64_t session, const session::control_request &request)
-{
-    const std::uint32_t capacity = request.events.capacity;
-    if (capacity == 0 || capacity > session::most_subscription_events)
-        return {EINVAL,
-                fmt::format("room for {} events, allowed is 1 to {}", capacity, session::most_subscription_events)};
-    if (subscriptions_.size() >= most_subscriptions)
-        return {ENOMEM, fmt::format("{} subscriptions exist already", most_subscriptions)};
-    answer result;
-    result.reply.id = next_subscription_++;
-    subscriptions_.emplace(result.reply.id, subscription{session, session::ev_event_queue{capacity}});
-    return result;
-}
-
-controller::answer controller::poll(std::uint64_t session, const session::control_request &request)
-{
-    subscription *const known = find(session, request.id);
-    if (known == nullptr)
-        return {EINVAL, fmt::format("no subscription {} of this session", request.id)};
-    std::vector<session::ev_event> events;
-    while (events.size() < std::min(request.capacity, session::most_entries)) {
-        const auto event = known->queue.pop();
-        if (!event)
-            break;
-        events.push_back(*event);
-    }
-    answer result;
-    result.set_array(std::span<const session::ev_event>{events});
-    result.reply.total = static_cast<std::uint32_t>(known->queue.size()); // still waiting
-    return result;
-}
-
-controller::answer controller::unsubscribe(std::uint64_t session, const session::control_request &request)
-{
-    if (find(session, request.id) == nullptr)
-        return {EINVAL, fmt::format("no subscription {} of this session", request.id)};
-    subscriptions_.erase(request.id);
-    return {};
-}
-
 void controller::end_session(std::uint64_t session)
 {
-    std::erase_if(subscriptions_, [&](const auto &known) { return known.second.session == session; });
+    subscriptions_.end_session(session);
     unfinished_batches_.erase(session);
 }
 
@@ -306,15 +230,14 @@ session::outcome<> controller::check(const session::control_ep &batch,
     return {};
 }
 
-std::optional<controller::answer> controller::start_batch(std::uint64_t session,
-                                                          const session::control_request &request,
-                                                          std::span<const std::byte> array)
+std::optional<controller_answer> controller::start_batch(std::uint64_t session, const session::control_request &request,
+                                                         std::span<const std::byte> array)
 {
     const auto piece = elements_of<session::ep_request>(array);
     std::vector<session::ep_request> &unfinished = unfinished_batches_[session];
     unfinished.insert(unfinished.end(), piece.begin(), piece.end());
     if (request.ep.more != 0 && unfinished.size() <= session::most_batch_requests)
-        return answer{};
+        return controller_answer{};
     auto requests = std::move(unfinished);
     unfinished_batches_.erase(session);
     if (auto right = check(request.ep, requests); !right)
@@ -346,9 +269,7 @@ void controller::gone_offline(std::uint64_t profile)
 
 void controller::on_event(const session::ev_event &event)
 {
-    for (auto &[id, known] : subscriptions_)
-        if (known.queue.push(event) && known.queue.size() == 1)
-            host_.events_ready(known.session, id);
+    subscriptions_.push(event, [this](std::uint64_t session, std::uint64_t id) { host_.events_ready(session, id); });
 }
 
 } // namespace mrc::service::control

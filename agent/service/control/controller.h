@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "service/control/cc_profile_store.h"
+#include "service/control/controller_answer.h"
 #include "service/control/ev_format_store.h"
 #include "service/control/ev_profile_store.h"
+#include "service/control/ev_subscriptions.h"
+#include "service/control/profile_requests.h"
 #include "session/control_protocol.h"
-#include "session/ev_event_queue.h"
 
 namespace mrc::service::control
 {
@@ -78,36 +80,15 @@ public:
     [[nodiscard]] cc_profile_store &cc_profiles() { return ccs_; }
 
 private:
-    struct answer; // a reply and its array
-    struct subscription {
-        std::uint64_t session;
-        session::ev_event_queue queue;
-    };
-
-    [[nodiscard]] std::optional<answer> dispatch(std::uint64_t session, const session::control_request &request,
-                                                 std::span<const std::byte> array);
-    [[nodiscard]] answer query_device() const;
-    [[nodiscard]] answer query_port(const session::control_request &request);
-    [[nodiscard]] answer modify_port(const session::control_request &request);
-    [[nodiscard]] answer modify_ev_format(const session::control_request &request, std::span<const std::byte> array);
-    [[nodiscard]] answer query_ev_format(const session::control_request &request) const;
-    [[nodiscard]] answer query_widths(const session::control_request &request) const;
-    [[nodiscard]] answer modify_ev_profile(const session::control_request &request, std::span<const std::byte> array);
-    [[nodiscard]] answer query_ev_profile(const session::control_request &request,
-                                          std::span<const std::byte> array) const;
-    [[nodiscard]] answer query_evs(const session::control_request &request, std::span<const std::byte> array) const;
-    [[nodiscard]] answer query_fields(const session::control_request &request) const;
-    [[nodiscard]] answer modify_cc_profile(const session::control_request &request);
-    [[nodiscard]] answer query_cc_profile(const session::control_request &request) const;
-    [[nodiscard]] answer list_profiles(const session::control_request &request) const;
-    [[nodiscard]] answer subscribe(std::uint64_t session, const session::control_request &request);
-    [[nodiscard]] answer poll(std::uint64_t session, const session::control_request &request);
-    [[nodiscard]] answer unsubscribe(std::uint64_t session, const session::control_request &request);
-    [[nodiscard]] std::optional<answer> start_batch(std::uint64_t session, const session::control_request &request,
-                                                    std::span<const std::byte> array);
+    [[nodiscard]] std::optional<controller_answer>
+    dispatch(std::uint64_t session, const session::control_request &request, std::span<const std::byte> array);
+    [[nodiscard]] controller_answer query_device() const;
+    [[nodiscard]] controller_answer query_port(const session::control_request &request);
+    [[nodiscard]] controller_answer modify_port(const session::control_request &request);
+    [[nodiscard]] std::optional<controller_answer>
+    start_batch(std::uint64_t session, const session::control_request &request, std::span<const std::byte> array);
     [[nodiscard]] session::outcome<> check(const session::control_ep &batch,
                                            std::span<const session::ep_request> requests) const;
-    [[nodiscard]] subscription *find(std::uint64_t session, std::uint64_t id);
 
     void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) override;
     void universe_changed(std::uint64_t profile) override;
@@ -120,8 +101,8 @@ private:
     ev_format_store formats_;
     ev_profile_store evs_;
     cc_profile_store ccs_;
-    std::map<std::uint64_t, subscription> subscriptions_;
-    std::uint64_t next_subscription_ = 1;
+    profile_requests profiles_{formats_, evs_, ccs_};
+    ev_subscriptions subscriptions_;
     std::map<std::uint64_t, std::vector<session::ep_request>>
         unfinished_batches_; // by session: more of them is to come
 };

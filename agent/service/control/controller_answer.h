@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the controller reads arrays and builds replies.
+// How arrays of the controller's requests are read, and replies built.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
-#include "service/control/controller.h"
+#include "session/control_protocol.h"
 
 namespace mrc::service::control
 {
 
-struct controller::answer {
+// A reply and its array.
+struct controller_answer {
     session::control_reply reply;
     std::vector<std::byte> array;
 
-    answer() = default;
+    controller_answer() = default;
     // NOLINTNEXTLINE(google-explicit-constructor): an outcome is an answer
-    answer(const session::outcome<> &result)
+    controller_answer(const session::outcome<> &result)
     {
         if (!result)
             fail(result.error());
     }
-    answer(int code, const std::string &text) { fail({code, text}); }
+    controller_answer(int code, const std::string &text) { fail({code, text}); }
 
     [[nodiscard]] bool ok() const { return reply.error == 0; }
     void fail(const session::refusal &why)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's requests about profiles: from numbers and masks to what the stores take, and back.
+#include "service/control/profile_requests.h"
+
 #include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "service/control/controller_answer.h"
 #include "service/control/transitions.h"
 
 namespace mrc::service::control
@@ -54,8 +54,8 @@ constexpr std::uint32_t number(session::profile_state state)
 
 } // namespace
 
-controller::answer controller::modify_ev_format(const session::control_request &request,
-                                                std::span<const std::byte> array)
+controller_answer profile_requests::modify_ev_format(const session::control_request &request,
+                                                     std::span<const std::byte> array)
 {
     if (auto right = check_mask(request.mask, session::ev_format_attributes); !right)
         return right;
@@ -70,16 +70,16 @@ controller::answer controller::modify_ev_format(const session::control_request &
         operates && request.operation == static_cast<std::uint32_t>(session::ev_format_operation::query_fields);
     if (operates && !queries)
         change.widths = elements_of<std::uint8_t>(array);
-    answer result = formats_.modify(request.id, change);
+    controller_answer result = formats_.modify(request.id, change);
     return result.ok() && queries ? query_widths(request) : result;
 }
 
-controller::answer controller::query_widths(const session::control_request &request) const
+controller_answer profile_requests::query_widths(const session::control_request &request) const
 {
     const ev_format &format = formats_.find(request.id);
     if (format.state == session::profile_state::init)
         return {EINVAL, "the format is INIT and has no fields yet"};
-    answer result;
+    controller_answer result;
     std::size_t first = 0;
     std::size_t count = 0;
     if (result.take_piece(request, format.widths.size(), session::most_fields, first, count))
@@ -87,14 +87,14 @@ controller::answer controller::query_widths(const session::control_request &requ
     return result;
 }
 
-controller::answer controller::query_ev_format(const session::control_request &request) const
+controller_answer profile_requests::query_ev_format(const session::control_request &request) const
 {
     const ev_format &format = formats_.find(request.id);
     if (auto right = check_query(request.mask, session::ev_format_attributes,
                                  session::ev_format_has_state | session::ev_format_has_current, format.state);
         !right)
         return right;
-    answer result;
+    controller_answer result;
     if ((request.mask & session::ev_format_has_operation) != 0) {
         if (request.operation != static_cast<std::uint32_t>(session::ev_format_operation::query_fields))
             return {EINVAL, "a query modifies no fields"};
@@ -107,8 +107,8 @@ controller::answer controller::query_ev_format(const session::control_request &r
     return result;
 }
 
-controller::answer controller::modify_ev_profile(const session::control_request &request,
-                                                 std::span<const std::byte> array)
+controller_answer profile_requests::modify_ev_profile(const session::control_request &request,
+                                                      std::span<const std::byte> array)
 {
     if (auto right = check_ev_mask(request.mask); !right)
         return right;
@@ -135,7 +135,7 @@ controller::answer controller::modify_ev_profile(const session::control_request 
     const auto entries = edits ? elements_of<session::ev_entry>(array) : std::vector<session::ev_entry>{};
     const ev_edit_result modified =
         evs_.modify(request.id, change, edits ? std::optional{ev_edit{operation, entries}} : std::nullopt);
-    answer result = modified.result;
+    controller_answer result = modified.result;
     if (result.ok() && on_evs && !edits)
         return query_evs(request, array);
     if (result.ok() && on_fields && !sets_fields)
@@ -144,13 +144,13 @@ controller::answer controller::modify_ev_profile(const session::control_request 
     return result;
 }
 
-controller::answer controller::query_evs(const session::control_request &request,
-                                         std::span<const std::byte> array) const
+controller_answer profile_requests::query_evs(const session::control_request &request,
+                                              std::span<const std::byte> array) const
 {
     const ev_profile &profile = evs_.find(request.id);
     if (profile.state == session::profile_state::init)
         return {EINVAL, "the profile is INIT and has no EVs yet"};
-    answer result;
+    controller_answer result;
     if (request.operation == static_cast<std::uint32_t>(session::ev_operation::query_state)) {
         auto entries = elements_of<session::ev_entry>(array);
         for (session::ev_entry &entry : entries) {
@@ -178,7 +178,7 @@ controller::answer controller::query_evs(const session::control_request &request
     return result;
 }
 
-controller::answer controller::query_fields(const session::control_request &request) const
+controller_answer profile_requests::query_fields(const session::control_request &request) const
 {
     const ev_profile &profile = evs_.find(request.id);
     if (profile.state == session::profile_state::init)
@@ -188,7 +188,7 @@ controller::answer controller::query_fields(const session::control_request &requ
     const auto layout = evs_.layout_of(profile);
     if (!layout)
         return session::outcome<>{std::unexpected{layout.error()}};
-    answer result;
+    controller_answer result;
     std::size_t first = 0;
     std::size_t count = 0;
     if (result.take_piece(request, layout->fields().size(), session::most_fields, first, count))
@@ -196,8 +196,8 @@ controller::answer controller::query_fields(const session::control_request &requ
     return result;
 }
 
-controller::answer controller::query_ev_profile(const session::control_request &request,
-                                                std::span<const std::byte> array) const
+controller_answer profile_requests::query_ev_profile(const session::control_request &request,
+                                                     std::span<const std::byte> array) const
 {
     const ev_profile &profile = evs_.find(request.id);
     if (auto right = check_ev_mask(request.mask); !right)
@@ -206,7 +206,7 @@ controller::answer controller::query_ev_profile(const session::control_request &
                                  session::ev_profile_has_state | session::ev_profile_has_current, profile.state);
         !right)
         return right;
-    answer result;
+    controller_answer result;
     if ((request.mask & session::ev_profile_has_evs) != 0)
         result = query_evs(request, array);
     else if ((request.mask & session::ev_profile_has_fields) != 0)
@@ -221,7 +221,7 @@ controller::answer controller::query_ev_profile(const session::control_request &
     return result;
 }
 
-controller::answer controller::modify_cc_profile(const session::control_request &request)
+controller_answer profile_requests::modify_cc_profile(const session::control_request &request)
 {
     if (auto right = check_mask(request.mask, session::cc_profile_attributes); !right)
         return right;
@@ -234,14 +234,14 @@ controller::answer controller::modify_cc_profile(const session::control_request 
                         .config = given(request.mask, session::cc_profile_has_config, asked.config)});
 }
 
-controller::answer controller::query_cc_profile(const session::control_request &request) const
+controller_answer profile_requests::query_cc_profile(const session::control_request &request) const
 {
     const cc_profile &profile = ccs_.find(request.id);
     if (auto right = check_query(request.mask, session::cc_profile_attributes,
                                  session::cc_profile_has_state | session::cc_profile_has_current, profile.state);
         !right)
         return right;
-    answer result;
+    controller_answer result;
     session::control_cc_profile &out = result.reply.cc_profile;
     out = {.state = number(profile.state),
            .current = number(profile.state),
@@ -250,6 +250,34 @@ controller::answer controller::query_cc_profile(const session::control_request &
            .reserved = 0};
     if (profile.nscc)
         std::string{session::nscc_algorithm}.copy(out.algorithm, sizeof(out.algorithm) - 1);
+    return result;
+}
+
+controller_answer profile_requests::list(const session::control_request &request) const
+{
+    std::vector<std::uint64_t> ids;
+    const auto collect = [&](const auto &profiles) {
+        for (const auto &[id, profile] : profiles)
+            ids.push_back(id);
+    };
+    switch (static_cast<session::profile_list>(request.operation)) {
+    case session::profile_list::ev_formats:
+        collect(formats_.all());
+        break;
+    case session::profile_list::ev_profiles:
+        collect(evs_.all());
+        break;
+    case session::profile_list::cc_profiles:
+        collect(ccs_.all());
+        break;
+    default: // a number that a client wrote
+        return {EINVAL, fmt::format("list {}, allowed is 0 to 2", request.operation)};
+    }
+    controller_answer result;
+    std::size_t first = 0;
+    std::size_t count = 0;
+    if (result.take_piece(request, ids.size(), session::most_ids, first, count))
+        result.set_array(std::span<const std::uint64_t>{ids}.subspan(first, count));
     return result;
 }
 
