@@ -123,9 +123,6 @@ private:
     [[nodiscard]] unsigned group_of(unsigned leaf, unsigned far_host);
     void add_queue(unsigned peer_host, bool sends, unsigned own, unsigned peer, std::uint64_t seed,
                    std::optional<unsigned> pinned);
-    [[nodiscard]] std::unique_ptr<protocol::congestion_control> make_control(unsigned peer_host) const;
-    [[nodiscard]] std::unique_ptr<protocol::path_selector> make_selector(std::uint64_t seed,
-                                                                         std::optional<unsigned> pinned) const;
     [[nodiscard]] bool has_room() const;
     void backlog(unsigned queue);
     void answer(unsigned queue);

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "protocol/congestion/fixed_window.h"
-#include "protocol/congestion/nscc.h"
 #include "protocol/packet_number.h"
 #include "sim/mrc_host.h"
 #include "sim/pinned_path.h"
-#include "sim/selectors/oblivious_selector.h"
-#include "sim/selectors/reps_selector.h"
-#include "sim/selectors/single_path_selector.h"
+#include "sim/transport_parts.h"
 
 namespace mrc::sim
 {
@@ -68,40 +64,6 @@ path_group &mrc_host::open_group(unsigned far_host)
     return *groups_[group_of(shared_.clock.topology.leaf_of(far_host), far_host)]->paths;
 }
 
-std::unique_ptr<path_selector> mrc_host::make_selector(std::uint64_t seed, std::optional<unsigned> pinned) const
-{
-    if (pinned)
-        return std::make_unique<pinned_path>(*pinned);
-    switch (shared_.transport.selector) {
-    case selector_kind::mrc:
-        return nullptr; // the queue pair's own
-    case selector_kind::oblivious:
-        return std::make_unique<oblivious_selector>(seed);
-    case selector_kind::reps:
-        return std::make_unique<reps_selector>(seed);
-    case selector_kind::single_path:
-        return std::make_unique<single_path_selector>(seed);
-    }
-    return nullptr;
-}
-
-std::unique_ptr<congestion_control> mrc_host::make_control(unsigned peer_host) const
-{
-    const fabric &topology = shared_.clock.topology;
-    const double host_gbps = topology.config().host_gbps * topology.config().planes;
-    const double bdp_bytes = topology.plane_bdp_bytes() * topology.config().planes;
-    if (shared_.transport.congestion == congestion_kind::fixed)
-        return std::make_unique<fixed_window>(static_cast<std::uint64_t>(shared_.transport.window * bdp_bytes));
-    nscc_link link;
-    link.bits_per_second = static_cast<std::uint64_t>(host_gbps * 1e9);
-    link.base_rtt = duration{topology.base_rtt() / nanosecond};
-    link.mtu = nominal_bytes(shared_.transport.payload);
-    link.trimming = topology.config().trim;
-    // A trimmed packet is back sooner than a whole one: that is not the path's RTT (protocol.md §5.6).
-    link.base_rtt_floor = duration{topology.base_rtt(index_, peer_host) / nanosecond};
-    return std::make_unique<nscc>(derive_nscc(link));
-}
-
 void mrc_host::add_queue(unsigned peer_host, bool sends, unsigned own, unsigned peer_queue, std::uint64_t seed,
                          std::optional<unsigned> pinned)
 {
@@ -111,8 +73,11 @@ void mrc_host::add_queue(unsigned peer_host, bool sends, unsigned own, unsigned 
     fresh->sends = sends;
     peer_record &peer = peer_of(peer_host);
     fresh->group = peer.group;
-    fresh->control = make_control(peer_host);
-    fresh->selector = make_selector(seed, pinned);
+    fresh->control = make_control(shared_.transport, shared_.clock.topology, index_, peer_host);
+    if (pinned)
+        fresh->selector = std::make_unique<pinned_path>(*pinned);
+    else
+        fresh->selector = make_selector(shared_.transport.selector, seed);
     qp_config config;
     config.local = qpn{0x100 + own};
     config.peer = qpn{0x100 + peer_queue};

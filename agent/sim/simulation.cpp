@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/metrics.h"
+
 namespace mrc::sim
 {
 
@@ -243,6 +245,56 @@ void simulation::run(run_result &result, const std::function<void(double)> &prog
     });
     result.samples = std::move(samples_);
     collect(result);
+}
+
+void simulation::collect(run_result &result) const
+{
+    add_flow_metrics(result.metrics, flows_, *traffic_, config_.settle, engine_.now());
+    add_mrc_metrics(result.metrics, mrc_hosts_);
+    add_port_metrics(result.metrics, engine_.topology);
+    add_roce_metrics(result.metrics, roce_hosts_);
+    collect_paths(result);
+    result.metrics["events"] = static_cast<double>(engine_.events_handled());
+    result.metrics["link_hops"] = static_cast<double>(engine_.link_hops());
+}
+
+// Path changes: how long data still took a link that had died, and when watched paths were left.
+void simulation::collect_paths(run_result &result) const
+{
+    // Failover: how long after a link's death data still took paths over it.
+    picoseconds longest = no_time;
+    for (const link_change &change : changes_) {
+        const bool death = change.what == fabric_action::cut || change.what == fabric_action::down;
+        if (!death || mrc_hosts_.empty() || change.ends != no_time || engine_.topology.is_host_link(change.link))
+            continue;
+        longest = std::max(longest, last_use_of(change.link, engine_.topology, mrc_hosts_) - change.at);
+    }
+    if (longest != no_time) {
+        result.metrics["failover_us"] = in_microseconds(std::max<picoseconds>(longest, 0));
+        result.metrics["failover_rtts"] = result.metrics["failover_us"] / result.metrics["rtt_us"];
+    }
+
+    double planes_apart = 0;
+    for (const auto &host : mrc_hosts_)
+        planes_apart = std::max(planes_apart, host->plane_imbalance());
+    if (!mrc_hosts_.empty())
+        result.metrics["plane_imbalance"] = planes_apart;
+
+    for (const watched &each : watches_) {
+        for (const path_change &change : path_changes_) {
+            if (change.host != each.host || change.leaf != each.leaf || change.slot != each.slot ||
+                change.to != protocol::path_state::assumed_bad || change.at < each.event_at)
+                continue;
+            result.first_retirement[each.name] = change.at;
+            if (each.event_at != no_time)
+                result.metrics["retired_us." + each.name] = in_microseconds(change.at - each.event_at);
+            break;
+        }
+    }
+    double retirements = 0;
+    for (const path_change &change : path_changes_)
+        retirements += change.to == protocol::path_state::assumed_bad ? 1 : 0;
+    result.metrics["retirements"] = retirements;
 }
 
 } // namespace mrc::sim

@@ -75,13 +75,8 @@ private:
     [[nodiscard]] std::vector<link_ports> links_of(const scenario_event &event);
     void apply(const link_change &change);
     void sample();
-    // measure.cpp
     void collect(run_result &result) const;
-    void collect_flows(run_result &result) const;
-    void collect_queue_pairs(run_result &result) const;
-    void collect_ports(run_result &result) const;
     void collect_paths(run_result &result) const;
-    [[nodiscard]] picoseconds last_use_of(const link_change &change) const;
 
     run_config config_;
     engine engine_;
