@@ -74,7 +74,7 @@ result<host_description> answer_on(const kernel::unique_fd &socket)
 }
 
 // How often a daemon is tried again whose queue is full: for this, nothing can be polled.
-constexpr std::chrono::milliseconds crowded_interval{2};
+constexpr std::chrono::milliseconds full_queue_retry{2};
 
 // One daemon that is asked to describe its host.
 class inquiry
@@ -83,7 +83,7 @@ public:
     explicit inquiry(const daemon_instance &where) : where_{where}, answer_{silent(where)} {}
 
     [[nodiscard]] bool is_open() const { return open_; }
-    [[nodiscard]] bool is_crowded() const { return open_ && !socket_; }
+    [[nodiscard]] bool waits_for_queue() const { return open_ && !socket_; }
     [[nodiscard]] pollfd awaited() const
     {
         return {.fd = open_ && socket_ ? socket_.get() : -1, .events = POLLIN, .revents = 0};
@@ -91,7 +91,7 @@ public:
 
     void try_asking()
     {
-        if (!is_crowded())
+        if (!waits_for_queue())
             return;
         auto socket = connected(where_, SOCK_NONBLOCK, {});
         if (socket) {
@@ -195,7 +195,7 @@ std::vector<result<host_description>> describe_instances(std::span<const daemon_
             break;
         std::ranges::transform(inquiries, waiting.begin(), &inquiry::awaited);
         const auto wait =
-            std::ranges::any_of(inquiries, &inquiry::is_crowded) ? std::min(left, crowded_interval) : left;
+            std::ranges::any_of(inquiries, &inquiry::waits_for_queue) ? std::min(left, full_queue_retry) : left;
         const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(wait.count()));
         for (std::size_t i = 0; ready > 0 && i < waiting.size(); ++i)
             if (waiting[i].revents != 0)

@@ -167,9 +167,9 @@ TEST(listing, a_daemon_that_is_not_there_is_missing_only_when_it_is_named)
 TEST(listing, a_running_daemon_with_a_full_queue_is_waited_for)
 {
     run_folder run;
-    const auto crowded = run.listening("crowded", 0);
+    const auto busy = run.listening("busy", 0);
     const auto other = run.listening("other", 8);
-    const auto all = find_instances_under(run.path(), "crowded,other");
+    const auto all = find_instances_under(run.path(), "busy,other");
     const auto first = connect_to(all[0], std::chrono::seconds{10});
     ASSERT_TRUE(first) << "one waits, and no other may";
     const auto accept_and_answer = [](const mrc::kernel::unique_fd &listener) {
@@ -181,9 +181,9 @@ TEST(listing, a_running_daemon_with_a_full_queue_is_waited_for)
         }
     };
     std::jthread daemons{[&] {
-        accept_and_answer(other); // by now the crowded one has been tried
-        const mrc::kernel::unique_fd gone{::accept(crowded.get(), nullptr, nullptr)};
-        accept_and_answer(crowded);
+        accept_and_answer(other); // by now the busy one has been tried
+        const mrc::kernel::unique_fd gone{::accept(busy.get(), nullptr, nullptr)};
+        accept_and_answer(busy);
     }};
     const auto hosts = describe_instances(all, std::chrono::seconds{10});
     EXPECT_TRUE(hosts.at(0)) << hosts[0].error().text;

@@ -208,7 +208,7 @@ def check_upgrade(made, folder):
     check(done == ["deb-systemd-invoke stop mrcd.service mrcd@*.service"], f"a removal stops what runs: {done}")
 
 
-def check_life(made, folder):
+def check_installation(made, folder):
     root = package_root(folder)
     root.dpkg("--install", *made)
     expected = sorted(name for names in FILES.values() for name in names)
@@ -252,7 +252,7 @@ def main():
         check_lintian(made)
         check_library_alone(made, work / "library")
         check_upgrade(made, work / "upgrade")
-        check_life(made, work / "root")
+        check_installation(made, work / "root")
 
 
 if __name__ == "__main__":
