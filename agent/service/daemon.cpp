@@ -9,13 +9,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "kernel/map_names.h"
 #include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/config/reload.h"
-#include "service/log_level.h"
+#include "service/log.h"
 #include "service/overlay.h"
 #include "service/ports/port_speed.h"
 #include "service/predecessor.h"
@@ -30,9 +29,9 @@ namespace
 void write_line(log_level level, const std::string &line)
 {
     if (level == log_level::debug)
-        spdlog::debug(line);
+        log::write(log_level::debug, line);
     else
-        spdlog::info(line);
+        log::write(log_level::info, line);
 }
 
 kernel::host_programs_options programs_for(const daemon_config &config, const fabric_rules &rules,
@@ -76,13 +75,13 @@ void log_counters(datapath::worker &worker, const host_ports &ports)
 {
     worker.call([&worker] {
         const datapath::worker_counters &counters = worker.counters();
-        spdlog::info("received {} packets, accepted {}", counters.received, counters.drops[MRC_AGENT_ACCEPTED]);
+        log::info("received {} packets, accepted {}", counters.received, counters.drops[MRC_AGENT_ACCEPTED]);
         for (unsigned verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
             if (counters.drops[verdict] != 0)
-                spdlog::info("{}: {}", kernel::verdict_names[verdict], counters.drops[verdict]);
+                log::info("{}: {}", kernel::verdict_names[verdict], counters.drops[verdict]);
     });
     if (const std::uint64_t drops = ports.socket_drops(); drops != 0)
-        spdlog::info("dropped for lack of room in AF_XDP rings: {}", drops);
+        log::info("dropped for lack of room in AF_XDP rings: {}", drops);
 }
 
 } // namespace
@@ -134,7 +133,7 @@ daemon::daemon(daemon_config config)
     peers_.add_all_if_small();
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
-    spdlog::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_->name());
+    log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_->name());
     listener_.open(config_, user_.who);
     port_watch_.warn_of_unusable();
     become(user_, config_);
@@ -183,7 +182,7 @@ void daemon::run()
     port_watch_.start();
     take_notes();
     feed_watchdog();
-    spdlog::info("clients: root{}", listener_.group_name().empty() ? "" : " and group " + listener_.group_name());
+    log::info("clients: root{}", listener_.group_name().empty() ? "" : " and group " + listener_.group_name());
     manager_.ready(summary());
     context_.run();
     settings_.save();
@@ -218,7 +217,7 @@ void daemon::follow_speed()
     const std::uint32_t mbps = port_speed_mbps(config_.ports, config_.transport.port_mbps);
     if (std::exchange(config_.transport.port_mbps, mbps) == mbps || config_.transport.link_gbps)
         return;
-    spdlog::info("ports have {} Mbit/s now, the slowest counts; in new sessions", mbps);
+    log::info("ports have {} Mbit/s now, the slowest counts; in new sessions", mbps);
     session_config_ = std::make_shared<const daemon_config>(config_);
     peers_.renew_congestion();
 }
@@ -280,12 +279,12 @@ void daemon::feed_watchdog()
 
 void daemon::reload()
 {
-    spdlog::info("signal {}: reading {} again", SIGHUP, config_.origin.file);
+    log::info("signal {}: reading {} again", SIGHUP, config_.origin.file);
     manager_.reloading();
     if (const auto fresh = load_config(config_.origin.file))
         adopt(*fresh);
     else
-        spdlog::error("the configuration stays as it is: {}", fresh.error().text());
+        log::error("the configuration stays as it is: {}", fresh.error().text());
     manager_.ready(summary());
 }
 
@@ -294,17 +293,17 @@ void daemon::adopt(const daemon_config &fresh)
     // First, because it alone can fail: a group that does not exist.
     if (fresh.daemon.group != config_.daemon.group)
         if (const auto given = listener_.set_group(fresh); !given) {
-            spdlog::error("the configuration stays as it is: {}", given.error());
+            log::error("the configuration stays as it is: {}", given.error());
             return;
         }
     const reload_report report = reload_config(config_, fresh);
     for (const std::string &line : report.changed)
-        spdlog::info("{}", line);
+        log::info("{}", line);
     for (const std::string &line : report.needs_restart)
-        spdlog::warn("{}", line);
+        log::warn("{}", line);
     if (report.changed.empty() && report.needs_restart.empty())
-        spdlog::info("nothing has changed");
-    set_log_level(config_.daemon.level);
+        log::info("nothing has changed");
+    log::set_level(config_.daemon.level);
     session_config_ = std::make_shared<const daemon_config>(config_);
     if (report.congestion_changed)
         peers_.renew_congestion();
@@ -313,15 +312,15 @@ void daemon::adopt(const daemon_config &fresh)
 void daemon::begin_end(int signal)
 {
     if (ending_) {
-        spdlog::info("signal {} again: ending at once", signal);
+        log::info("signal {} again: ending at once", signal);
         context_.stop();
         return;
     }
     ending_ = true;
-    spdlog::info("signal {}: stopping, at most {} ms for what is in flight", signal, config_.daemon.drain_ms);
+    log::info("signal {}: stopping, at most {} ms for what is in flight", signal, config_.daemon.drain_ms);
     manager_.stopping("ending");
     listener_.turn_away();
-    spdlog::info("{} sessions are open", sessions_.count());
+    log::info("{} sessions are open", sessions_.count());
     sessions_.notify({session::event_kind::device_fatal, 0});
     drain_.start(std::chrono::milliseconds{config_.daemon.drain_ms}, [this] { context_.stop(); });
 }

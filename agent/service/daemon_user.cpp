@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/daemon_user.h"
+#include "service/log.h"
 
 #include <cerrno>
 #include <optional>
@@ -10,7 +11,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 namespace mrc::service
@@ -76,14 +76,13 @@ std::expected<daemon_user, std::string> user_for(const daemon_config &config)
 void become(const daemon_user &user, const daemon_config &config)
 {
     if (user.is_lacking)
-        spdlog::warn(
-            "the daemon stays user root: this system has no user mrc (systemd-sysusers makes it), and [daemon] "
-            "user names no other");
+        log::warn("the daemon stays user root: this system has no user mrc (systemd-sysusers makes it), and [daemon] "
+                  "user names no other");
     kernel::give_up_privileges(user.who, kernel::capability_set{1} << CAP_NET_ADMIN);
-    spdlog::info("running as user {} with CAP_NET_ADMIN and no other capability", user.who.name);
+    log::info("running as user {} with CAP_NET_ADMIN and no other capability", user.who.name);
     if (::access(config.origin.file.c_str(), R_OK) != 0)
-        spdlog::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user.who.name, config.origin.file,
-                     std::generic_category().message(errno));
+        log::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user.who.name, config.origin.file,
+                  std::generic_category().message(errno));
 }
 
 } // namespace mrc::service

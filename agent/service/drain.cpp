@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/drain.h"
+#include "service/log.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
-
-#include <spdlog/spdlog.h>
 
 namespace mrc::service
 {
@@ -41,7 +40,7 @@ void drain::wait(std::uint64_t before)
         const auto now = ask_();
         const bool late = clock::now() >= until_;
         if (!now || *now == before || late) {
-            spdlog::info("{}", late ? "time is over: what is in flight is lost" : "nothing is in flight");
+            log::info("{}", late ? "time is over: what is in flight is lost" : "nothing is in flight");
             done_();
             return;
         }

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
+#include "service/log.h"
 #include "service/ports/port_plan.h"
 
 namespace mrc::service
@@ -34,8 +33,8 @@ void warn_of_return_path_filters(const std::vector<port_options> &ports)
     const int everywhere = return_path_filter("all");
     for (const port_options &port : ports)
         if (everywhere != 0 || return_path_filter(port.device) != 0)
-            spdlog::warn("the kernel drops IPv4 of ordinary sockets on port {}: net.ipv4.conf.{}.rp_filter must be 0",
-                         port.device, everywhere != 0 ? "all" : port.device);
+            log::warn("the kernel drops IPv4 of ordinary sockets on port {}: net.ipv4.conf.{}.rp_filter must be 0",
+                      port.device, everywhere != 0 ? "all" : port.device);
 }
 
 } // namespace

@@ -5,13 +5,13 @@
 #include <thread>
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kernel/probes/xdp_attach.h"
 #include "kernel/unique_fd.h"
+#include "service/log.h"
 
 namespace mrc::service
 {
@@ -32,8 +32,8 @@ bool await_end_of_listener(int connected)
     const kernel::unique_fd process{static_cast<int>(::syscall(SYS_pidfd_open, listener.pid, 0U))};
     if (!process)
         return errno == ESRCH;
-    spdlog::info("process {} serves this instance: waiting at most {} ms for its end", listener.pid,
-                 predecessor_patience.count());
+    log::info("process {} serves this instance: waiting at most {} ms for its end", listener.pid,
+              predecessor_patience.count());
     pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
     return ::poll(&ended, 1, static_cast<int>(predecessor_patience.count())) == 1;
 }
@@ -46,8 +46,8 @@ void await_free_ports(const daemon_config &config, const link_monitor &links)
         auto holder = kernel::probes::find_xdp_holder(ifindex);
         if (!holder || std::chrono::steady_clock::now() >= deadline)
             continue;
-        spdlog::info("port {}: waiting for {} to go, at most {} ms", config.ports[i].device, holder->text(),
-                     predecessor_patience.count());
+        log::info("port {}: waiting for {} to go, at most {} ms", config.ports[i].device, holder->text(),
+                  predecessor_patience.count());
         while (holder && std::chrono::steady_clock::now() < deadline) {
             std::this_thread::sleep_for(look_interval); // the kernel tells nobody when a link is gone
             holder = kernel::probes::find_xdp_holder(ifindex);

@@ -45,8 +45,8 @@ public:
     virtual void on_loss(std::uint32_t bytes, instant now) = 0; // inferred, or timed out
     virtual void on_abandoned(std::uint32_t bytes) = 0;         // leaves the flight without a word: QP failed, or ACK
 
-    // This controller is one of several that send to a destination, and its fair share of it is known before anything is
-    // sent: 0 < share <= 1. Advice for the beginning: the window starts there, and moves as ever.
+    // This controller is one of several that send to a destination, and its fair share of it is known before anything
+    // is sent: 0 < share <= 1. Advice for the beginning: the window starts there, and moves as ever.
     virtual void begin_with(double share) { static_cast<void>(share); }
 
     // True once, when the controller wants the RTT of an idle path: the QP then sends one probe in the control class.

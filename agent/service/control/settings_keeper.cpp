@@ -4,11 +4,10 @@
 #include <chrono>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "kernel/startup_error.h"
 #include "kernel/trusted_folder.h"
 #include "service/control/settings_text.h"
+#include "service/log.h"
 
 namespace mrc::service
 {
@@ -28,8 +27,8 @@ void settings_keeper::restore(const std::string &folder, const kernel::user_iden
                                     problem->remedy + ")"};
     const auto claimed = kernel::claim_folder(folder, user.uid);
     if (!claimed) {
-        spdlog::warn("cannot create '{}': {}; what a controller sets will be lost with this daemon", folder,
-                     claimed.error().message());
+        log::warn("cannot create '{}': {}; what a controller sets will be lost with this daemon", folder,
+                  claimed.error().message());
         return;
     }
     file_.emplace(folder);
@@ -43,8 +42,8 @@ void settings_keeper::restore(const std::string &folder, const kernel::user_iden
         else if (const auto restored = control_.restore(*stored); !restored)
             refuse(file_->path() + ": " + restored.error().text);
         else
-            spdlog::info("{}: {} EV profiles and {} CC profiles of a controller, {} ports disabled", file_->path(),
-                         stored->ev_profiles.size(), stored->cc_profiles.size(), stored->disabled_ports.size());
+            log::info("{}: {} EV profiles and {} CC profiles of a controller, {} ports disabled", file_->path(),
+                      stored->ev_profiles.size(), stored->cc_profiles.size(), stored->disabled_ports.size());
     }
     if (*claimed)
         kernel::give_folder(folder, user);
@@ -53,8 +52,8 @@ void settings_keeper::restore(const std::string &folder, const kernel::user_iden
 void settings_keeper::refuse(const std::string &why)
 {
     const auto aside = file_->set_aside();
-    spdlog::error("{}; nothing of it is restored, it is {} now", why,
-                  aside ? "'" + file_->refused_path() + "'" : "in the way: " + aside.error().message());
+    log::error("{}; nothing of it is restored, it is {} now", why,
+               aside ? "'" + file_->refused_path() + "'" : "in the way: " + aside.error().message());
 }
 
 void settings_keeper::save_soon()
@@ -73,8 +72,8 @@ void settings_keeper::save()
     if (!std::exchange(waiting_, false))
         return;
     if (const auto saved = file_->write(control::to_text(control_.settings())); !saved)
-        spdlog::error("{}: {}; what a controller has set since is lost with this daemon", file_->path(),
-                      saved.error().message());
+        log::error("{}: {}; what a controller has set since is lost with this daemon", file_->path(),
+                   saved.error().message());
 }
 
 } // namespace mrc::service

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/ports/host_ports.h"
+#include "service/log.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
-
-#include <spdlog/spdlog.h>
 
 namespace mrc::service
 {
@@ -197,14 +196,14 @@ void attach_ports(const daemon_config &config, kernel::host_programs &programs, 
     const std::vector<std::string> attached = programs.attach_ports(std::move(held));
     for (std::size_t i = 0; i < config.ports.size(); ++i) {
         const std::string &reason = modes.ports[i].transmit.reason;
-        spdlog::info("port {} (plane {}): XDP {}, {}{}{}", config.ports[i].device, config.ports[i].plane.value,
-                     attached[i], ports.describe(config.ports[i]), reason.empty() ? "" : "; " + reason,
-                     modes.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "");
+        log::info("port {} (plane {}): XDP {}, {}{}{}", config.ports[i].device, config.ports[i].plane.value,
+                  attached[i], ports.describe(config.ports[i]), reason.empty() ? "" : "; " + reason,
+                  modes.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "");
     }
     if (!modes.single_buffer.empty())
-        spdlog::warn("packets longer than one buffer are not received, port {}", modes.single_buffer);
+        log::warn("packets longer than one buffer are not received, port {}", modes.single_buffer);
     if (modes.force_copy && modes.some_zero_copy)
-        spdlog::warn("not all ports have AF_XDP zero copy, so none uses it");
+        log::warn("not all ports have AF_XDP zero copy, so none uses it");
 }
 
 } // namespace mrc::service

@@ -6,9 +6,9 @@
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "kernel/map_names.h"
+#include "service/log.h"
 
 namespace mrc::service
 {
@@ -75,8 +75,8 @@ void port_watch::warn_of_unusable() const
     const protocol::plane_mask up = around_.ports.view().up;
     for (const port_options &port : around_.config.ports)
         if (!up.has(port.plane))
-            spdlog::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value, reason_of(port.plane),
-                         remedy_for(port, static_cast<mrc_port_reason>(around_.tables.ports[port.plane.value].reason)));
+            log::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value, reason_of(port.plane),
+                      remedy_for(port, static_cast<mrc_port_reason>(around_.tables.ports[port.plane.value].reason)));
 }
 
 } // namespace mrc::service

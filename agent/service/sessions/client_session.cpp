@@ -8,10 +8,10 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "service/log.h"
 #include "service/sessions/client_pipes.h"
 #include "service/sessions/client_regions.h"
 #include "service/sessions/completion_queues.h"
@@ -203,8 +203,8 @@ answer client_session::hello(kernel::unique_fd &memory)
     auto place = take(state_, resource::clients, 1, most);
     if (!place) {
         if (state_.account->is_first_refusal())
-            spdlog::warn("user {}: {} clients are connected, which is limits.clients; more are refused",
-                         state_.account->user(), most);
+            log::warn("user {}: {} clients are connected, which is limits.clients; more are refused",
+                      state_.account->user(), most);
         return refuse(EUSERS,
                       fmt::format("{} clients of this user are connected, which is mrcd's limits.clients", most));
     }

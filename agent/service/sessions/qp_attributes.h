@@ -34,8 +34,8 @@ void adopt(session::qp_attributes &now, const session::qp_attributes &wanted);
 // What RTS tells the requester.
 [[nodiscard]] protocol::send_terms terms_of(const session::qp_attributes &now);
 
-// What a hint leaves to a queue pair's congestion controller, of what the peer can receive and this host send: 1 without
-// a hint. The controller is shared by this host's queue pairs to the peer, or the queue pair's own.
+// What a hint leaves to a queue pair's congestion controller, of what the peer can receive and this host send: 1
+// without a hint. The controller is shared by this host's queue pairs to the peer, or the queue pair's own.
 [[nodiscard]] double share_of(const session::qp_attributes &now, bool shares_controller);
 
 // What the peer of a queue pair can do (enum session::qp_capability).

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <grp.h>
-#include <spdlog/spdlog.h>
 #include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -18,6 +17,7 @@
 
 #include "kernel/startup_error.h"
 #include "kernel/trusted_folder.h"
+#include "service/log.h"
 #include "service/predecessor.h"
 
 namespace mrc::service
@@ -205,7 +205,7 @@ void session_listener::accept_one()
 void session_listener::pause(int reason)
 {
     if (!std::exchange(paused_, true))
-        spdlog::warn("no further clients for now: {}", std::generic_category().message(reason));
+        log::warn("no further clients for now: {}", std::generic_category().message(reason));
     retry_.expires_after(retry_interval);
     retry_.async_wait([this](const boost::system::error_code &) { accept_one(); });
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/sessions/session_server.h"
+#include "service/log.h"
 
 #include <algorithm>
 #include <exception>
 #include <iterator>
 #include <utility>
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 namespace mrc::service
@@ -46,15 +46,14 @@ void session_server::open(kernel::unique_fd socket, std::shared_ptr<const daemon
     auto place = holding::take(account, resource::connections, 1, most);
     if (!place) {
         if (account->is_first_refusal())
-            spdlog::warn("user {}: {} connections are open, {} more than limits.clients; more are closed", who.uid,
-                         most, connections_beside_clients);
+            log::warn("user {}: {} connections are open, {} more than limits.clients; more are closed", who.uid, most,
+                      connections_beside_clients);
         return;
     }
     const session_resources shared = around_.resources(*config);
     connections_.emplace_back(context_, shared, std::move(socket), std::move(config), std::move(account),
                               std::move(*place));
-    spdlog::debug("session {}: opened by process {} of user {}", connections_.back().session.number(), who.pid,
-                  who.uid);
+    log::debug("session {}: opened by process {} of user {}", connections_.back().session.number(), who.pid, who.uid);
     serve_next(std::prev(connections_.end()));
 }
 
@@ -64,7 +63,7 @@ bool session_server::serves(connection &client)
     try {
         return client.session.serve();
     } catch (const std::exception &error) {
-        spdlog::error("a session ends: {}", error.what());
+        log::error("a session ends: {}", error.what());
         return false;
     }
 }
@@ -79,7 +78,7 @@ void session_server::serve_next(std::list<connection>::iterator at)
                                     serve_next(at);
                                     return;
                                 }
-                                spdlog::debug("session {}: closed", at->session.number());
+                                log::debug("session {}: closed", at->session.number());
                                 connections_.erase(at);
                                 around_.on_closed();
                             });

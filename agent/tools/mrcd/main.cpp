@@ -5,13 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include "kernel/startup_error.h"
 #include "service/config/config.h"
 #include "service/daemon.h"
-#include "service/log_level.h"
+#include "service/log.h"
 #include "service/sessions/session_listener.h"
 
 namespace
@@ -19,10 +17,9 @@ namespace
 
 int serve(const mrc::service::daemon_config &config)
 {
-    spdlog::set_default_logger(spdlog::stderr_color_st("mrcd"));
-    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%f %l %v");
-    mrc::service::set_log_level(config.daemon.level);
-    spdlog::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());
+    mrc::service::log::start();
+    mrc::service::log::set_level(config.daemon.level);
+    mrc::service::log::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());
     mrc::service::daemon daemon{config};
     fmt::print("READY {}\n", config.daemon.instance);
     std::fflush(stdout);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's log: lines on standard error, which spdlog writes. Only log.cpp sees its headers: they are fmt's whole
+// code in every file that logs.
+#pragma once
+
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "service/config/config.h"
+
+namespace mrc::service::log
+{
+
+// Standard error, each line with its time and severity.
+void start();
+// Least severe messages that are logged from now on.
+void set_level(log_level least);
+
+[[nodiscard]] bool writes(log_level severity);
+void write(log_level severity, std::string_view line);
+
+template <typename... T>
+void debug(fmt::format_string<T...> text, T &&...values)
+{
+    if (writes(log_level::debug))
+        write(log_level::debug, fmt::vformat(text, fmt::make_format_args(values...)));
+}
+template <typename... T>
+void info(fmt::format_string<T...> text, T &&...values)
+{
+    if (writes(log_level::info))
+        write(log_level::info, fmt::vformat(text, fmt::make_format_args(values...)));
+}
+template <typename... T>
+void warn(fmt::format_string<T...> text, T &&...values)
+{
+    if (writes(log_level::warning))
+        write(log_level::warning, fmt::vformat(text, fmt::make_format_args(values...)));
+}
+template <typename... T>
+void error(fmt::format_string<T...> text, T &&...values)
+{
+    if (writes(log_level::error))
+        write(log_level::error, fmt::vformat(text, fmt::make_format_args(values...)));
+}
+
+} // namespace mrc::service::log
