@@ -2,12 +2,11 @@
 // One mark per packet of a sliding window.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "protocol/packet_number.h"
+#include "protocol/slab_ring.h"
 
 namespace mrc::protocol
 {
@@ -16,8 +15,18 @@ class bit_ring
 {
 public:
     // All marks held at a time lie within `window` of each other.
-    explicit bit_ring(std::uint32_t window) : words_(std::bit_ceil(std::size_t{window} / word_bits + 2)) {}
+    explicit bit_ring(std::uint32_t window, slab_pool *pool = nullptr)
+        : words_{std::size_t{window} / word_bits + 2, pool}
+    {
+    }
 
+    [[nodiscard]] bool hold() { return words_.hold(); }
+    [[nodiscard]] bool held() const { return words_.held(); }
+    // Precondition: no mark is held.
+    void rest() { words_.give_back(); }
+    void announce() const { words_.announce(); }
+
+    // Precondition, as of take(): held.
     void set(packet_number number) { word(number) |= bit(number); }
     // Was it set? It is not afterwards.
     [[nodiscard]] bool take(packet_number number)
@@ -29,15 +38,18 @@ public:
     }
 
 private:
-    static constexpr packet_number word_bits = 64;
+    static constexpr unsigned word_bits = 64;
 
-    [[nodiscard]] static std::uint64_t bit(packet_number number) { return std::uint64_t{1} << (number % word_bits); }
+    [[nodiscard]] static std::uint64_t bit(packet_number number)
+    {
+        return std::uint64_t{1} << (static_cast<std::uint64_t>(number) % word_bits);
+    }
     [[nodiscard]] std::uint64_t &word(packet_number number)
     {
-        return words_[static_cast<std::size_t>(number / word_bits) & (words_.size() - 1)];
+        return words_[static_cast<std::uint64_t>(number) / word_bits];
     }
 
-    std::vector<std::uint64_t> words_;
+    slab_ring<std::uint64_t> words_;
 };
 
 } // namespace mrc::protocol

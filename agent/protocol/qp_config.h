@@ -70,6 +70,7 @@ enum class post_error : std::uint8_t {
     too_long,
     wrong_state,
     no_immediates, // max_wimm is 0
+    no_memory,     // the QP's pool is empty: later perhaps
 };
 
 enum class completion_status : std::uint8_t {
@@ -111,6 +112,7 @@ struct qp_counters {
     std::uint64_t rx_unexpected = 0; // new packets after this end had failed: NACK UNEXP_EVENT
     std::uint64_t rx_bad_immediate = 0; // more messages with immediate than negotiated, or one rqmsn twice
     std::uint64_t rx_no_receive = 0;    // an immediate found no receive request
+    std::uint64_t rx_no_memory = 0;     // this end's pool was empty: NACK NO_BITMAP
     std::uint64_t rx_wrong_state = 0;   // packets before the QP was ready for them
     std::uint64_t sacks_sent = 0;
     std::uint64_t nacks_sent = 0;

@@ -40,14 +40,16 @@ queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
     : local_{config.local}, paths_{around.paths},
       peer_ports_{around.peer_ports != nullptr ? *around.peer_ports : all_planes}, own_peer_{private_peer(around)},
       own_proofs_{private_proofs(around)}, peer_{around.peer != nullptr ? *around.peer : *own_peer_},
-      own_selector_{paths_, config.seed}, reverse_selector_{paths_, config.seed ^ reverse_stream},
+      own_selector_{paths_, config.seed, around.pool},
+      reverse_selector_{paths_, config.seed ^ reverse_stream, around.pool},
       requester_{config,
                  {paths_, peer_ports_, peer_, around.peer != nullptr},
                  around.proofs != nullptr ? *around.proofs : *own_proofs_,
                  around.selector != nullptr ? *around.selector : own_selector_,
                  around.control,
-                 counters_},
-      responder_{config, around.memory, counters_}, state_{config.state}
+                 counters_,
+                 around.pool},
+      responder_{config, around.memory, counters_, around.pool}, state_{config.state}
 {
     requester_.draining = state_ == qp_state::send_queue_drained;
     if (state_ == qp_state::error)
@@ -182,6 +184,22 @@ void queue_pair::on_timer(instant now)
 instant queue_pair::next_deadline() const
 {
     return sends() ? protocol::next_deadline(requester_) : never;
+}
+
+void queue_pair::announce() const
+{
+    own_selector_.announce();
+    reverse_selector_.announce();
+    protocol::announce(requester_);
+    responder_.announce();
+}
+
+void queue_pair::rest()
+{
+    own_selector_.rest();
+    reverse_selector_.rest();
+    protocol::rest(requester_);
+    responder_.rest();
 }
 
 std::optional<completion> queue_pair::next_completion()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One queue pair: requester and responder behind the calls that a worker makes. Sans-IO: packets and `now` in, packets
-// and deadlines out. Nothing is allocated after construction.
+// and deadlines out. Nothing is allocated after construction. What it remembers of packets under way it borrows
+// (slab_pool.h): connected and at rest it is 2 KB.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +33,7 @@ struct qp_surroundings {
     const plane_mask *peer_ports = nullptr; // planes on which the peer says it can be reached; null: all
     peer_planes *peer = nullptr;            // shared by all QPs to the peer; null: the QP suspects no plane by itself
     path_selector *selector = nullptr;      // null: the QP rotates by the MRC rule (mrc_selector.h)
+    slab_pool *pool = nullptr;              // of the QP's thread; null: it has all that it can ever need from the start
     sack_proofs *proofs = nullptr;          // for as many slots as the group; QPs of a thread share it; null: its own
 };
 
@@ -58,7 +60,7 @@ public:
     [[nodiscard]] bool has_receive_completion() const { return responder_.has_receive_completion(); }
     // Receive requests to be posted before the next packet is given to on_packet, so that none of its messages is
     // without one although there are some.
-    [[nodiscard]] std::size_t receives_wanted() const
+    [[nodiscard]] std::size_t receives_wanted()
     {
         return state_ == qp_state::reset || state_ == qp_state::error ? 0 : responder_.receives_wanted();
     }
@@ -75,6 +77,13 @@ public:
 
     void on_timer(instant now);
     [[nodiscard]] instant next_deadline() const;
+
+    // On the pool's thread: it gets to know what will be asked for. Before the first packet.
+    void announce() const;
+    // For one more request: post_write does not fail for want of room or memory.
+    [[nodiscard]] bool can_post() { return requester_.queue.make_room(); }
+    // Nothing has happened for a while: whatever is not needed for what is under way goes back to the pool.
+    void rest();
 
     // In posting order; unsignalled requests appear only when they fail.
     [[nodiscard]] std::optional<completion> next_completion();

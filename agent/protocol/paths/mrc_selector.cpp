@@ -18,18 +18,35 @@ void shuffle(item *items, std::size_t count, random_source &random)
 
 } // namespace
 
-mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed)
-    : random_{seed}, planes_{paths.planes()}, count_{paths.active_per_plane()},
-      positions_(std::size_t{planes_} * count_), skipped_(paths.size(), false)
+mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed, slab_pool *pool)
+    : random_{seed}, planes_{paths.planes()}, plane_turn_{planes_}, count_{paths.active_per_plane()},
+      slots_{static_cast<std::uint16_t>(paths.size())}, orders_at_{static_cast<std::uint16_t>((slots_ + 7u) / 8)},
+      order_{std::size_t{orders_at_} + std::size_t{planes_} * count_, pool}
 {
-    for (unsigned plane = 0; plane < planes_; ++plane) {
+    for (unsigned plane = 0; plane < planes_; ++plane)
         plane_order_[plane] = plane_index{static_cast<std::uint8_t>(plane)};
-        std::uint8_t *order = order_of(plane_order_[plane]);
+    if (order_.held())
+        fill();
+}
+
+// The planes go on taking turns where they were: each carries the same, however often the QP rests.
+bool mrc_selector::begin()
+{
+    if (!order_.hold())
+        return false;
+    fill();
+    return true;
+}
+
+void mrc_selector::fill()
+{
+    next_ = {};
+    for (unsigned plane = 0; plane < planes_; ++plane) {
+        std::uint8_t *order = order_of(plane_index{static_cast<std::uint8_t>(plane)});
         for (unsigned i = 0; i < count_; ++i)
             order[i] = static_cast<std::uint8_t>(i);
         shuffle(order, count_, random_);
     }
-    shuffle(plane_order_.data(), planes_, random_);
 }
 
 std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask usable, const path_avoidance &avoid)
@@ -37,6 +54,8 @@ std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mas
     plane_mask among = usable & paths.good_planes();
     if (const plane_mask wished{among.bits() & ~avoid.planes.bits()}; !wished.empty())
         among = wished;
+    if (!order_.held() && !begin()) [[unlikely]]
+        return std::nullopt;
     if (among.empty())
         return draw_bad(paths, usable);
     return paths.path(next_good(paths, next_plane(among), avoid.slot));
@@ -68,6 +87,7 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
         next = 0;
         shuffle(order, count_, random_);
     }
+    std::uint8_t *const marks = order_.data();
     std::optional<std::uint16_t> restored;
     std::optional<std::uint16_t> untried;
     for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
@@ -78,12 +98,12 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
             untried = slot;
             continue;
         }
-        if (!skipped_[slot]) {
+        if ((marks[slot / 8u] >> slot % 8u & 1) == 0) {
             next = static_cast<std::uint16_t>(at + 1);
             return slot;
         }
         if (!restored) {
-            skipped_[slot] = false;
+            marks[slot / 8u] &= static_cast<std::uint8_t>(~bit(slot));
             restored = slot;
         }
     }
@@ -91,6 +111,14 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
     if (restored || untried)
         return restored ? *restored : *untried;
     return next_good(paths, plane, std::nullopt);
+}
+
+unsigned mrc_selector::skipped_paths() const
+{
+    unsigned count = 0;
+    for (std::uint16_t slot = 0; slot < slots_; ++slot)
+        count += skipped(slot) ? 1 : 0;
+    return count;
 }
 
 // No GOOD path on any usable plane: the ones with the fewest recent losses carry on, so that a QP never stops sending

@@ -8,16 +8,18 @@
 //
 // A path that has never delivered gets a few packets until its first answer comes: one whose link was dead from the
 // beginning swallows no more than these.
+//
+// Orders of paths, and marks, are borrowed (slab_pool.h): a QP that has been at rest begins with fresh ones.
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "protocol/paths/path_selector.h"
 #include "protocol/random_source.h"
+#include "protocol/slab_ring.h"
 
 namespace mrc::protocol
 {
@@ -25,28 +27,35 @@ namespace mrc::protocol
 class mrc_selector final : public path_selector
 {
 public:
-    mrc_selector(const path_group &paths, std::uint64_t seed);
+    mrc_selector(const path_group &paths, std::uint64_t seed, slab_pool *pool = nullptr);
 
+    // Nothing, too, while there is no memory.
     [[nodiscard]] std::optional<path_choice> draw(const path_group &paths, plane_mask usable,
                                                   const path_avoidance &avoid) override;
     void on_feedback(std::uint16_t slot, path_feedback what) override
     {
-        if (what != path_feedback::clean)
-            skipped_[slot] = true;
+        if (what != path_feedback::clean && order_.held())
+            order_.data()[slot / 8u] |= bit(slot);
     }
-    [[nodiscard]] bool skipped(std::uint16_t slot) const { return skipped_[slot]; }
-    [[nodiscard]] unsigned skipped_paths() const
+    [[nodiscard]] bool skipped(std::uint16_t slot) const
     {
-        return static_cast<unsigned>(std::count(skipped_.begin(), skipped_.end(), true));
+        return order_.held() && (order_.data()[slot / 8u] & bit(slot)) != 0;
     }
+    [[nodiscard]] unsigned skipped_paths() const;
+
+    void rest() { order_.give_back(); }
+    void announce() const { order_.announce(); }
 
 private:
     // A plane's order: positions of its active set, `count_` of them, and where the walk stands.
     [[nodiscard]] std::uint8_t *order_of(plane_index plane)
     {
-        return positions_.data() + std::size_t{plane.value} * count_;
+        return order_.data() + orders_at_ + std::size_t{plane.value} * count_;
     }
+    [[nodiscard]] static std::uint8_t bit(std::uint16_t slot) { return static_cast<std::uint8_t>(1u << slot % 8); }
 
+    [[nodiscard, gnu::noinline]] bool begin(); // apart, for it is rare
+    void fill();
     [[nodiscard]] plane_index next_plane(plane_mask among);
     [[nodiscard]] std::uint16_t next_good(const path_group &paths, plane_index plane,
                                           std::optional<std::uint16_t> avoided);
@@ -55,12 +64,14 @@ private:
 
     random_source random_;
     std::array<plane_index, max_planes> plane_order_{};
-    unsigned planes_;
-    unsigned plane_turn_ = 0;
-    unsigned count_;
     std::array<std::uint16_t, max_planes> next_{};
-    std::vector<std::uint8_t> positions_; // plane by plane: few cache lines, with thousands of QPs they are cold
-    std::vector<bool> skipped_;
+    unsigned planes_;
+    unsigned plane_turn_; // planes_: a round begins, in a new order
+    unsigned count_;
+    std::uint16_t slots_;
+    std::uint16_t orders_at_; // behind the marks
+    // A bit per path, skipped, then plane by plane: few cache lines, with thousands of QPs they are cold.
+    slab_ring<std::uint8_t> order_;
 };
 
 } // namespace mrc::protocol

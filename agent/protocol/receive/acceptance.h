@@ -15,6 +15,7 @@ namespace mrc::protocol
 enum class reception : std::uint8_t {
     fresh,              // in [ePSN, ePSN + W), new
     behind_refusal,     // the same, behind a packet that memory refused
+    no_memory,          // the same, but this end has no room to note it: slab_pool.h
     memory_busy,        // the same, but it cannot be written now
     receives_taken,     // the same, with an immediate, but completions have its receive request's place
     unexpected,         // the same, but this end has failed
@@ -49,9 +50,10 @@ inline constexpr auto acceptance_rules = [] {
     using c = qp_counters;
     constexpr auto triggers = sack_rule::by_triggers;
     constexpr auto at_once = sack_rule::at_once;
-    return std::array<acceptance, 13>{{
+    return std::array<acceptance, 14>{{
         {.what = fresh, .counter = &c::rx_packets, .congestion = true, .arrives = true, .sack = triggers},
         {.what = behind_refusal, .counter = &c::rx_packets, .congestion = true, .arrives = true, .sack = triggers},
+        {.what = no_memory, .counter = &c::rx_no_memory, .congestion = true, .nack = MRC_NACK_NO_BITMAP},
         {.what = memory_busy, .counter = &c::rx_busy, .congestion = true, .nack = MRC_NACK_NO_PKT_BUFFER},
         {.what = receives_taken, .counter = &c::rx_busy, .congestion = true, .nack = MRC_NACK_NO_RESOURCE},
         {.what = unexpected, .counter = &c::rx_unexpected, .congestion = true, .nack = MRC_NACK_UNEXP_EVENT},

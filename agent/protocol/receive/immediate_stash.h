@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "protocol/packet_number.h"
+#include "protocol/slab_ring.h"
 
 namespace mrc::protocol
 {
@@ -27,20 +27,35 @@ struct stashed_immediate {
 class immediate_stash
 {
 public:
-    explicit immediate_stash(std::uint16_t max_wimm) : places_(max_wimm) {}
+    explicit immediate_stash(std::uint16_t max_wimm, slab_pool *pool = nullptr)
+        : max_wimm_{max_wimm}, places_{first_places, max_wimm, pool}
+    {
+    }
 
     // Immediates that are delivered before this one.
     [[nodiscard]] std::size_t ahead(std::uint16_t rqmsn) const
     {
         return static_cast<std::uint16_t>(rqmsn - static_cast<std::uint16_t>(delivered_));
     }
-    [[nodiscard]] bool is_allowed(std::uint16_t rqmsn) const { return ahead(rqmsn) < places_.size(); }
-    // False when the sender broke the rules.
+    [[nodiscard]] bool is_allowed(std::uint16_t rqmsn) const { return ahead(rqmsn) < max_wimm_; }
+    // Memory for the immediate of message `rqmsn`, if the rules allow it one; false: there is none.
+    [[nodiscard]] bool make_room(std::uint16_t rqmsn)
+    {
+        return !is_allowed(rqmsn) || places_.reserve(delivered_, delivered_ + ahead(rqmsn) + 1);
+    }
+    void rest()
+    {
+        if (waiting_ == 0)
+            places_.give_back();
+    }
+    void announce() const { places_.announce(); }
+
+    // False when the sender broke the rules. Precondition: make_room(rqmsn).
     [[nodiscard]] bool put(std::uint16_t rqmsn, const stashed_immediate &item)
     {
         if (!is_allowed(rqmsn))
             return false;
-        stashed_immediate &place = places_[(delivered_ + ahead(rqmsn)) % places_.size()];
+        stashed_immediate &place = places_[delivered_ + ahead(rqmsn)];
         if (place.number >= 0)
             return false;
         place = item;
@@ -50,9 +65,9 @@ public:
     // The immediate of the message whose last packet is `number`, if it carries the next one.
     [[nodiscard]] std::optional<stashed_immediate> take(packet_number number)
     {
-        if (places_.empty())
+        if (waiting_ == 0)
             return std::nullopt;
-        stashed_immediate &place = places_[delivered_ % places_.size()];
+        stashed_immediate &place = places_[delivered_];
         if (place.number != number)
             return std::nullopt;
         const stashed_immediate taken = place;
@@ -65,7 +80,10 @@ public:
     [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
 private:
-    std::vector<stashed_immediate> places_;
+    static constexpr std::size_t first_places = 4;
+
+    std::uint16_t max_wimm_;
+    slab_ring<stashed_immediate> places_; // by the count of messages with immediate
     std::size_t waiting_ = 0;
     std::uint64_t delivered_ = 0;
 };

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/bounded_ring.h"
 #include "protocol/packet_number.h"
+#include "protocol/slab_queue.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -35,11 +35,14 @@ class pending_sacks
 public:
     static constexpr std::size_t capacity = 64; // paths that are answered between two turns of the QP
 
+    explicit pending_sacks(slab_pool *pool = nullptr) : waiting_{capacity, pool} {}
+
     [[nodiscard]] bool empty() const { return waiting_.empty(); }
     enum class outcome : std::uint8_t {
         queued,
         renewed,   // what waited for its path
         displaced, // the oldest has gone for it: the newest tells more
+        no_memory, // it has gone itself
     };
     outcome put(const sack_trigger &trigger)
     {
@@ -49,6 +52,8 @@ public:
                     return outcome::renewed;
         if (waiting_.push(trigger))
             return outcome::queued;
+        if (waiting_.empty())
+            return outcome::no_memory;
         (void)waiting_.pop();
         (void)waiting_.push(trigger);
         return outcome::displaced;
@@ -56,6 +61,9 @@ public:
     // Precondition of both: not empty.
     [[nodiscard]] const sack_trigger &front() const { return waiting_.front(); }
     sack_trigger pop() { return waiting_.pop(); }
+
+    void rest() { waiting_.rest(); }
+    void announce() const { waiting_.announce(); }
 
 private:
     // A SACK says of one packet whether it was marked: a marked one gives way to a marked one only.
@@ -72,7 +80,7 @@ private:
         return true;
     }
 
-    bounded_ring<sack_trigger, capacity> waiting_;
+    slab_queue<sack_trigger> waiting_;
 };
 
 } // namespace mrc::protocol

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
-#include <vector>
 
 #include "protocol/qp_config.h"
+#include "protocol/slab_ring.h"
 
 namespace mrc::protocol
 {
@@ -20,12 +20,17 @@ namespace mrc::protocol
 class receive_queue
 {
 public:
-    explicit receive_queue(std::uint32_t depth) : requests_(std::max(depth, 1u)) {}
+    explicit receive_queue(std::uint32_t depth, slab_pool *pool = nullptr)
+        : depth_{std::max(depth, 1u)}, requests_{first_places, depth_, pool}
+    {
+    }
 
     [[nodiscard]] std::expected<void, post_error> post(std::uint64_t id)
     {
-        if (posted_ - reported_ == requests_.size())
+        if (posted_ - reported_ == depth_)
             return std::unexpected{post_error::queue_full};
+        if (!requests_.reserve(reported_, posted_ + 1))
+            return std::unexpected{post_error::no_memory};
         at(posted_++) = {.id = id};
         return {};
     }
@@ -53,18 +58,28 @@ public:
     }
     [[nodiscard]] std::size_t outstanding() const { return posted_ - reported_; } // posted, completion not yet taken
     // So many messages can complete one each before anybody takes a completion.
-    [[nodiscard]] std::size_t room() const { return requests_.size() - (completed_ - reported_); }
+    [[nodiscard]] std::size_t room() const { return depth_ - (completed_ - reported_); }
     // More requests that it has room for, and needs, before so many messages complete one each.
     [[nodiscard]] std::size_t wanted(std::size_t messages) const
     {
         const std::size_t waiting = posted_ - completed_;
-        return messages <= waiting ? 0 : std::min(messages - waiting, requests_.size() - outstanding());
+        return messages <= waiting ? 0 : std::min(messages - waiting, depth_ - outstanding());
     }
+    // Memory for these.
+    [[nodiscard]] bool make_room(std::size_t messages)
+    {
+        return requests_.reserve(reported_, posted_ + wanted(messages));
+    }
+    void rest() { requests_.fit(reported_, posted_); }
+    void announce() const { requests_.announce(); }
 
 private:
-    [[nodiscard]] receive_completion &at(std::uint64_t count) { return requests_[count % requests_.size()]; }
+    static constexpr std::size_t first_places = 4;
 
-    std::vector<receive_completion> requests_;
+    [[nodiscard]] receive_completion &at(std::uint64_t count) { return requests_[count]; }
+
+    std::size_t depth_;
+    slab_ring<receive_completion> requests_;
     std::uint64_t posted_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t reported_ = 0;

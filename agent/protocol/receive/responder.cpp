@@ -45,14 +45,39 @@ std::uint8_t nak_for(write_refusal why)
 
 } // namespace
 
-responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters)
+responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters, slab_pool *pool)
     : local_{config.local}, peer_{config.peer}, answer_trimmed_{config.answer_trimmed},
       nack_out_of_window_{config.nack_out_of_window}, dynamic_mpr_{config.dynamic_mpr},
       service_time_{config.service_time}, backlog_mark_{config.backlog_mark}, space_{config.first_receive},
-      memory_{memory}, counters_{counters}, received_{config.receive_window_psns}, ends_{config.receive_window_psns},
-      immediate_ends_{config.receive_window_psns}, immediates_{config.receive_max_wimm},
-      receives_{config.receive_queue_depth}
+      memory_{memory}, counters_{counters}, received_{config.receive_window_psns, pool},
+      ends_{config.receive_window_psns, pool}, immediate_ends_{config.receive_window_psns, pool},
+      immediates_{config.receive_max_wimm, pool}, receives_{config.receive_queue_depth, pool}, sacks_{pool},
+      nacks_{nack_capacity, pool}
 {
+}
+
+void responder::rest()
+{
+    if (received_.above_edge() == 0) {
+        received_.rest();
+        ends_.rest();
+        immediate_ends_.rest();
+    }
+    immediates_.rest();
+    receives_.rest();
+    sacks_.rest();
+    nacks_.rest();
+}
+
+void responder::announce() const
+{
+    received_.announce();
+    ends_.announce();
+    immediate_ends_.announce();
+    immediates_.announce();
+    receives_.announce();
+    sacks_.announce();
+    nacks_.announce();
 }
 
 void responder::set_penalty(std::uint8_t penalty, bool restore)
@@ -104,6 +129,8 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
     // A trimmed packet has no ICRC: it is believed about nothing but its own PSN.
     const packet_number number = space_.number_of(data.sequence, received_.edge());
     reception what = classify(data, payload, number, how);
+    if ((what == reception::fresh || what == reception::behind_refusal) && !make_room(data))
+        what = reception::no_memory;
     if (what == reception::fresh)
         what = place(data, payload, number);
     const auto follow = [&](const acceptance &rule) __attribute__((always_inline)) {
@@ -122,6 +149,18 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
         follow(rule_of(reception::fresh));
     else
         follow(rule_of(what));
+}
+
+// To mark the packet, and for what it may bring and complete. False: the pool is empty.
+inline bool responder::make_room(const data_packet &data)
+{
+    // They are borrowed in this order, and given back together: with the last of them, all are there.
+    if (!immediate_ends_.held() && (!received_.hold() || !ends_.hold() || !immediate_ends_.hold()))
+        return false;
+    const bool immediate = has_immediate(data.opcode);
+    if (!immediate && immediates_.waiting() == 0)
+        return true;
+    return (!immediate || immediates_.make_room(data.rqmsn)) && receives_.make_room(immediates_.waiting() + 1);
 }
 
 bool responder::may_answer_beyond(psn sequence, instant now)
@@ -268,14 +307,16 @@ void responder::trigger_sack(const data_packet &data, packet_number number, cons
                                .path = how.path,
                                .arrived = how.at,
                                .penalty = backlog_penalty(now - how.at, backlog_mark_)};
-    if (put(trigger) != pending_sacks::outcome::renewed)
+    const pending_sacks::outcome outcome = put(trigger);
+    if (outcome == pending_sacks::outcome::queued || outcome == pending_sacks::outcome::displaced)
         since_sack_ = 0;
 }
 
 pending_sacks::outcome responder::put(const sack_trigger &trigger)
 {
     const pending_sacks::outcome outcome = sacks_.put(trigger);
-    counters_.control_dropped += outcome == pending_sacks::outcome::displaced ? 1 : 0;
+    const bool one_gone = outcome == pending_sacks::outcome::displaced || outcome == pending_sacks::outcome::no_memory;
+    counters_.control_dropped += one_gone ? 1 : 0;
     return outcome;
 }
 

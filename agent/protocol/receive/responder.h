@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "protocol/bit_ring.h"
-#include "protocol/bounded_ring.h"
 #include "protocol/memory_sink.h"
 #include "protocol/packet.h"
 #include "protocol/packet_number.h"
@@ -32,6 +31,7 @@
 #include "protocol/receive/pending_sacks.h"
 #include "protocol/receive/receive_queue.h"
 #include "protocol/receive/sack_bitmap.h"
+#include "protocol/slab_queue.h"
 
 namespace mrc::protocol
 {
@@ -39,7 +39,8 @@ namespace mrc::protocol
 class responder
 {
 public:
-    responder(const qp_config &config, memory_sink &memory, qp_counters &counters);
+    // What it remembers of packets is borrowed from the pool, if there is one.
+    responder(const qp_config &config, memory_sink &memory, qp_counters &counters, slab_pool *pool = nullptr);
 
     void on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now);
     void on_probe(const probe_packet &probe, const arrival &how);
@@ -57,7 +58,16 @@ public:
     [[nodiscard]] std::size_t outstanding_receives() const { return receives_.outstanding(); }
     // Receive requests that the next packet may need beyond those posted: one packet can close the gap before all
     // immediates that wait, and bring one itself.
-    [[nodiscard]] std::size_t receives_wanted() const { return receives_.wanted(immediates_.waiting() + 1); }
+    [[nodiscard]] std::size_t receives_wanted()
+    {
+        const std::size_t messages = immediates_.waiting() + 1;
+        return receives_.make_room(messages) ? receives_.wanted(messages) : 0;
+    }
+
+    // What it does not need for what waits and is missing goes back to the pool.
+    void rest();
+    // Tells the pool what will be asked for.
+    void announce() const;
 
     // Why the QP has to fail: a request of the peer was refused, and everything before it is done.
     [[nodiscard]] std::optional<completion_status> failure() const { return failure_; }
@@ -91,6 +101,7 @@ private:
     [[nodiscard]] reception classify(const data_packet &data, std::span<const std::byte> payload, packet_number number,
                                      const arrival &how) const;
     [[nodiscard]] bool may_answer_beyond(psn sequence, instant now);
+    [[nodiscard]] bool make_room(const data_packet &data);
     void accept(const data_packet &data, packet_number number, const arrival &how);
     [[nodiscard]] reception place(const data_packet &data, std::span<const std::byte> payload, packet_number number);
     [[nodiscard]] bool has_place_for_receive(std::uint16_t rqmsn) const;
@@ -147,7 +158,7 @@ private:
         std::size_t count = 0;
     } beyond_;
     pending_sacks sacks_;
-    bounded_ring<pending_nack, nack_capacity> nacks_;
+    slab_queue<pending_nack> nacks_;
     receive_progress progress_;
 };
 

@@ -7,14 +7,14 @@ namespace mrc::protocol
 {
 
 // Words for a window that begins anywhere in a word, and for the 64 bits that extract() reads beyond its end.
-sack_bitmap::sack_bitmap(std::uint32_t window)
-    : window_{window}, mask_{std::bit_ceil(std::size_t{window} / word_bits + 3) - 1}, words_(mask_ + 1)
+sack_bitmap::sack_bitmap(std::uint32_t window, slab_pool *pool)
+    : window_{window}, words_{std::size_t{window} / word_bits + 3, pool}
 {
 }
 
 packet_number sack_bitmap::advance()
 {
-    for (;;) {
+    while (above_edge_ != 0) {
         const auto offset = static_cast<unsigned>(static_cast<std::uint64_t>(edge_) % word_bits);
         std::uint64_t &current = word(edge_);
         const auto ones = static_cast<unsigned>(std::countr_one(current >> offset));
@@ -26,8 +26,9 @@ packet_number sack_bitmap::advance()
         edge_ += ones;
         above_edge_ -= ones;
         if (offset + ones < word_bits)
-            return edge_;
+            break;
     }
+    return edge_;
 }
 
 std::uint64_t sack_bitmap::extract(packet_number from) const
@@ -37,13 +38,16 @@ std::uint64_t sack_bitmap::extract(packet_number from) const
     if (from + word_bits <= edge_)
         return ~std::uint64_t{0};
     const packet_number low = from < edge_ ? edge_ : from;
+    const auto below = static_cast<unsigned>(low - from);
+    const std::uint64_t passed = (std::uint64_t{1} << below) - 1;
+    if (above_edge_ == 0)
+        return passed;
     const auto offset = static_cast<unsigned>(static_cast<std::uint64_t>(low) % word_bits);
     std::uint64_t bits = word(low) >> offset;
     if (offset != 0)
         bits |= word(low + word_bits) << (word_bits - offset);
     // The ring has room for the window and a word: what lies beyond the window was cleared when the edge passed.
-    const auto below = static_cast<unsigned>(low - from);
-    return below == 0 ? bits : bits << below | ((std::uint64_t{1} << below) - 1);
+    return bits << below | passed;
 }
 
 } // namespace mrc::protocol

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which packets of a sliding window have arrived: the responder's reliability bitmap, and the requester's merged view
-// of it. The edge is the lowest packet that has not arrived; nothing below it is stored.
+// of it. The edge is the lowest packet that has not arrived; nothing below it is stored, and while nothing above it has
+// arrived, nothing at all.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "protocol/packet_number.h"
+#include "protocol/slab_ring.h"
 
 namespace mrc::protocol
 {
@@ -16,7 +17,7 @@ class sack_bitmap
 {
 public:
     // Holds packets from the edge to edge + window - 1.
-    explicit sack_bitmap(std::uint32_t window);
+    explicit sack_bitmap(std::uint32_t window, slab_pool *pool = nullptr);
 
     [[nodiscard]] packet_number edge() const { return edge_; }
     [[nodiscard]] std::uint32_t window() const { return window_; }
@@ -25,9 +26,18 @@ public:
     {
         if (number < edge_)
             return true;
-        return number < edge_ + window_ && (word(number) & bit(number)) != 0;
+        return above_edge_ != 0 && number < edge_ + window_ && (word(number) & bit(number)) != 0;
     }
-    // Marks a packet of the window; false when it was marked before. The edge stays until advance().
+    // Memory to mark packets in; false: there is none.
+    [[nodiscard]] bool hold() { return words_.hold(); }
+    // Precondition: nothing above the edge is marked, or will be asked for.
+    void rest()
+    {
+        words_.give_back();
+        above_edge_ = 0;
+    }
+    void announce() const { words_.announce(); }
+    // Marks a packet of the window; false: it was marked before. The edge stays until advance(). Precondition: held.
     bool mark(packet_number number)
     {
         if (number < edge_ || number >= edge_ + window_ || (word(number) & bit(number)) != 0)
@@ -50,16 +60,15 @@ private:
     }
     [[nodiscard]] std::uint64_t &word(packet_number number)
     {
-        return words_[static_cast<std::size_t>(number) / word_bits & mask_];
+        return words_[static_cast<std::uint64_t>(number) / word_bits];
     }
     [[nodiscard]] std::uint64_t word(packet_number number) const
     {
-        return words_[static_cast<std::size_t>(number) / word_bits & mask_];
+        return words_[static_cast<std::uint64_t>(number) / word_bits];
     }
 
     std::uint32_t window_;
-    std::size_t mask_; // words - 1
-    std::vector<std::uint64_t> words_;
+    slab_ring<std::uint64_t> words_;
     packet_number edge_ = 0;
     std::uint32_t above_edge_ = 0;
 };

@@ -104,7 +104,7 @@ void note_late_answer(requester_state &sender, std::uint16_t tx_timestamp, insta
 std::optional<std::uint16_t> on_trigger(requester_state &sender, const sack_packet &sack, packet_number trigger,
                                         const arrival &how, sack_scan &scan)
 {
-    if (trigger < sender.next - static_cast<packet_number>(sender.packets.capacity())) { // forgotten
+    if (!sender.packets.remembers(trigger, sender.next)) {
         if (!sack.retransmission)
             note_late_answer(sender, sack.tx_timestamp, how.at);
         return std::nullopt;

@@ -6,13 +6,14 @@
 // peer that is not there must not hold what others need. Charged or not, it leaves the flight once.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "protocol/packet_number.h"
 #include "protocol/send/loss_detector.h"
+#include "protocol/slab_ring.h"
 #include "protocol/transition_table.h"
 #include "protocol/types.h"
 
@@ -88,25 +89,60 @@ struct transmission {
 };
 static_assert(sizeof(transmission) == 32, "two to a cache line");
 
-// A ring of the last packets, at least a window of them.
+// The last packets: those under way, and as many before them, for answers are late by about a round trip. Without
+// a pool, at least a window of them.
 class flight
 {
 public:
-    explicit flight(std::uint32_t window) : mask_{std::bit_ceil(std::size_t{window}) - 1}, packets_(mask_ + 1) {}
+    explicit flight(std::uint32_t window, slab_pool *pool = nullptr)
+        : mask_{std::bit_ceil(std::size_t{window}) - 1}, packets_{first_places, mask_ + 1, pool}
+    {
+    }
 
-    [[nodiscard]] std::size_t capacity() const { return packets_.size(); }
+    [[nodiscard]] std::size_t capacity() const { return packets_.capacity(); }
+    // The same whatever the capacity is at the moment.
     [[nodiscard]] std::size_t index(packet_number number) const { return static_cast<std::size_t>(number) & mask_; }
-    [[nodiscard]] transmission &operator[](packet_number number) { return packets_[index(number)]; }
-    [[nodiscard]] const transmission &operator[](packet_number number) const { return packets_[index(number)]; }
+    [[nodiscard]] transmission &operator[](packet_number number) { return packets_[place_of(number)]; }
+    [[nodiscard]] const transmission &operator[](packet_number number) const { return packets_[place_of(number)]; }
     // The packet at ring position `index`, given the lowest that may be stored there.
     [[nodiscard]] packet_number number_at(std::size_t index, packet_number lowest) const
     {
         return lowest + static_cast<packet_number>((index - static_cast<std::size_t>(lowest)) & mask_);
     }
 
+    // A place for packet `next` while those from `edge` on are under way. False: there is no memory.
+    [[nodiscard]] bool make_room(packet_number edge, packet_number next)
+    {
+        const auto under_way = static_cast<std::size_t>(next - edge) + 1;
+        return under_way <= room() || enlarge(under_way, next) || under_way <= capacity();
+    }
+    // So many may be under way before make_room() would look for more.
+    [[nodiscard]] std::size_t room() const { return capacity() > mask_ ? capacity() : capacity() / 2; }
+    // Is this packet, sent before `next`, stored still?
+    [[nodiscard]] bool remembers(packet_number number, packet_number next) const
+    {
+        return number >= std::max(oldest_, next - static_cast<packet_number>(capacity()));
+    }
+    void forget_all() { packets_.give_back(); }
+    void announce() const { packets_.announce(); }
+
 private:
+    static constexpr std::size_t first_places = 64;
+
+    [[nodiscard]] static std::uint64_t place_of(packet_number number) { return static_cast<std::uint64_t>(number); }
+    bool enlarge(std::size_t under_way, packet_number next)
+    {
+        const packet_number oldest = next - static_cast<packet_number>(capacity());
+        const auto wished = static_cast<packet_number>(std::min(2 * under_way, mask_ + 1));
+        if (!packets_.reserve(place_of(oldest), place_of(oldest + wished)))
+            return false;
+        oldest_ = std::max(oldest_, oldest);
+        return true;
+    }
+
     std::size_t mask_;
-    std::vector<transmission> packets_;
+    packet_number oldest_ = 0; // that has been stored since memory was borrowed
+    slab_ring<transmission> packets_;
 };
 
 } // namespace mrc::protocol

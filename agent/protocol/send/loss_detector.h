@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "protocol/slab_ring.h"
+
 namespace mrc::protocol
 {
 
@@ -52,28 +54,36 @@ private:
 class loss_detector
 {
 public:
-    loss_detector(sack_proofs &proofs, unsigned slots) : proofs_{proofs}, below_edge_{lines(slots), lines(slots)} {}
+    loss_detector(sack_proofs &proofs, unsigned slots, slab_pool *pool = nullptr)
+        : proofs_{proofs}, below_edge_{slots, pool}
+    {
+    }
 
     void begin_sack() { proofs_.begin_sack(); }
     void proves(unsigned slot, traffic_class in, std::uint64_t order) { proofs_.proves(slot, in, order); }
-    // The edge passed it: proven by every SACK that stands at the edge.
+    // The edge passed it: proven by every SACK that stands at the edge. Without memory it is not remembered, and losses
+    // are found by their age.
     void below_edge(unsigned slot, traffic_class in, std::uint64_t order)
     {
-        std::uint64_t &latest = below_edge_[static_cast<std::size_t>(in)][slot];
+        if (!below_edge_.hold())
+            return;
+        std::uint64_t &latest = below_edge_.data()[slot][static_cast<std::size_t>(in)];
         latest = latest > order ? latest : order;
     }
     // Is a transmission that the SACK reports missing lost?
     [[nodiscard]] bool lost(unsigned slot, traffic_class in, std::uint64_t order, bool sack_at_edge) const
     {
         return proofs_.later(slot, in, order) ||
-               (sack_at_edge && below_edge_[static_cast<std::size_t>(in)][slot] > order);
+               (sack_at_edge && below_edge_.held() && below_edge_.data()[slot][static_cast<std::size_t>(in)] > order);
     }
+    // Nothing is under way: whatever follows is later than all that it knows.
+    void rest() { below_edge_.give_back(); }
+    void announce() const { below_edge_.announce(); }
 
 private:
-    using lines = std::vector<std::uint64_t>; // by path: latest transmission below the edge; orders begin at 1
-
     sack_proofs &proofs_;
-    std::array<lines, 2> below_edge_; // by class
+    // By path and class: latest transmission below the edge; orders begin at 1.
+    slab_ring<std::array<std::uint64_t, 2>> below_edge_;
 };
 
 } // namespace mrc::protocol

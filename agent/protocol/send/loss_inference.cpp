@@ -16,10 +16,9 @@ namespace
 // All that the bitmap confirms, this time or before: it is evidence against the gaps of this SACK.
 void add_all_proofs(requester_state &sender, sack_scan &scan)
 {
-    const packet_number oldest = sender.next - static_cast<packet_number>(sender.packets.capacity());
     for (std::uint64_t ones = scan.bitmap; ones != 0; ones &= ones - 1) {
         const packet_number number = scan.base + std::countr_zero(ones);
-        if (number < 0 || number < oldest)
+        if (!sender.packets.remembers(number, sender.next))
             continue;
         const transmission &sent = sender.packets[number];
         if (sent.certain)

@@ -66,15 +66,15 @@ std::optional<outgoing> send_probe(requester_state &sender, instant now)
     const path_group &paths = sender.way.paths;
     std::optional<path_choice> where;
     traffic_class in = traffic_class::first_transmission;
-    const transmission &oldest = sender.packets[sender.edge()];
-    if (sender.tail.unanswered() == 0 && sender.edge() < sender.next && oldest.fate == packet_fate::inflight &&
-        paths.in_use(oldest.slot) && sender.way.usable().has(paths.path(oldest.slot).plane)) {
-        where = paths.path(oldest.slot);
-        in = oldest.in();
+    const transmission *oldest = sender.edge() < sender.next ? &sender.packets[sender.edge()] : nullptr;
+    if (sender.tail.unanswered() == 0 && oldest != nullptr && oldest->fate == packet_fate::inflight &&
+        paths.in_use(oldest->slot) && sender.way.usable().has(paths.path(oldest->slot).plane)) {
+        where = paths.path(oldest->slot);
+        in = oldest->in();
     } else {
         where = draw(sender);
     }
-    if (!where)
+    if (!where || !sender.tail.hold())
         return std::nullopt;
     sender.due.probe = false;
     sender.due.probe_elsewhere = true;
@@ -89,7 +89,7 @@ std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant no
     path_avoidance avoid;
     avoid.planes.set(sender.probed, true);
     const auto where = draw(sender, avoid);
-    if (!where || where->plane == sender.probed)
+    if (!where || where->plane == sender.probed || !sender.tail.hold())
         return std::nullopt;
     return ask(sender, *where, traffic_class::first_transmission, now);
 }
@@ -98,7 +98,7 @@ std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant no
 std::optional<outgoing> send_clean_probe(requester_state &sender, instant now)
 {
     const std::optional<path_choice> where = draw(sender);
-    if (!where)
+    if (!where || !sender.tail.hold())
         return std::nullopt;
     sender.due.clean_probe = false;
     return probe_on(sender, *where, sender.tail.on_clean_sent(where->slot, ++sender.order, now), MRC_DSCP_CONTROL, now);
@@ -199,7 +199,7 @@ std::optional<outgoing> send_new(requester_state &sender, instant now)
     transmission fresh;
     fresh.request = static_cast<std::uint32_t>(index);
     fresh.bytes = static_cast<std::uint16_t>(payload_of(request, sender.next, sender.config.payload_bytes));
-    if (!may_fly(sender, nominal(fresh)))
+    if (!may_fly(sender, nominal(fresh)) || !sender.make_room())
         return std::nullopt;
     const auto where = draw(sender);
     if (!where)

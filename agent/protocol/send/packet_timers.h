@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "protocol/packet_number.h"
 #include "protocol/send/retry_policy.h"
+#include "protocol/slab_ring.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -18,7 +19,7 @@ namespace mrc::protocol
 class packet_timers
 {
 public:
-    explicit packet_timers(std::size_t capacity) : links_(capacity) {}
+    explicit packet_timers(std::size_t capacity, slab_pool *pool = nullptr) : links_{first_places, capacity, pool} {}
 
     void arm(std::size_t index, unsigned level, instant now)
     {
@@ -46,6 +47,15 @@ public:
             levels_ &= ~(1u << self.level);
     }
     [[nodiscard]] bool empty() const { return levels_ == 0; }
+    // As flight's; only packets from `edge` on are armed.
+    [[nodiscard]] bool make_room(packet_number edge, packet_number next)
+    {
+        return links_.reserve(static_cast<std::uint64_t>(edge), static_cast<std::uint64_t>(next) + 1);
+    }
+    [[nodiscard]] std::size_t room() const { return links_.capacity(); }
+    // Precondition: empty.
+    void rest() { links_.give_back(); }
+    void announce() const { links_.announce(); }
 
     // Waits count from `floor` for packets armed before it: time in which nobody could have answered does not count.
     [[nodiscard]] instant next_deadline(const retry_policy &policy, duration rto, instant floor) const;
@@ -54,6 +64,7 @@ public:
                                                     instant now);
 
 private:
+    static constexpr std::size_t first_places = 64;
     static constexpr std::uint16_t none = 0xFFFF; // windows end at 4096 packets
     struct link {
         instant armed_at;
@@ -69,7 +80,7 @@ private:
 
     [[nodiscard]] instant deadline(unsigned level, const retry_policy &policy, duration rto, instant floor) const;
 
-    std::vector<link> links_;
+    slab_ring<link> links_; // by index
     std::array<list, retry_policy::max_level + 1> lists_;
     std::uint32_t levels_ = 0; // bit l: list l is not empty
 };

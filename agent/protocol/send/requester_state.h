@@ -61,7 +61,7 @@ struct route {
 
 struct requester_state {
     requester_state(const qp_config &config, const route &way, sack_proofs &proofs, path_selector &selector,
-                    congestion_control &control, qp_counters &counters);
+                    congestion_control &control, qp_counters &counters, slab_pool *pool = nullptr);
 
     // What it works with.
     qp_config config;
@@ -83,7 +83,8 @@ struct requester_state {
     sack_bitmap delivered;
     retransmit_set lost;
     packet_timers timers;
-    std::uint64_t order = 0; // transmissions so far
+    packet_number room_end = 0; // there is memory for the packets below it
+    std::uint64_t order = 0;    // transmissions so far
     struct {
         std::uint32_t packets = 0;
         std::uint64_t charged_bytes = 0; // in the congestion window
@@ -143,6 +144,9 @@ struct requester_state {
     [[nodiscard]] bool window_open() const { return next < queue.end() && next < edge() + window - 1; }
     // SQD: whatever had begun is complete.
     [[nodiscard]] bool drained() const { return draining && !waiting(); }
+    // Memory for one more packet under way; false: the pool is empty, and the packet waits.
+    [[nodiscard]] bool make_room() { return next < room_end || find_room(); }
+    [[nodiscard]] bool find_room();
 };
 
 // What a transmission counts in congestion windows.
@@ -154,6 +158,10 @@ struct requester_state {
 // Before the first post.
 void begin(requester_state &sender, const send_terms &terms);
 [[nodiscard]] std::expected<void, post_error> post(requester_state &sender, const write_request &work);
+// What it does not need for what is under way goes back to the pool. Answers that come later say nothing to it.
+void rest(requester_state &sender);
+// Tells the pool what will be asked for.
+void announce(const requester_state &sender);
 // Completes the oldest request with `status` and all others as flushed.
 void fail(requester_state &sender, completion_status status);
 

@@ -19,14 +19,14 @@ std::uint64_t bit(packet_number number)
 
 } // namespace
 
-retransmit_set::retransmit_set(std::uint32_t window)
-    : mask_{std::bit_ceil(std::size_t{window} / word_bits + 2) - 1}, words_(mask_ + 1)
+retransmit_set::retransmit_set(std::uint32_t window, slab_pool *pool)
+    : words_{std::size_t{window} / static_cast<std::size_t>(word_bits) + 2, pool}
 {
 }
 
 std::uint64_t &retransmit_set::word(packet_number number)
 {
-    return words_[static_cast<std::size_t>(number / word_bits) & mask_];
+    return words_[static_cast<std::uint64_t>(number / word_bits)];
 }
 
 void retransmit_set::insert(packet_number number)

@@ -2,13 +2,12 @@
 #include "protocol/send/send_queue.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace mrc::protocol
 {
 
-send_queue::send_queue(std::uint32_t depth, std::uint32_t payload_bytes)
-    : depth_{std::max(depth, 1u)}, mask_{std::bit_ceil(depth_) - 1}, requests_(mask_ + 1), payload_bytes_{payload_bytes}
+send_queue::send_queue(std::uint32_t depth, std::uint32_t payload_bytes, slab_pool *pool)
+    : depth_{std::max(depth, 1u)}, requests_{first_places, depth_, pool}, payload_bytes_{payload_bytes}
 {
 }
 
@@ -20,10 +19,12 @@ std::expected<void, post_error> send_queue::post(const write_request &work)
         return std::unexpected{post_error::too_long};
     if (outstanding() == depth_)
         return std::unexpected{post_error::queue_full};
+    if (!make_room())
+        return std::unexpected{post_error::no_memory};
 
     // A zero-length WRITE is one packet without payload.
     const std::uint64_t packets = (std::uint64_t{work.source.bytes} + payload_bytes_ - 1) / payload_bytes_;
-    send_request &request = requests_[slot(posted_)];
+    send_request &request = requests_[posted_];
     request = {work, end_, static_cast<std::uint32_t>(std::max<std::uint64_t>(packets, 1)),
                static_cast<std::uint16_t>(posted_), posted_immediates_};
     posted_immediates_ += work.immediate ? 1 : 0;
@@ -35,8 +36,8 @@ std::expected<void, post_error> send_queue::post(const write_request &work)
 bool send_queue::acknowledge(packet_number number)
 {
     const std::uint64_t before = acked_;
-    while (acked_ != posted_ && requests_[slot(acked_)].end() <= number + 1) {
-        acked_immediates_ += requests_[slot(acked_)].work.immediate ? 1 : 0;
+    while (acked_ != posted_ && requests_[acked_].end() <= number + 1) {
+        acked_immediates_ += requests_[acked_].work.immediate ? 1 : 0;
         ++acked_;
     }
     return acked_ != before;
@@ -51,13 +52,13 @@ void send_queue::fail(completion_status status)
 std::optional<completion> send_queue::next_completion()
 {
     while (reported_ != acked_) {
-        const send_request &request = requests_[slot(reported_++)];
+        const send_request &request = requests_[reported_++];
         if (request.work.signaled)
             return completion{request.work.id, completion_status::success, request.work.source.bytes};
     }
     if (!failure_ || reported_ == posted_)
         return std::nullopt;
-    const send_request &request = requests_[slot(reported_)];
+    const send_request &request = requests_[reported_];
     const completion_status status = *failure_;
     failure_ = completion_status::flushed;
     ++reported_;

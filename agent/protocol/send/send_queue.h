@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
-#include <vector>
 
 #include "protocol/packet_number.h"
 #include "protocol/qp_config.h"
+#include "protocol/slab_ring.h"
 
 namespace mrc::protocol
 {
@@ -28,7 +28,12 @@ struct send_request {
 class send_queue
 {
 public:
-    send_queue(std::uint32_t depth, std::uint32_t payload_bytes);
+    send_queue(std::uint32_t depth, std::uint32_t payload_bytes, slab_pool *pool = nullptr);
+
+    // For one more request; false: the queue is full, or there is no memory.
+    [[nodiscard]] bool make_room() { return outstanding() < depth_ && requests_.reserve(reported_, posted_ + 1); }
+    void rest() { requests_.fit(reported_, posted_); }
+    void announce() const { requests_.announce(); }
 
     [[nodiscard]] std::expected<void, post_error> post(const write_request &work);
     // Of all requests posted, one past the last packet.
@@ -44,16 +49,16 @@ public:
     // The request that packet `number` belongs to; calls with rising numbers are O(1).
     [[nodiscard]] std::size_t index_for_new(packet_number number)
     {
-        sending_ = sending_ > reported_ ? sending_ : reported_; // slots below may hold newer requests by now
-        while (number >= requests_[slot(sending_)].end())
+        sending_ = sending_ > reported_ ? sending_ : reported_; // places below may hold newer requests by now
+        while (number >= requests_[sending_].end())
             ++sending_;
-        return slot(sending_);
+        return sending_;
     }
     [[nodiscard]] const send_request &at(std::size_t index) const { return requests_[index]; }
     // The oldest request without Transport ACK; nothing when all have one.
     [[nodiscard]] const send_request *oldest_unacked() const
     {
-        return acked_ == posted_ ? nullptr : &requests_[slot(acked_)];
+        return acked_ == posted_ ? nullptr : &requests_[acked_];
     }
 
     // Transport ACK of everything up to and including `number`; true when a request completed.
@@ -63,11 +68,10 @@ public:
     [[nodiscard]] std::optional<completion> next_completion();
 
 private:
-    [[nodiscard]] std::size_t slot(std::uint64_t count) const { return count & mask_; }
+    static constexpr std::size_t first_places = 4;
 
     std::size_t depth_;
-    std::size_t mask_;
-    std::vector<send_request> requests_; // a power of two of places, at least `depth_`
+    slab_ring<send_request> requests_; // by count
     std::uint32_t payload_bytes_;
     packet_number end_ = 0;
     std::uint64_t posted_ = 0;

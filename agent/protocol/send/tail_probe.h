@@ -7,12 +7,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "protocol/send/loss_detector.h"
 #include "protocol/send/rtt_estimator.h"
+#include "protocol/slab_ring.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -30,6 +30,13 @@ public:
         bool clean = false; // in the control class, for its RTT alone: it overtakes data, so it proves nothing
     };
 
+    explicit tail_probe(slab_pool *pool = nullptr) : sent_{remembered, pool} {}
+
+    // Memory to know the answer by; false: there is none, and a probe would be of no use.
+    [[nodiscard]] bool hold() { return sent_.hold(); }
+    void rest() { sent_.give_back(); }
+    void announce() const { sent_.announce(); }
+
     void on_activity(instant now) { quiet_since_ = std::max(quiet_since_, now); }
     void on_heard(instant now)
     {
@@ -43,10 +50,11 @@ public:
         return quiet_since_ + interval(rtt, shortest) * (std::int64_t{1} << std::min(unanswered_, 10u));
     }
 
+    // Precondition, as of on_clean_sent: held.
     [[nodiscard]] std::uint16_t on_sent(std::uint16_t slot, traffic_class in, std::uint64_t order, instant now)
     {
         const std::uint16_t id = next_id_++;
-        sent_[id % sent_.size()] = {order, id, slot, in, now};
+        sent_[id] = {order, id, slot, in, now};
         on_activity(now);
         return id;
     }
@@ -55,13 +63,15 @@ public:
     [[nodiscard]] std::uint16_t on_clean_sent(std::uint16_t slot, std::uint64_t order, instant now)
     {
         const std::uint16_t id = next_id_++;
-        sent_[id % sent_.size()] = {order, id, slot, traffic_class::first_transmission, now, true};
+        sent_[id] = {order, id, slot, traffic_class::first_transmission, now, true};
         return id;
     }
     // The probe that an answer belongs to, once.
     [[nodiscard]] std::optional<sent_probe> take(std::uint16_t id)
     {
-        sent_probe &found = sent_[id % sent_.size()];
+        if (!sent_.held())
+            return std::nullopt;
+        sent_probe &found = sent_[id];
         if (found.order == 0 || found.id != id)
             return std::nullopt;
         const sent_probe answered = found;
@@ -70,6 +80,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t remembered = 8;
+
     [[nodiscard]] static duration interval(const rtt_estimator &rtt, duration shortest)
     {
         if (!rtt.has_sample())
@@ -80,7 +92,7 @@ private:
     instant quiet_since_;
     unsigned unanswered_ = 0;
     std::uint16_t next_id_ = 1;
-    std::array<sent_probe, 8> sent_{};
+    slab_ring<sent_probe> sent_; // by id
 };
 
 } // namespace mrc::protocol

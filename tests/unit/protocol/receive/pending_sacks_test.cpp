@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/receive/pending_sacks.h"
+#include "protocol/slab_pool.h"
 
 namespace mrc::protocol
 {
@@ -87,6 +88,27 @@ TEST(pending_sacks, oldest_makes_room_for_the_newest)
         last = pending.pop().number;
     EXPECT_EQ(last, 1000);
     EXPECT_TRUE(pending.empty());
+}
+
+// What waits is told of later than what has just come; and a queue that is empty takes nothing without memory.
+TEST(pending_sacks, without_memory_for_more_the_oldest_goes_and_at_last_the_newest)
+{
+    constexpr std::size_t eight = slab_pool::size_at(slab_pool::size_index(8 * sizeof(sack_trigger)));
+    slab_pool pool{{.most_bytes = eight, .spare_bytes = 0}};
+    pending_sacks pending{&pool};
+    EXPECT_EQ(pending.put(on_path(1, 10)), outcome::no_memory);
+    EXPECT_TRUE(pending.empty());
+    pending.announce();
+    ASSERT_TRUE(pool.replenish());
+
+    for (std::uint32_t path = 1; path <= 8; ++path)
+        ASSERT_EQ(pending.put(on_path(path, path)), outcome::queued);
+    EXPECT_EQ(pending.put(on_path(9, 9)), outcome::displaced);
+    for (packet_number number = 2; number <= 9; ++number)
+        EXPECT_EQ(pending.pop().number, number);
+    EXPECT_TRUE(pending.empty());
+    pending.rest();
+    EXPECT_EQ(pool.lent_bytes(), 0u);
 }
 
 } // namespace
