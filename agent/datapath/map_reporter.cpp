@@ -26,6 +26,7 @@ void write_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
     row.rx_congested = counters.rx_congested;
     row.rx_malformed = counters.rx_malformed;
     row.rx_busy = counters.rx_busy;
+    row.rx_no_memory = counters.rx_no_memory;
     row.rx_unexpected = counters.rx_unexpected;
     row.rx_bad_immediate = counters.rx_bad_immediate;
     row.rx_no_receive = counters.rx_no_receive;

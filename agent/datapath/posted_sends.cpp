@@ -15,7 +15,7 @@ posted_sends::taken posted_sends::take(std::uint32_t position, const session::se
         return {.bytes = entry.first.length, .valid = entry.first.length <= layout_.most_inline};
     if (entry.pieces > layout_.most_pieces)
         return {};
-    session::gather_entry *kept = &pieces_[std::size_t{at} * layout_.most_pieces];
+    session::gather_entry *kept = &pieces_[std::uint64_t{at} * row_];
     if (entry.pieces != 0)
         kept[0] = entry.first;
     if (entry.pieces > 1)

@@ -1,33 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "datapath/region_table.h"
+#include "protocol/slab_ring.h"
 #include "session/work_ring.h"
 
 namespace mrc::datapath
 {
 
-// The requests of a send queue that have left their ring and are not complete: where their bytes are.
+// The requests of a send queue that have left their ring and are not complete: where their bytes are. They lie
+// in memory of the worker's pool.
 class posted_sends
 {
 public:
-    posted_sends(const session::queue_pair_layout &layout, void *rings)
-        : layout_{layout}, rings_{rings}, requests_(layout.send_capacity),
-          pieces_(std::size_t{layout.send_capacity} * std::max(layout.most_pieces, 1U))
+    posted_sends(const session::queue_pair_layout &layout, void *rings, protocol::slab_pool *pool = nullptr)
+        : layout_{layout}, rings_{rings}, row_{std::bit_ceil(layout.most_pieces)},
+          requests_{first_places, layout.send_capacity, pool},
+          pieces_{first_places * row_, std::size_t{layout.send_capacity} * row_, pool}
     {
+    }
+
+    // Memory for the request at `position`, while so many before it are not complete; false: the pool has none.
+    [[nodiscard]] bool make_room(std::uint32_t position, std::size_t outstanding)
+    {
+        const std::uint64_t begin = std::uint64_t{position} - outstanding;
+        const std::uint64_t end = begin + outstanding + 1;
+        return requests_.reserve(begin, end) && pieces_.reserve(begin * row_, end * row_);
+    }
+    void rest(std::size_t outstanding)
+    {
+        if (outstanding != 0)
+            return;
+        requests_.give_back();
+        pieces_.give_back();
+    }
+    void announce() const
+    {
+        requests_.announce();
+        pieces_.announce();
     }
 
     struct taken {
         std::uint64_t bytes = 0;
         bool valid = false; // as many pieces and inline bytes as the queue pair allows
     };
-    // Copies what the client wrote for the request at `position` out of the shared memory.
+    // Copies what the client wrote for the request at `position` out of the shared memory. Precondition: it has room.
     [[nodiscard]] taken take(std::uint32_t position, const session::send_entry &entry);
     [[nodiscard]] std::uint64_t id(std::uint64_t position) const { return requests_[slot(position)].id; }
     [[nodiscard]] bool immediate(std::uint64_t position) const
@@ -39,6 +61,8 @@ public:
                             region_view &memory) const;
 
 private:
+    static constexpr std::size_t first_places = 4;
+
     struct request {
         std::uint64_t id = 0;
         std::uint32_t flags = 0;
@@ -51,13 +75,14 @@ private:
     }
     [[nodiscard]] std::span<const session::gather_entry> pieces_of(std::uint32_t slot) const
     {
-        return {&pieces_[std::size_t{slot} * layout_.most_pieces], requests_[slot].pieces};
+        return {&pieces_[std::uint64_t{slot} * row_], requests_[slot].pieces};
     }
 
     session::queue_pair_layout layout_;
     void *rings_;
-    std::vector<request> requests_;
-    std::vector<session::gather_entry> pieces_;
+    std::uint32_t row_; // pieces kept per request: a power of two
+    protocol::slab_ring<request> requests_;
+    protocol::slab_ring<session::gather_entry> pieces_;
 };
 
 } // namespace mrc::datapath

@@ -22,6 +22,12 @@ bool can_take_sends(const worker_qp &qp)
     return takes && !qp.sends.empty() && qp.protocol->outstanding() < qp.sends.capacity();
 }
 
+// Where the request will be kept; without memory it stays in its ring.
+bool has_room(worker_qp &qp)
+{
+    return qp.protocol->can_post() && qp.posted->make_room(qp.sends.position(), qp.protocol->outstanding());
+}
+
 bool can_flush_receives(const worker_qp &qp)
 {
     return qp.protocol->state() == qp_state::error && qp.protocol->outstanding_receives() == 0 && !qp.receives.empty();
@@ -114,7 +120,7 @@ std::size_t take_requests(worker_qp &qp, std::size_t most, instant now)
 {
     std::size_t count = 0;
     session::send_entry send;
-    while (count < most && can_take_sends(qp)) {
+    while (count < most && can_take_sends(qp) && has_room(qp)) {
         const std::uint32_t position = qp.sends.position();
         if (!qp.sends.pop(send))
             break;

@@ -24,7 +24,7 @@ namespace
 
 constexpr std::size_t ethernet_bytes = 14;
 constexpr auto report_interval = 10ms;
-constexpr auto unsent_retry = 200us; // nothing tells when an engine that is full can send again
+constexpr auto unsent_retry = 200us; // nothing tells when an engine that is full can send again, or memory comes back
 
 // Of packets that belong to a QP.
 protocol::qpn destination_of(const protocol::packet &content)
@@ -65,6 +65,7 @@ public:
         if (!is_idle(qp))
             return false;
         write_row((*of_.io_.qps)[MRC_QPN_ROW(qp.number.value)], qp);
+        of_.resting_.add(qp, now());
         return true;
     }
     void flush() { of_.output_.flush(); }
@@ -75,7 +76,7 @@ private:
 };
 
 worker::worker(const worker_options &options, resources borrowed)
-    : options_{options}, io_{std::move(borrowed)}, turns_{options_.turns},
+    : options_{options}, io_{std::move(borrowed)}, memory_{options_.memory}, turns_{options_.turns},
       output_{options_.marks, io_.engines, *io_.paths}, desk_{{.output = output_,
                                                                .paths = *io_.paths,
                                                                .overlay = *io_.overlay,
@@ -140,6 +141,9 @@ void worker::add_qp(std::unique_ptr<worker_qp> qp)
     worker_qp &added = qps_.add(std::move(qp));
     added.client->by_bell[added.bell] = &added;
     added.protocol->set_receive_penalty(overload_.penalty());
+    added.protocol->announce();
+    if (added.posted)
+        added.posted->announce();
     turns_.activate(added);
 }
 
@@ -151,6 +155,9 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
     qp->protocol->fail(protocol::completion_status::flushed); // what it had in flight leaves the window of its peer
     turns_.deactivate(*qp);
     qp->client->by_bell[qp->bell] = nullptr;
+    resting_.remove(*qp);
+    qp->protocol.reset(); // what they have borrowed is this thread's
+    qp->posted.reset();
     return qp;
 }
 
@@ -177,6 +184,7 @@ std::size_t worker::round()
 {
     ++counters_.loops;
     std::size_t work = calls_.run_all();
+    (void)memory_.replenish();
     const instant now = kernel::monotonic_now();
     const receive_result received = receive(now);
     work += received.frames;
@@ -190,6 +198,7 @@ std::size_t worker::round()
     }
     if (now >= next_report_) {
         report();
+        resting_.give_back(now);
         next_report_ = now + report_interval;
     }
     return work;
@@ -306,16 +315,19 @@ void worker::follow_receive_drops()
             qp->protocol->set_receive_penalty(overload_.penalty());
 }
 
-instant worker::next_deadline() const
+instant worker::next_deadline()
 {
     instant first = desk_.next_deadline();
     turns_.for_each_active([&](const worker_qp &qp) { first = std::min(first, qp.protocol->next_deadline()); });
-    return output_.unsent() ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
+    const bool stuck = output_.unsent() || memory_.take_refused();
+    return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
 }
 
 void worker::sleep()
 {
     report_changes();
+    if (memory_.replenish()) // somebody has waited for it
+        return;
     const sleep_end end = sleeper_.park_until(next_deadline(), *io_.sockets, [this] {
         return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests);
     });

@@ -31,6 +31,7 @@
 #include "datapath/queue_pair_table.h"
 #include "datapath/receive_overload.h"
 #include "datapath/region_table.h"
+#include "datapath/resting_queue_pairs.h"
 #include "datapath/service_calls.h"
 #include "datapath/sleeper.h"
 #include "datapath/timer_gate.h"
@@ -41,6 +42,7 @@
 #include "kernel/mapped_array.h"
 #include "kernel/xsk_socket_pair.h"
 #include "mrc/abi/maps.h"
+#include "protocol/slab_pool.h"
 
 namespace mrc::datapath
 {
@@ -51,6 +53,7 @@ struct worker_options {
     std::chrono::microseconds spin{0};
     // Packets that waited longer for the worker are counted; queue pairs answer for them (host_backlog.h). 0: none.
     std::chrono::microseconds backlog_mark{50};
+    protocol::slab_limits memory{}; // of what queue pairs borrow while they have something under way
 };
 
 // Counters of the worker itself; read by the service thread through call().
@@ -124,6 +127,8 @@ public:
     void add_profile_group(const worker_peer &peer) { desk_.add_profile_group(peer); }
     void remove_profile_group(const protocol::path_group *paths) { desk_.remove_profile_group(paths); }
     [[nodiscard]] region_table &regions() { return regions_; }
+    // Of its queue pairs. It is the worker's alone.
+    [[nodiscard]] protocol::slab_pool &memory() { return memory_; }
     [[nodiscard]] const worker_counters &counters() const { return counters_; }
 
     // As sleeper's; a doorbell is heard until its client is removed.
@@ -144,13 +149,15 @@ private:
     void report_changes();
     void follow_receive_drops();
     void sleep();
-    [[nodiscard]] protocol::instant next_deadline() const;
+    [[nodiscard]] protocol::instant next_deadline();
 
     worker_options options_;
     resources io_;
     region_table regions_;
     std::vector<std::unique_ptr<worker_client>> clients_;
+    protocol::slab_pool memory_;
     queue_pair_table qps_;
+    resting_queue_pairs resting_;
     turn_scheduler turns_;
     packet_output output_;
     endpoint_desk desk_;

@@ -9,6 +9,7 @@
 
 #include "datapath/client_pipe.h"
 #include "datapath/completion_ring.h"
+#include "datapath/linked_list.h"
 #include "datapath/posted_sends.h"
 #include "datapath/probe_targets.h"
 #include "datapath/region_table.h"
@@ -41,9 +42,11 @@ struct worker_qp {
     completion_ring *send_completions = nullptr;
     completion_ring *receive_completions = nullptr;
     std::shared_ptr<const client_pipe> events;
-    std::uint32_t received = 0;    // receive requests completed
-    std::int64_t allowance = 0;    // bytes that it may send in this turn
-    std::size_t place = 0;         // the queue pair table's
+    std::uint32_t received = 0; // receive requests completed
+    std::int64_t allowance = 0; // bytes that it may send in this turn
+    std::size_t place = 0;      // the queue pair table's
+    list_links<worker_qp> idle; // resting_queue_pairs.h
+    protocol::instant idle_since;
     bool active = false;           // in the client's list
     bool failure_reported = false; // as an event
     bool drain_reported = false;

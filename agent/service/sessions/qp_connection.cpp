@@ -58,7 +58,7 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
         (qp.now.access & session::access_remote_write) != 0);
     built->sends = layout.sends(rings);
     built->receives = layout.receives(rings);
-    built->posted = std::make_unique<datapath::posted_sends>(layout, rings);
+    built->posted = std::make_unique<datapath::posted_sends>(layout, rings, &state.shared.worker.memory());
     built->send_completions = state.cqs.at(qp.made.send_cq).ring.get();
     built->receive_completions = state.cqs.at(qp.made.receive_cq).ring.get();
     built->events = events_of(state, qp.made.events);
@@ -95,6 +95,7 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
                                   .control = *built->congestion,
                                   .peer_ports = &peer.ports->peer_ports(),
                                   .peer = peer.planes,
+                                  .pool = &state.shared.worker.memory(),
                                   .proofs = peer.proofs});
     return built;
 }

@@ -69,6 +69,7 @@ constexpr std::array all_qp_counters{
     qp_counter{"rx_refused", &mrc_qp_row::rx_refused},
     qp_counter{"rx_malformed", &mrc_qp_row::rx_malformed},
     qp_counter{"rx_busy", &mrc_qp_row::rx_busy},
+    qp_counter{"rx_no_memory", &mrc_qp_row::rx_no_memory},
     qp_counter{"rx_unexpected", &mrc_qp_row::rx_unexpected},
     qp_counter{"rx_bad_immediate", &mrc_qp_row::rx_bad_immediate},
     qp_counter{"rx_no_receive", &mrc_qp_row::rx_no_receive},

@@ -280,7 +280,8 @@ struct mrc_qp_row {
     __u64 control_dropped; /* answers that found no room in their queue */
     __u64 acks_unknown;    /* neither ACK nor NAK */
     __u64 penalties;       /* SACKs by which the peer's host asked to slow down */
-    __u64 reserved3[6];
+    __u64 rx_no_memory;    /* refused for want of memory to note them in */
+    __u64 reserved3[5];
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */

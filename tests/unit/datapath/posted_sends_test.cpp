@@ -115,5 +115,32 @@ TEST_F(posted_sends_test, a_key_that_is_not_the_clients_is_a_protection_error)
     EXPECT_TRUE(read(0, 0, 4).empty()) << "beyond the region";
 }
 
+// Memory is borrowed as requests are taken, moves as there are more of them, and goes back when all are complete.
+TEST_F(posted_sends_test, requests_are_kept_in_borrowed_memory_across_the_end_of_positions)
+{
+    constexpr session::queue_pair_layout deep{.send_capacity = 64, .receive_capacity = 0, .most_pieces = 3};
+    std::vector<std::byte> rings(deep.bytes());
+    protocol::slab_pool pool;
+    posted_sends sends{deep, rings.data(), &pool};
+    sends.announce();
+    (void)pool.replenish();
+    EXPECT_EQ(pool.lent_bytes(), 0U);
+    const std::uint32_t first = UINT32_MAX - 20;
+    for (std::uint32_t n = 0; n < 64; ++n) {
+        ASSERT_TRUE(sends.make_room(first + n, n));
+        EXPECT_TRUE(sends.take(first + n, {.id = n, .pieces = 1, .first = piece(n, 4)}).valid);
+    }
+    for (std::uint32_t n = 0; n < 64; ++n) {
+        std::array<std::byte, 4> to{};
+        EXPECT_EQ(sends.id(first + n), n);
+        ASSERT_TRUE(sends.read((first + n) % 64, 0, to, memory_));
+        EXPECT_EQ(std::to_integer<std::uint32_t>(to[0]), n);
+    }
+    sends.rest(1);
+    EXPECT_NE(pool.lent_bytes(), 0U);
+    sends.rest(0);
+    EXPECT_EQ(pool.lent_bytes(), 0U);
+}
+
 } // namespace
 } // namespace mrc::datapath

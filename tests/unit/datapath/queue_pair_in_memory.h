@@ -56,6 +56,7 @@ struct remote_host {
     protocol::path_group group;
     protocol::port_status ports{{}, group};
     protocol::peer_planes suspected{{}, group};
+    protocol::sack_proofs proofs{group.size()};
     protocol::fixed_window window{1 << 30};
 };
 
@@ -115,9 +116,9 @@ public:
             std::make_unique<datapath::completion_ring>(0, std::move(both), completions.capacity, nullptr, nullptr);
     }
 
-    // The worker's end, connected to queue pair `number` of the host.
+    // The worker's end, connected to queue pair `number` of the host. With a pool it is made as mrcd makes it.
     [[nodiscard]] std::unique_ptr<datapath::worker_qp> connect(datapath::worker_client &client, std::uint32_t number,
-                                                               remote_host &to)
+                                                               remote_host &to, protocol::slab_pool *pool = nullptr)
     {
         auto qp = std::make_unique<datapath::worker_qp>();
         qp->number = protocol::qpn{number};
@@ -133,11 +134,16 @@ public:
         config.send_queue_depth = layout_.send_capacity;
         config.receive_queue_depth = layout_.receive_capacity;
         qp->memory = std::make_unique<datapath::region_view>(no_regions(), datapath::protection_domain{});
-        qp->protocol =
-            std::make_unique<protocol::queue_pair>(config, protocol::qp_surroundings{to.group, *qp->memory, to.window});
+        qp->protocol = std::make_unique<protocol::queue_pair>(
+            config, protocol::qp_surroundings{.paths = to.group,
+                                              .memory = *qp->memory,
+                                              .control = to.window,
+                                              .peer = pool == nullptr ? nullptr : &to.suspected,
+                                              .pool = pool,
+                                              .proofs = pool == nullptr ? nullptr : &to.proofs});
         qp->sends = layout_.sends(memory_.get());
         qp->receives = layout_.receives(memory_.get());
-        qp->posted = std::make_unique<datapath::posted_sends>(layout_, memory_.get());
+        qp->posted = std::make_unique<datapath::posted_sends>(layout_, memory_.get(), pool);
         qp->send_completions = completions_.get();
         qp->receive_completions = completions_.get();
         qp->events = events_;
