@@ -2,13 +2,15 @@
 // Throughput of the protocol core alone: queue pairs of two hosts exchange packets in memory, no frame is built and no
 // payload copied. Queue pairs are visited as the worker does it, in turn and for a burst of up to 64 packets.
 //
-// Benchmarks: PHASE/CONTROL/QPS, items are data packets.
+// Benchmarks: PHASE/CONTROL/QPS/BUSY, items are data packets. BUSY of the QPS queue pairs have something to send.
 //   send     next_packet() of the sending end
 //   receive  on_packet() of the receiving end
 //   answer   next_packet() of the receiving end: SACKs and Transport ACKs
 //   sack     on_packet() of the sending end, with completions and new work requests
 //   both     all of it: what one core does that plays both ends
-// Counters: qp_bytes, heap of one end's queue pair with its controller; answers, per data packet; ns, per data packet.
+//   idle     all QPS have two packets each under way, the answers arrive, and all come to rest; items are queue pairs
+// Counters: qp_bytes, heap of one end's queue pair at rest, with its controller and what it knows of its peer, which
+// mrcd's share; pool_bytes, what all of one end have borrowed, per busy one; answers, per data packet; ns, per item.
 // Times are the thread's CPU time: other processes on the machine slow it down a little, but do not count.
 //
 // A round trip is 64 visits long, so that up to 4096 packets are under way, whatever the number of QPs: SACKs meet
@@ -20,6 +22,7 @@
 #include <ctime>
 #include <memory>
 #include <new>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -101,10 +104,12 @@ std::unique_ptr<congestion_control> make_control(control_kind kind)
 }
 
 struct endpoint {
-    endpoint(const qp_config &config, path_group &paths, sack_proofs &proofs, memory_sink &memory, control_kind kind)
+    endpoint(const qp_config &config, path_group &paths, sack_proofs &proofs, memory_sink &memory, slab_pool &pool,
+             control_kind kind)
         : control{make_control(kind)},
-          qp{config, {.paths = paths, .memory = memory, .control = *control, .proofs = &proofs}}
+          qp{config, {.paths = paths, .memory = memory, .control = *control, .pool = &pool, .proofs = &proofs}}
     {
+        qp.announce();
     }
 
     std::unique_ptr<congestion_control> control;
@@ -135,7 +140,7 @@ duration clock_cost()
 class fleet
 {
 public:
-    fleet(unsigned qps, control_kind kind)
+    fleet(unsigned qps, unsigned busy, control_kind kind) : busy_{busy}
     {
         const std::size_t before = allocated_bytes;
         for (unsigned index = 0; index < qps; ++index) {
@@ -146,8 +151,9 @@ public:
             left.seed = index + 1;
             qp_config right = left;
             std::swap(right.local, right.peer);
-            left_.push_back(std::make_unique<endpoint>(left, left_paths_, left_proofs_, memory_, kind));
-            right_.push_back(std::make_unique<endpoint>(right, right_paths_, right_proofs_, memory_, kind));
+            left_.push_back(std::make_unique<endpoint>(left, left_paths_, left_proofs_, memory_, left_pool_, kind));
+            right_.push_back(
+                std::make_unique<endpoint>(right, right_paths_, right_proofs_, memory_, right_pool_, kind));
         }
         qp_bytes_ = (allocated_bytes - before) / (2 * qps);
         wire_.reserve(std::size_t{visits_per_round_trip} * burst);
@@ -158,8 +164,8 @@ public:
     std::size_t round_trip(std::array<duration, phases> &spent)
     {
         const std::size_t first = next_;
-        const std::size_t visits = std::min<std::size_t>(visits_per_round_trip, left_.size());
-        next_ = (next_ + visits) % left_.size();
+        const std::size_t visits = std::min<std::size_t>(visits_per_round_trip, busy_);
+        next_ = (next_ + visits) % busy_;
         timed(spent, phase::send, [&] { send(left_, first, visits); });
         const std::size_t packets = wire_.size();
         now_ += one_way;
@@ -174,7 +180,34 @@ public:
         return packets;
     }
 
+    // All queue pairs have two packets under way; what it takes when their answers arrive, and all come to rest.
+    duration go_idle()
+    {
+        const std::size_t visits = left_.size();
+        refill(0, visits, 1, 2 * payload_bytes);
+        while (send(left_, 0, visits), !wire_.empty()) {
+            deliver(right_, 0);
+            send(right_, 0, visits);
+            now_ += one_way;
+            const duration from = cpu_time();
+            deliver(left_, 0);
+            for (const auto &each : left_) {
+                while (each->qp.next_completion()) {
+                }
+                each->qp.rest();
+            }
+            idling_ += cpu_time() - from;
+        }
+        for (const auto &each : right_)
+            each->qp.rest();
+        return std::exchange(idling_, duration{0});
+    }
+
     [[nodiscard]] std::size_t qp_bytes() const { return qp_bytes_; }
+    [[nodiscard]] std::size_t pool_bytes() const
+    {
+        return (left_pool_.lent_bytes() + right_pool_.lent_bytes()) / 2 / busy_;
+    }
     [[nodiscard]] std::uint64_t answers() const { return answers_; }
     [[nodiscard]] bool clean() const
     {
@@ -183,7 +216,7 @@ public:
             lost += each->qp.counters().retransmits + each->qp.counters().timeouts;
         return lost == 0;
     }
-    void fill() { refill(0, left_.size()); }
+    void fill() { refill(0, busy_); }
 
 private:
     using side = std::vector<std::unique_ptr<endpoint>>;
@@ -199,13 +232,15 @@ private:
 
     [[nodiscard]] endpoint &at(const side &of, std::size_t first, std::size_t visit_number) const
     {
-        return *of[(first + visit_number) % of.size()];
+        return *of[visit_number < busy_ ? (first + visit_number) % busy_ : visit_number];
     }
 
     void send(const side &from, std::size_t first, std::size_t visits)
     {
         wire_.clear();
         ends_.clear();
+        left_pool_.replenish();
+        right_pool_.replenish();
         for (std::size_t number = 0; number < visits; ++number) {
             queue_pair &qp = at(from, first, number).qp;
             now_ += visit;
@@ -239,14 +274,14 @@ private:
         }
     }
 
-    void refill(std::size_t first, std::size_t visits)
+    void refill(std::size_t first, std::size_t visits, std::size_t most = 4, std::uint32_t bytes = message_bytes)
     {
         for (std::size_t number = 0; number < visits; ++number) {
             endpoint &each = at(left_, first, number);
             while (each.qp.next_completion()) {
             }
-            while (each.qp.outstanding() < 4) {
-                const write_request request{.id = each.posted++, .source = {1, 0, message_bytes}, .rkey = 1};
+            while (each.qp.outstanding() < most) {
+                const write_request request{.id = each.posted++, .source = {1, 0, bytes}, .rkey = 1};
                 if (!each.qp.post_write(request, now_))
                     break;
             }
@@ -260,8 +295,12 @@ private:
     sack_proofs right_proofs_{right_paths_.size()};
     null_memory memory_;
     std::vector<std::byte> payload_ = std::vector<std::byte>(payload_bytes);
+    slab_pool left_pool_{slab_limits{.most_bytes = std::size_t{1} << 30}};
+    slab_pool right_pool_{slab_limits{.most_bytes = std::size_t{1} << 30}};
     side left_;
     side right_;
+    std::size_t busy_;
+    duration idling_{0};
     std::vector<outgoing> wire_;
     std::vector<std::size_t> ends_; // of each visit's packets in wire_
     std::size_t next_ = 0;
@@ -271,25 +310,44 @@ private:
 };
 
 // Benchmarks run several times with growing counts; thousands of QPs are made once.
-fleet &fleet_of(unsigned qps, control_kind kind)
+fleet &fleet_of(unsigned qps, unsigned busy, control_kind kind)
 {
-    static std::pair<unsigned, control_kind> held;
+    static std::tuple<unsigned, unsigned, control_kind> held;
     static std::unique_ptr<fleet> current;
-    if (!current || held != std::pair{qps, kind}) {
+    if (!current || held != std::tuple{qps, busy, kind}) {
         current.reset();
-        current = std::make_unique<fleet>(qps, kind);
-        held = {qps, kind};
+        current = std::make_unique<fleet>(qps, busy, kind);
+        held = {qps, busy, kind};
+        (void)current->go_idle(); // all have been in use
         current->fill();
         std::array<duration, phases> ignored{};
-        for (std::size_t packets = 0; packets < std::size_t{qps} * 1024;) // every ring has been once around
+        for (std::size_t packets = 0; packets < std::size_t{busy} * 1024;) // every ring has been once around
             packets += current->round_trip(ignored);
     }
     return *current;
 }
 
+void run_idle(benchmark::State &state)
+{
+    const auto qps = static_cast<unsigned>(state.range(1));
+    fleet all{qps, qps, static_cast<control_kind>(state.range(0))};
+    (void)all.go_idle();
+    double seconds = 0;
+    std::int64_t items = 0;
+    while (state.KeepRunning()) {
+        const double spent = std::chrono::duration<double>(all.go_idle()).count();
+        seconds += spent;
+        items += qps;
+        state.SetIterationTime(spent);
+    }
+    state.SetItemsProcessed(items);
+    state.counters["ns"] = seconds * 1e9 / static_cast<double>(items);
+}
+
 void run(benchmark::State &state, std::vector<phase> counted)
 {
-    fleet &all = fleet_of(static_cast<unsigned>(state.range(1)), static_cast<control_kind>(state.range(0)));
+    fleet &all = fleet_of(static_cast<unsigned>(state.range(1)), static_cast<unsigned>(state.range(2)),
+                          static_cast<control_kind>(state.range(0)));
     const std::uint64_t answers_before = all.answers();
     std::size_t packets = 0;
     double seconds = 0;
@@ -309,6 +367,7 @@ void run(benchmark::State &state, std::vector<phase> counted)
     state.counters["ns"] = seconds * 1e9 / count;
     state.counters["answers"] = static_cast<double>(all.answers() - answers_before) / count;
     state.counters["qp_bytes"] = static_cast<double>(all.qp_bytes());
+    state.counters["pool_bytes"] = static_cast<double>(all.pool_bytes());
 }
 
 } // namespace
@@ -322,13 +381,16 @@ int main(int argc, char **argv)
         {"answer", {phase::answer}},
         {"sack", {phase::sack}},
     };
+    using numbers = std::pair<std::int64_t, std::int64_t>; // of queue pairs, and of busy ones
     for (const control_kind kind : {control_kind::fixed, control_kind::nscc})
-        for (const std::int64_t qps : {1, 100, 10'000})
+        for (const auto &[qps, busy] : {numbers{1, 1}, {10, 10}, {100, 100}, {10'000, 10}, {10'000, 10'000}})
             for (const auto &[name, counted] : benchmarks) {
                 auto *each = benchmark::RegisterBenchmark(name, run, counted);
-                each->ArgNames({"nscc", "qps"})->UseManualTime();
-                each->Args({static_cast<std::int64_t>(kind), qps});
+                each->ArgNames({"nscc", "qps", "busy"})->UseManualTime();
+                each->Args({static_cast<std::int64_t>(kind), qps, busy});
             }
+    for (const std::int64_t qps : {100, 1000, 10'000})
+        benchmark::RegisterBenchmark("idle", run_idle)->ArgNames({"nscc", "qps"})->Args({1, qps})->UseManualTime();
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
