@@ -68,6 +68,7 @@ instant host::next_deadline() const
 
 void host::receive(instant now)
 {
+    (void)pool.replenish();
     for (const arrived_frame &frame : unread) {
         if (std::holds_alternative<endpoint_response_packet>(frame.content) ||
             std::holds_alternative<endpoint_request_packet>(frame.content)) {
@@ -113,6 +114,8 @@ void host::report()
             end->receives.push_back(*done);
         while (end->posts_receives && end->qp.post_receive(end->receives_posted))
             ++end->receives_posted;
+        if (end->qp.outstanding() == 0 && end->qp.next_deadline() == never)
+            end->qp.rest(); // at once: what comes later finds nothing
     }
 }
 

@@ -18,6 +18,7 @@
 #include "protocol/paths/port_status.h"
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
+#include "protocol/slab_pool.h"
 #include "sim_faults.h"
 
 namespace mrc::sim
@@ -82,6 +83,7 @@ struct host {
     // … and what the application does: it takes completions and posts receive requests.
     void report();
 
+    protocol::slab_pool pool;
     protocol::local_ports ports;
     protocol::path_group paths;
     std::optional<protocol::port_status> status;

@@ -95,8 +95,11 @@ void network::add_pair(const pair_config &pair)
                                      .control = *each->controls[pair.control],
                                      .peer_ports = each->peer_ports(),
                                      .peer = peer ? &*peer : nullptr,
-                                     .selector = pair.selector ? each->selectors[*pair.selector].get() : nullptr};
+                                     .selector = pair.selector ? each->selectors[*pair.selector].get() : nullptr,
+                                     .pool = &each->pool};
         each->ends.push_back(std::make_unique<qp_end>(each == hosts_[0] ? pair.left : pair.right, around));
+        each->ends.back()->qp.announce();
+        (void)each->pool.replenish();
         each->report();
     }
 }
