@@ -50,7 +50,11 @@ public:
 
     // Latest sending time of a packet known to have arrived on this path.
     [[nodiscard]] instant delivered(unsigned slot) const { return paths_[slot].delivered; }
-    // Has the path ever delivered? Until then nobody knows how long it takes, nor whether it leads anywhere.
+    // A queue pair's packet, not a probe, which others answer, and sooner.
+    void on_carried(unsigned slot) { paths_[slot].carried = true; }
+    // Has it ever carried one? Until then nobody knows how long that takes.
+    [[nodiscard]] bool carried(unsigned slot) const { return paths_[slot].carried; }
+    // Has the path ever delivered anything? Until then nobody knows whether it leads anywhere.
     [[nodiscard]] bool heard(unsigned slot) const { return paths_[slot].delivered != long_ago; }
     // As many packets as such a path is tried with are under way on it, while another one is known to deliver.
     [[nodiscard]] bool on_trial(unsigned slot) const
@@ -70,6 +74,7 @@ private:
         instant delivered = long_ago;
         std::uint32_t history = 0; // bit 0 is the latest outcome; 1 = lost
         std::uint32_t unanswered = 0;
+        bool carried = false;
     };
     struct leader {
         unsigned slot = 0;

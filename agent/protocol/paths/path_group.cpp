@@ -76,6 +76,7 @@ path_group::path_group(const path_group_config &config, const local_ports &local
 void path_group::on_delivered(unsigned slot, instant sent_at)
 {
     hear(slot, sent_at);
+    evidence_.on_carried(slot);
     // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
     const path_record &path = paths_[slot];
     if (path.silenced && sent_at >= path.silent_since && prober_.on_success(slot))

@@ -123,12 +123,12 @@ struct requester_state {
     [[nodiscard]] packet_number edge() const { return delivered.edge(); }
     // max(T, srtt + 4 var, srtt + what the paths lag): what others overtook may be about to arrive (D14).
     [[nodiscard]] duration rto() const { return std::max(rtt.timeout(retry.shortest()), rtt.smoothed() + skew.lag()); }
-    // It flies on a path that has not delivered anything yet, whose round trip may be many times those that are known:
+    // It flies on a path that has not carried any packet yet, whose round trip may be many times those that are known:
     // for so many of them it is not missing.
     static constexpr int first_answer_rtts = 8;
     [[nodiscard]] bool untried(const transmission &sent, instant now) const
     {
-        return !way.paths.evidence().heard(sent.slot) && now - sent.sent_at < first_answer_rtts * rtt.smoothed();
+        return !way.paths.evidence().carried(sent.slot) && now - sent.sent_at < first_answer_rtts * rtt.smoothed();
     }
     // Packets sent within such a time of each other may overtake each other: no evidence of order between them.
     [[nodiscard]] duration reordering_margin() const { return std::max(duration{0}, rto() - rtt.smoothed()) / 4; }

@@ -36,8 +36,14 @@ TEST_F(timers_test, quiet_tail_is_probed_before_it_times_out)
     EXPECT_EQ(counters_.timeouts, 0u);
 }
 
-// The first packet of a path that is ten times as long as those known is not lost yet.
-TEST_F(timers_test, first_packet_of_a_path_is_waited_for_as_a_first_one)
+class first_packet_test : public timers_test
+{
+protected:
+    void expect_waited_for_as_first();
+};
+
+// A path that is ten times as long as those known has not lost its first packet yet.
+void first_packet_test::expect_waited_for_as_first()
 {
     write(4);
     const auto sent = send();
@@ -57,6 +63,24 @@ TEST_F(timers_test, first_packet_of_a_path_is_waited_for_as_a_first_one)
     }
     EXPECT_GE(now_ - begun, 8 * requester_.rtt.smoothed());
     EXPECT_LE(now_ - begun, 8 * requester_.rtt.smoothed() + 2 * requester_.rto());
+}
+
+TEST_F(first_packet_test, is_waited_for_as_a_first_one)
+{
+    expect_waited_for_as_first();
+}
+
+// Whoever answers a probe may be quicker than whoever takes data: the path's round trip is still unknown.
+TEST_F(first_packet_test, is_waited_for_as_a_first_one_although_a_probe_was_answered)
+{
+    paths_.watch(now_ + 1s);
+    while (const auto probe = paths_.next_packet(now_)) {
+        endpoint_response_packet answer;
+        answer.request_id = std::get<endpoint_request_packet>(probe->content).request_id;
+        EXPECT_TRUE(paths_.on_packet(answer, {}));
+    }
+    ASSERT_TRUE(paths_.evidence().heard(3));
+    expect_waited_for_as_first();
 }
 
 TEST_F(timers_test, missing_transport_ack_is_asked_for_with_the_last_packet)
