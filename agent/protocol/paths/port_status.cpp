@@ -28,10 +28,9 @@ plane_mask port_status::planes_of(std::uint32_t mask) const
 }
 
 // Planes in turn, so that a repetition does not depend on the path that failed.
-std::optional<path_choice> port_status::next_path()
+std::optional<path_choice> port_status::next_path(plane_mask allowed)
 {
-    const plane_mask usable = paths_.usable() & peer_;
-    for (const plane_mask among : {usable & paths_.good_planes(), usable}) {
+    for (const plane_mask among : {allowed & paths_.good_planes(), allowed}) {
         for (unsigned step = 0; step < paths_.planes(); ++step) {
             const unsigned turn = turn_ + step;
             const plane_index plane{static_cast<std::uint8_t>(turn % paths_.planes())};
@@ -46,7 +45,9 @@ std::optional<path_choice> port_status::next_path()
 
 std::optional<outgoing> port_status::send_update(instant now)
 {
-    const auto where = next_path();
+    const plane_mask lost{~peer_.bits()};
+    const bool is_last = sent_ + 1 == config_.attempts && !(paths_.usable() & lost).empty();
+    const auto where = next_path(paths_.usable() & (is_last ? lost : peer_));
     due_ = now + config_.retry;
     ++sent_;
     if (!where)
@@ -64,7 +65,7 @@ path_index port_status::path_for_answer(path_index came)
 {
     if (paths_.slot_at(came))
         return came;
-    const auto other = next_path();
+    const auto other = next_path(paths_.usable() & peer_);
     return other ? other->index : came;
 }
 

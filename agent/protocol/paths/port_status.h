@@ -4,6 +4,8 @@
 // many QPs there are, losing a port of either end is one store.
 //
 // An update is repeated every `retry`, on another plane each time, until it is confirmed (update_transitions below).
+// The last one goes by a plane on which the peer has said that it cannot be reached, if there is one: when each end has
+// said so of the same plane, and the planes that are left die, neither could tell the other that its port is back.
 // A peer that was told of fewer ports than all is told on, although no traffic goes there any more, until it has
 // confirmed all of them or does not answer: it may send to this host, ordinary sockets for instance.
 //
@@ -126,7 +128,7 @@ private:
     [[nodiscard]] bool has_to_announce(instant now) const { return now < until_ || owes_; }
     // What the table does not know changes nothing.
     void step(update_event event) { update_ = update_transitions.next(update_, event).value_or(update_); }
-    [[nodiscard]] std::optional<path_choice> next_path();
+    [[nodiscard]] std::optional<path_choice> next_path(plane_mask allowed);
     [[nodiscard]] std::optional<outgoing> send_update(instant now);
     [[nodiscard]] outgoing send_reply(const reply &to);
 

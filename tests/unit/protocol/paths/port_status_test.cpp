@@ -178,6 +178,8 @@ protected:
     void carry(port_status &from, port_status &to)
     {
         while (const auto packet = from.next_packet(now_)) {
+            if (!carrying_.has(plane_index{static_cast<std::uint8_t>(mrc_ev_plane(packet->entropy.value))}))
+                continue;
             if (const auto *request = std::get_if<endpoint_request_packet>(&packet->content))
                 to.on_request(*request, {.entropy = packet->entropy, .path = packet->path, .at = now_}, now_);
             else
@@ -185,6 +187,7 @@ protected:
         }
     }
 
+    plane_mask carrying_{0b1111};
     local_ports far_local_{plane_mask{0b1111}};
     path_group far_paths_{four_planes(), far_local_};
     port_status far_{{}, far_paths_};
@@ -204,6 +207,24 @@ TEST_F(port_status_pair, lost_port_stays_known_when_the_traffic_has_ended_and_so
     exchange(2s);
     EXPECT_EQ(far_.next_deadline(), never) << "nothing is left to tell";
     EXPECT_EQ(status_.next_deadline(), never);
+}
+
+TEST_F(port_status_pair, port_that_both_have_lost_is_told_to_be_back_although_all_other_planes_have_died)
+{
+    status_.watch(now_ + 60s);
+    far_.watch(now_ + 60s);
+    local_.up = far_local_.up = plane_mask{0b1011};
+    exchange(100ms);
+    ASSERT_EQ(status_.peer_ports().bits(), 0b1011u);
+    ASSERT_EQ(far_.peer_ports().bits(), 0b1011u);
+    carrying_ = plane_mask{0b0100};
+    local_.up = plane_mask{0b1111};
+    exchange(5ms);
+    far_local_.up = plane_mask{0b1111};
+    exchange(5ms);
+    EXPECT_EQ(status_.peer_ports().bits(), 0b1111u);
+    exchange(1s);
+    EXPECT_EQ(far_.peer_ports().bits(), 0b1111u);
 }
 
 TEST_F(port_status_test, peer_that_does_not_answer_gets_no_more_updates_once_traffic_has_ended)
