@@ -69,26 +69,33 @@ std::optional<std::uint16_t> path_prober::next_sentinel()
     return std::nullopt;
 }
 
+// Who has waited longest, path or dark plane: when more is due than may be asked, none must wait for ever.
 std::optional<std::uint16_t> path_prober::find_due(instant now) const
 {
-    std::optional<std::uint16_t> due;
-    for (std::size_t step = 0; step < paths_.size(); ++step) {
-        const auto slot = static_cast<unsigned>((cursor_ + step) % paths_.size());
+    std::optional<std::uint16_t> found;
+    instant earliest = instant::max();
+    for (unsigned slot = 0; slot < paths_.size(); ++slot) {
         const record &path = paths_[slot];
         const plane_index plane = plane_of(slot);
         if (!path.probed || !usable_.has(plane) || path.due > now || dark_.has(plane))
             continue;
         if (path.streak != 0) // nearly reinstated: first
             return static_cast<std::uint16_t>(slot);
-        if (!due)
-            due = static_cast<std::uint16_t>(slot);
+        if (path.due < earliest) {
+            earliest = path.due;
+            found = static_cast<std::uint16_t>(slot);
+        }
     }
-    for (unsigned plane = 0; plane < planes_.size() && !due; ++plane) {
+    for (unsigned plane = 0; plane < planes_.size(); ++plane) {
         const plane_index at{static_cast<std::uint8_t>(plane)};
-        if (usable_.has(at) && dark_.has(at) && planes_[plane].due <= now)
-            due = whose_turn(at);
+        if (!usable_.has(at) || !dark_.has(at) || planes_[plane].due > now || planes_[plane].due >= earliest)
+            continue;
+        if (const auto slot = whose_turn(at)) {
+            earliest = planes_[plane].due;
+            found = slot;
+        }
     }
-    return due;
+    return found;
 }
 
 std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usable, plane_mask dark)
@@ -116,7 +123,6 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
     plane_record &plane = planes_[plane_of(*slot).value];
     plane.due = now + path.interval / 2;
     plane.turn = *slot % uplinks_ + 1;
-    cursor_ = *slot + 1u;
     next_allowed_ = std::max(now, next_allowed_) + config_.spacing;
     find_next_due(now);
     return probe{*slot, path.request_id};

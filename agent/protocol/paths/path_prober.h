@@ -6,7 +6,8 @@
 // retired again within `relapse_window` of its return is probed at twice the interval, up to `longest_interval`, and
 // never at once.
 //
-// All probes of one prober are `spacing` apart. Those that follow an answer at once are made up for by those after
+// All probes of one prober are `spacing` apart: when more is due, paths and dark planes are asked in the order in which
+// they fell due. Those that follow an answer at once are made up for by those after
 // them.
 #pragma once
 
@@ -93,7 +94,6 @@ private:
     id_range ids_;
     std::uint16_t next_id_;
     unsigned probed_ = 0;
-    unsigned cursor_ = 0; // slot where the search for due paths begins
     plane_mask usable_;
     plane_mask dark_;
     plane_mask answering_; // whose sentinels are to be asked again at once

@@ -96,6 +96,19 @@ TEST(path_prober, dead_plane_gets_two_probes_per_interval_by_turns)
         EXPECT_GE(times[slot], 2) << "a dead sentinel must not hide a living plane";
 }
 
+TEST(path_prober, whatever_stays_dead_keeps_no_dark_plane_from_being_asked)
+{
+    path_prober prober{{}, 4, 2};
+    prober.start(0, start); // its plane lives
+    for (unsigned slot = 2; slot < 6; ++slot)
+        prober.start(slot, start);
+    std::array<int, 4> asked{};
+    for (const sent &each : run(prober, start, start + 200ms, all, plane_mask{0b110}))
+        ++asked[each.probe.slot / 2];
+    for (unsigned plane = 0; plane < 3; ++plane)
+        EXPECT_GE(asked[plane], 10) << "plane " << plane;
+}
+
 TEST(path_prober, sentinel_that_answers_is_asked_again_at_once)
 {
     constexpr unsigned uplinks = 256;
