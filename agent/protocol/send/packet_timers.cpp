@@ -9,7 +9,9 @@ namespace mrc::protocol
 
 instant packet_timers::deadline(unsigned level, const retry_policy &policy, duration rto, instant floor) const
 {
-    return std::max(links_[lists_[level].head].armed_at, floor) + policy.wait(level, rto);
+    const instant armed_at = links_[lists_[level].head].armed_at;
+    const duration wait = policy.wait(level, rto);
+    return (wait < floor_spacing * rto ? std::max(armed_at, floor) : armed_at) + wait;
 }
 
 instant packet_timers::next_deadline(const retry_policy &policy, duration rto, instant floor) const

@@ -58,6 +58,9 @@ public:
     void announce() const { links_.announce(); }
 
     // Waits count from `floor` for packets armed before it: time in which nobody could have answered does not count.
+    // The floor moves at most once in so many time-outs; waits that are as long are patient enough without it, and
+    // would never end with it.
+    static constexpr int floor_spacing = 4;
     [[nodiscard]] instant next_deadline(const retry_policy &policy, duration rto, instant floor) const;
     // Disarms and returns one packet that is due.
     [[nodiscard]] std::optional<std::size_t> expire(const retry_policy &policy, duration rto, instant floor,

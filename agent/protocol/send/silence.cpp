@@ -11,8 +11,6 @@ namespace mrc::protocol
 namespace
 {
 
-constexpr int forgiveness_spacing = 4; // time-outs
-
 // Nobody knows whether what is in flight will ever be answered: other QPs may have the window meanwhile.
 void discharge(requester_state &sender)
 {
@@ -44,7 +42,7 @@ void resend_oldest(requester_state &sender, instant now)
 
 void forgive_waits(requester_state &sender, instant now)
 {
-    if (now - sender.timer_floor >= forgiveness_spacing * sender.rto())
+    if (now - sender.timer_floor >= packet_timers::floor_spacing * sender.rto())
         sender.timer_floor = now;
 }
 

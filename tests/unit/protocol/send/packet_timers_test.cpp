@@ -68,6 +68,16 @@ TEST(packet_timers, floor_postpones_what_was_armed_before_it)
     EXPECT_EQ(timers.next_deadline(policy, rto, start - 5ms), start + rto);
 }
 
+// With the answers to a tail's probes the floor moves every four time-outs.
+TEST(packet_timers, floor_that_keeps_moving_holds_no_packet_back_for_ever)
+{
+    packet_timers timers{16};
+    timers.arm(0, 3, start);
+    for (instant floor = start; floor < start + 8 * rto; floor += packet_timers::floor_spacing * rto)
+        EXPECT_EQ(timers.next_deadline(policy, rto, floor), start + 8 * rto);
+    EXPECT_EQ(timers.expire(policy, rto, start + 8 * rto, start + 8 * rto), 0u);
+}
+
 TEST(packet_timers, a_new_timeout_holds_for_packets_in_flight)
 {
     packet_timers timers{16};
