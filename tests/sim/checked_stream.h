@@ -28,9 +28,14 @@ struct write_plan {
 class checked_stream
 {
 public:
+    struct endpoint {
+        host &at;
+        std::size_t index = 0;
+    };
     // `fails`: the QP will, by a write of either direction.
-    checked_stream(network &net, host &from, host &to, std::size_t pair, bool fails, std::vector<write_plan> plans)
-        : net_{&net}, from_{&from}, to_{&to}, pair_{pair}, fails_{fails}, plans_{std::move(plans)}
+    checked_stream(network &net, endpoint from, endpoint to, bool fails, std::vector<write_plan> plans)
+        : net_{&net}, from_{&from.at}, to_{&to.at}, from_end_{from.index}, to_end_{to.index}, fails_{fails},
+          plans_{std::move(plans)}
     {
     }
 
@@ -38,19 +43,27 @@ public:
     void post();
     // Looks at what became known since the last call.
     void check();
+    // An end is torn down with what it had posted: what has not completed may or may not arrive.
+    void abandon() { abandoned_ = true; }
     [[nodiscard]] bool done() const;
     // Once done: nothing is left over, and nothing is missing.
     void check_end() const;
 
     [[nodiscard]] const std::vector<write_plan> &plans() const { return plans_; }
     [[nodiscard]] std::size_t posted() const { return posted_; }
-    [[nodiscard]] const qp_end &sender() const { return *from_->ends[pair_]; }
-    [[nodiscard]] const qp_end &receiver() const { return *to_->ends[pair_]; }
+    [[nodiscard]] const qp_end &sender() const { return *from_->ends[from_end_]; }
+    [[nodiscard]] const qp_end &receiver() const { return *to_->ends[to_end_]; }
+    [[nodiscard]] const host *source() const { return from_; }
     [[nodiscard]] const host *target() const { return to_; }
+    // Writes that have to be in memory at the end.
+    [[nodiscard]] std::size_t owed() const { return abandoned_ ? verified_ : forbidden_at(); }
     // Index of the write that must be refused; plans().size() when there is none.
     [[nodiscard]] std::size_t forbidden_at() const;
     // More messages with immediate are posted than may be under way.
     [[nodiscard]] bool held_by_immediates() const;
+    // Nothing more may be sent before something arrives. The sender does not know what has arrived since the last SACK,
+    // at most 16 KiB.
+    [[nodiscard]] bool fills_window() const;
     [[nodiscard]] bool wraps() const;
 
 private:
@@ -61,8 +74,10 @@ private:
     network *net_;
     host *from_;
     host *to_;
-    std::size_t pair_;
+    std::size_t from_end_;
+    std::size_t to_end_;
     bool fails_;
+    bool abandoned_ = false;
     std::vector<write_plan> plans_;
     std::size_t posted_ = 0;
     std::size_t immediates_posted_ = 0;

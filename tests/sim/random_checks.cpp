@@ -13,7 +13,7 @@ using namespace protocol;
 
 void random_transfer::run()
 {
-    const auto all_done = [this] { return std::ranges::all_of(streams_, &checked_stream::done); };
+    const auto all_done = [this] { return restarts_ == 0 && std::ranges::all_of(streams_, &checked_stream::done); };
     for (checked_stream &each : streams_)
         each.post();
     const bool finished = net_.run(all_done, net_.now() + 60s);
@@ -34,9 +34,12 @@ void random_transfer::follow(host &at)
         each.check();
         if (each.held_by_immediates())
             has(feature::immediates_held);
+        if (wide_ && each.fills_window())
+            has(feature::window_filled);
     }
     const plane_mask all{(1u << net_.config().planes) - 1};
-    plane_suspected_ = plane_suspected_ || at.paths.good_planes() != all;
+    const auto doubted = [](const known_host &other) { return !other.planes.suspected().empty(); };
+    plane_suspected_ = plane_suspected_ || at.paths.good_planes() != all || std::ranges::any_of(at.others, doubted);
     for (const auto &control : at.controls)
         check_control(*control);
 }
@@ -55,59 +58,58 @@ void random_transfer::check_end()
 {
     for (const checked_stream &each : streams_)
         each.check_end();
-    check_memory(net_.left(), net_.right());
-    check_memory(net_.right(), net_.left());
+    for (const auto &each : net_.hosts())
+        check_memory(*each);
     EXPECT_EQ(net_.misdirected(), 0u) << "sent by a port that is down or drained";
-    for (host *each : {&net_.left(), &net_.right()}) {
+    EXPECT_EQ(net_.wire_faults(), 0u) << "a packet changed on its way through the codec";
+    for (const auto &each : net_.hosts()) {
         EXPECT_EQ(each->next_deadline(), never) << "a timer is left";
         for (const auto &control : each->controls)
             EXPECT_EQ(control->inflight(), 0) << "a transmission left the flight twice, or never";
-        std::uint64_t retransmits = 0;
-        std::uint64_t silences = 0;
+        std::uint64_t others = 0; // than first transmissions
         for (const auto &end : each->ends) {
-            retransmits += end->qp.counters().retransmits;
-            silences += end->qp.counters().silences;
+            others += end->qp.counters().retransmits + end->qp.counters().probes_sent;
             EXPECT_EQ(end->qp.counters().rx_malformed, 0u);
+            if (end->follows)
+                continue;
             EXPECT_EQ(end->qp.counters().rx_out_of_window, 0u);
             EXPECT_EQ(end->qp.counters().sacks_rejected, 0u);
             EXPECT_EQ(end->qp.counters().acks_rejected, 0u);
             EXPECT_EQ(end->qp.counters().rx_no_receive, 0u);
             EXPECT_EQ(end->qp.counters().rx_bad_immediate, 0u);
         }
-        // A retransmission avoids the plane of its loss: it takes another plane's turn. So do the probes of a silence.
+        // A retransmission avoids the plane of its loss: it takes another plane's turn. So does a probe.
         const auto [least, most] = std::ranges::minmax(each->frames);
         if (alike() && !plane_suspected_) {
-            EXPECT_LE(most - least, 3 * each->ends.size() + most / 10 + retransmits / 2 + silences)
-                << "planes carry different loads";
+            EXPECT_LE(most - least, 3 * each->ends.size() + most / 10 + others / 2) << "planes carry different loads";
         }
     }
 }
 
 // Every byte is the sender's where a write went, and untouched elsewhere.
-void random_transfer::check_memory(host &from, host &to) const
+void random_transfer::check_memory(host &to) const
 {
-    std::vector<const write_plan *> into; // in the order of their offsets
-    std::vector<bool> whole;
-    for (const checked_stream &each : streams_) {
-        if (each.target() != &to)
-            continue;
-        for (std::size_t index = 0; index < each.plans().size(); ++index) {
-            into.push_back(&each.plans()[index]);
-            whole.push_back(index < each.forbidden_at());
-        }
-    }
+    struct expected_write {
+        const write_plan &plan;
+        const host &from;
+        bool whole = true;
+    };
+    std::vector<expected_write> into; // in the order of their offsets
+    for (const checked_stream &each : streams_)
+        if (each.target() == &to)
+            for (std::size_t index = 0; index < each.plans().size(); ++index)
+                into.push_back({each.plans()[index], *each.source(), index < each.owed()});
     const auto zero = [](std::byte value) { return value == std::byte{0}; };
     const std::span<const std::byte> bytes = to.memory.bytes();
     std::size_t at = 0;
-    for (std::size_t index = 0; index < into.size(); ++index) {
-        const write_plan &plan = *into[index];
+    for (const auto &[plan, from, whole] : into) {
         EXPECT_TRUE(std::ranges::all_of(bytes.subspan(at, plan.offset - at), zero))
             << "bytes outside of writes changed";
         const auto sent = std::span<const std::byte>{from.source}.subspan(plan.offset, plan.bytes);
         const auto got = bytes.subspan(plan.offset, plan.bytes);
-        // Of writes behind a refused one some packets may have come before it.
+        // Of writes behind a refused one, or of a QP that is no more, some packets may have come before it.
         const bool right =
-            whole[index] ? std::ranges::equal(sent, got) : std::ranges::equal(sent, got, [&](std::byte a, std::byte b) {
+            whole ? std::ranges::equal(sent, got) : std::ranges::equal(sent, got, [&](std::byte a, std::byte b) {
                 return zero(b) || (a == b && !plan.forbidden);
             });
         EXPECT_TRUE(right) << "write at " << plan.offset;
@@ -119,7 +121,7 @@ void random_transfer::check_memory(host &from, host &to) const
 std::array<bool, random_transfer::classes> random_transfer::happened()
 {
     std::array<bool, classes> result{};
-    for (host *each : {&net_.left(), &net_.right()}) {
+    for (const auto &each : net_.hosts()) {
         for (const auto &end : each->ends) {
             const qp_counters &counters = end->qp.counters();
             if (counters.retransmits != 0)
@@ -129,9 +131,11 @@ std::array<bool, random_transfer::classes> random_transfer::happened()
         }
         if (each->paths.next_transition())
             has(feature::replaced_path);
-        if (each->status && each->status->counters().taken != 0)
-            has(feature::port_update);
+        for (const known_host &other : each->others)
+            if (other.status.counters().taken != 0)
+                has(feature::port_update);
         net_.faults()[static_cast<std::size_t>(fault::busy_memory)] += each->memory.refused_busy();
+        net_.faults()[static_cast<std::size_t>(fault::backlog_mark)] += each->backlogged;
     }
     for (const checked_stream &each : streams_)
         if (each.wraps())
@@ -139,6 +143,27 @@ std::array<bool, random_transfer::classes> random_transfer::happened()
     for (std::size_t which = 0; which < fault_names.size(); ++which)
         result[which] = net_.faults()[which] != 0;
     std::ranges::copy(features_, result.begin() + fault_names.size());
+    return result;
+}
+
+data_volume &data_volume::operator+=(const data_volume &other)
+{
+    sent += other.sent;
+    retransmits += other.retransmits;
+    needless += other.needless;
+    return *this;
+}
+
+data_volume random_transfer::volume()
+{
+    data_volume result;
+    for (const auto &each : net_.hosts()) {
+        for (const auto &end : each->ends) {
+            result.sent += end->qp.counters().tx_packets;
+            result.retransmits += end->qp.counters().retransmits;
+        }
+    }
+    result.needless = net_.needless();
     return result;
 }
 
@@ -153,8 +178,8 @@ std::string random_transfer::describe()
     for (std::size_t kind = 0; kind < fault_names.size(); ++kind)
         if (net_.faults()[kind] != 0)
             text += std::to_string(net_.faults()[kind]) + " x " + std::string{fault_names[kind]} + ", ";
-    for (host *each : {&net_.left(), &net_.right()}) {
-        text += each == &net_.left() ? "left" : "\nright";
+    for (const auto &each : net_.hosts()) {
+        text += each.get() == &net_.left() ? "left" : each.get() == &net_.right() ? "\nright" : "\nthird";
         text += ", frames per plane:";
         for (const std::uint64_t frames : each->frames)
             text += ' ' + std::to_string(frames);

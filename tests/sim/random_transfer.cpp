@@ -30,13 +30,17 @@ psn near_wrap_or_anywhere(random_source &random)
 } // namespace
 
 random_transfer::random_transfer(std::uint64_t seed, bool long_messages)
-    : long_messages_{long_messages}, random_{seed}, alike_{one_in(3)},
-      largest_payload_{long_messages ? 1024 + 64 * random_.below(49) : 256 + 64 * random_.below(61)},
-      net_{make_network(), long_messages ? long_memory : short_memory}
+    : long_messages_{long_messages}, random_{seed}, wide_{!long_messages && one_in(12)},
+      wide_window_{draw_wide_window()}, lossless_{one_in(6)}, alike_{one_in(3)},
+      largest_payload_{long_messages ? 1024 + 64 * random_.below(49)
+                       : wide_       ? 256
+                                     : 256 + 64 * random_.below(61)},
+      net_{make_network(), memory_needed()}
 {
     make_pairs();
     make_streams();
     make_faults();
+    add_restart();
     net_.on_served([this](host &at) { follow(at); });
 }
 
@@ -44,6 +48,19 @@ duration random_transfer::between(duration least, duration most)
 {
     return least +
            duration{static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>((most - least).count() + 1))};
+}
+
+// From the usual window to the largest (qp_config.h).
+std::uint32_t random_transfer::draw_wide_window()
+{
+    return 1024 + random_.below(one_in(2) ? 512 : 3073);
+}
+
+std::size_t random_transfer::memory_needed() const
+{
+    if (long_messages_)
+        return long_memory;
+    return short_memory + (wide_ ? std::size_t{2} * wide_window_ * largest_payload_ : 0);
 }
 
 instant random_transfer::soon()
@@ -56,17 +73,38 @@ network_config random_transfer::make_network()
     network_config config;
     config.planes = 1 + random_.below(8);
     config.uplinks = 1 + random_.below(4);
+    config.evs_per_plane = 1 + random_.below(config.uplinks);
     config.active_per_plane = one_in(2) ? 0 : 1 + random_.below(config.uplinks);
-    config.serialisation = between(100ns, 5us);
+    config.serialisation = between(100ns, wide_ ? 300ns : 5us);
     config.port_status = one_in(2);
     config.shared_planes = one_in(2);
+    config.third = !wide_ && one_in(3);
+    config.encoded = one_in(4);
+    if (!one_in(4))
+        config.worker = make_worker();
     config.seed = random_.next();
+    if (config.encoded)
+        has(feature::encoded);
+    if (lossless_)
+        has(feature::lossless);
     return config;
+}
+
+worker_model random_transfer::make_worker()
+{
+    worker_model worker;
+    worker.in_turns = true;
+    worker.ring = lossless_ || one_in(3) ? 0 : (wide_ ? std::size_t{256} : std::size_t{8}) << random_.below(5);
+    worker.round = between(1us, 20us);
+    worker.frame = between(0us, 2us);
+    worker.stalls = one_in(2);
+    return worker;
 }
 
 void random_transfer::make_pairs()
 {
-    const unsigned pairs = one_in(2) ? 1 : 1 + random_.below(4);
+    const bool third = net_.config().third;
+    const unsigned pairs = third ? 2 + random_.below(3) : wide_ || one_in(2) ? 1 : 1 + random_.below(4);
     const bool shared = pairs > 1 && one_in(2);
     std::size_t control = make_control();
     for (unsigned index = 0; index < pairs; ++index) {
@@ -75,8 +113,11 @@ void random_transfer::make_pairs()
             control = make_control();
         pair.control = control;
         pair.selector = make_selector();
-        net_.add_pair(pair);
+        pair.remote = third && (index == 1 || one_in(2)) ? 2 : 1;
+        pairs_.push_back({pair, net_.add_pair(pair)});
     }
+    if (third)
+        has(feature::third_host);
     if (pairs > 1)
         has(feature::several_qps);
     if (shared)
@@ -85,8 +126,9 @@ void random_transfer::make_pairs()
 
 std::size_t random_transfer::make_control()
 {
-    if (one_in(2)) {
-        const std::uint64_t window = std::uint64_t{8192} << random_.below(7);
+    if (wide_ || one_in(2)) {
+        const std::uint64_t window =
+            wide_ ? std::uint64_t{2} * wide_window_ * largest_payload_ : std::uint64_t{8192} << random_.below(7);
         return net_.add_control([window] { return std::make_unique<fixed_window>(window); });
     }
     nscc_link link;
@@ -140,15 +182,26 @@ pair_config random_transfer::make_pair(unsigned index)
     left.retry.timeout_exponent = static_cast<std::uint8_t>(6 + random_.below(5));
     left.retry.linear = static_cast<std::uint8_t>(random_.below(8));
     left.retry.exponential = one_in(2) ? 25 : 14;
+    left.backlog_mark = one_in(2) ? 50us : 0us;
     left.seed = random_.next();
     qp_config right = mirrored(left);
     right.payload_bytes = 256 + 64 * random_.below((largest_payload_ - 256) / 64 + 1);
-    make_windows(left, right);
+    if (wide_)
+        make_wide_windows(left, right);
+    else
+        make_windows(left, right);
     make_immediates(left, right);
     make_immediates(right, left);
     if (left.service_time)
         has(feature::service_time);
     return {.left = left, .right = right, .control = 0, .selector = std::nullopt};
+}
+
+void random_transfer::make_wide_windows(qp_config &left, qp_config &right) const
+{
+    left.dynamic_mpr = right.dynamic_mpr = false; // which may never let it fill
+    for (qp_config *each : {&left, &right})
+        each->receive_window_psns = each->window_psns = wide_window_;
 }
 
 // Each end sends at most what the other takes.
@@ -170,15 +223,21 @@ void random_transfer::make_immediates(qp_config &from, qp_config &to)
 
 void random_transfer::make_streams()
 {
-    for (std::size_t pair = 0; pair < net_.left().ends.size(); ++pair) {
+    for (const made_pair &pair : pairs_) {
         const bool refused = one_in(12);
         if (refused)
             has(feature::refused_write);
-        streams_.emplace_back(net_, net_.left(), net_.right(), pair, refused, make_plans(refused));
-        // The peer of a failed QP fails too: what it may complete before that is nobody's promise.
-        streams_.emplace_back(net_, net_.right(), net_.left(), pair, refused,
-                              refused ? std::vector<write_plan>{} : make_plans(false));
+        add_streams(pair.ends, pair.config.remote, refused);
     }
+}
+
+void random_transfer::add_streams(const pair_ends &ends, unsigned remote, bool refused)
+{
+    const checked_stream::endpoint left{net_.left(), ends.left};
+    const checked_stream::endpoint right{*net_.hosts()[remote], ends.right};
+    streams_.emplace_back(net_, left, right, refused, wide_ && !refused ? make_wide_plans() : make_plans(refused));
+    // The peer of a failed QP fails too: what it may complete before that is nobody's promise.
+    streams_.emplace_back(net_, right, left, refused, refused ? std::vector<write_plan>{} : make_plans(false));
 }
 
 std::uint32_t random_transfer::message_bytes()
@@ -188,6 +247,20 @@ std::uint32_t random_transfer::message_bytes()
     if (long_messages_)
         return random_.below(one_in(2) ? longest_message : 1 << 20);
     return random_.below(one_in(3) ? 40 << 10 : 3 << 10);
+}
+
+// One and a half windows in two messages.
+std::vector<write_plan> random_transfer::make_wide_plans()
+{
+    const qp_config &sender = net_.left().ends[0]->config;
+    std::vector<write_plan> plans(2);
+    for (write_plan &plan : plans) {
+        plan.bytes = sender.window_psns * sender.payload_bytes / 4 * 3;
+        plan.offset = used_bytes_;
+        plan.not_before = net_.now();
+        used_bytes_ += plan.bytes + fence;
+    }
+    return plans;
 }
 
 std::vector<write_plan> random_transfer::make_plans(bool refused)

@@ -36,8 +36,15 @@ enum class feature : std::uint8_t {
     retransmission,
     timeout,
     replaced_path,
+    encoded,
+    window_filled,
+    lossless,
+    denied_path,
+    exchanged_evs,
+    third_host,
+    restarted_peer,
 };
-inline constexpr std::array<std::string_view, 18> feature_names{"immediates",
+inline constexpr std::array<std::string_view, 25> feature_names{"immediates",
                                                                 "solicited events",
                                                                 "max_wimm holds",
                                                                 "PSN wrap",
@@ -54,7 +61,23 @@ inline constexpr std::array<std::string_view, 18> feature_names{"immediates",
                                                                 "refused write",
                                                                 "retransmission",
                                                                 "time-out",
-                                                                "path retired"};
+                                                                "path retired",
+                                                                "codec in the loop",
+                                                                "window filled",
+                                                                "no loss",
+                                                                "EV denied",
+                                                                "EVs exchanged",
+                                                                "third host",
+                                                                "peer restarted"};
+
+// Of both directions.
+struct data_volume {
+    std::uint64_t sent = 0; // packets, retransmissions included
+    std::uint64_t retransmits = 0;
+    std::uint64_t needless = 0; // network::needless()
+
+    data_volume &operator+=(const data_volume &other);
+};
 
 class random_transfer
 {
@@ -66,6 +89,7 @@ public:
     static constexpr std::size_t classes = fault_names.size() + feature_names.size();
     [[nodiscard]] std::array<bool, classes> happened();
     [[nodiscard]] static std::string_view name_of(std::size_t which);
+    [[nodiscard]] data_volume volume();
     // Faults hit all planes alike, the MRC rule chose the paths …
     [[nodiscard]] bool alike() const { return alike_ && !other_selectors_; }
     // … and yet a plane was given up as a whole.
@@ -76,18 +100,24 @@ private:
     [[nodiscard]] double up_to(double most) { return most * random_.below(1000) / 1000; }
     [[nodiscard]] duration between(duration least, duration most);
     [[nodiscard]] instant soon(); // mostly while packets fly
+    [[nodiscard]] std::uint32_t draw_wide_window();
+    [[nodiscard]] std::size_t memory_needed() const;
     void has(feature what) { features_[static_cast<std::size_t>(what)] = true; }
 
     // random_transfer.cpp: who takes part
     [[nodiscard]] network_config make_network();
+    [[nodiscard]] worker_model make_worker();
     void make_pairs();
     [[nodiscard]] std::size_t make_control();
     [[nodiscard]] std::optional<std::size_t> make_selector();
     [[nodiscard]] pair_config make_pair(unsigned index);
+    void make_wide_windows(protocol::qp_config &left, protocol::qp_config &right) const;
     void make_windows(protocol::qp_config &left, protocol::qp_config &right);
     void make_immediates(protocol::qp_config &from, protocol::qp_config &to);
     void make_streams();
+    void add_streams(const pair_ends &ends, unsigned remote, bool refused);
     [[nodiscard]] std::vector<write_plan> make_plans(bool refused);
+    [[nodiscard]] std::vector<write_plan> make_wide_plans();
     [[nodiscard]] std::uint32_t message_bytes();
 
     // random_faults.cpp: what goes wrong
@@ -96,18 +126,27 @@ private:
     [[nodiscard]] outage make_outage(fault kind);
     void add_outages();
     void add_port_changes();
+    void add_deaths();
     void add_pauses(host &at);
+    void add_denials(host &at);
+    void add_exchanges(host &at);
+    void add_host_link_outage();
+    void add_restart();
+    void restart(std::size_t pair, const protocol::qp_config &left);
     void add_tuning();
 
     void follow(host &at);
     void check_control(const protocol::congestion_control &control) const;
     void check_end();
-    void check_memory(host &from, host &to) const;
+    void check_memory(host &to) const;
     [[nodiscard]] std::string describe();
 
     bool long_messages_;
     protocol::random_source random_;
-    bool alike_; // faults hit all planes alike
+    bool wide_; // messages longer than a window of thousands of PSNs, which fills while the receiver is off its CPU
+    std::uint32_t wide_window_;
+    bool lossless_; // packets are late, marked or repeated, and their receiver busy, yet all arrive
+    bool alike_;    // faults hit all planes alike
     bool other_selectors_ = false;
     bool plane_suspected_ = false;
     bool clings_ = false; // some QP may use one path and no other (single path, or REPS with a frozen cache)
@@ -116,7 +155,13 @@ private:
     std::uint32_t largest_payload_;
     std::size_t used_bytes_ = 0;
     network net_;
-    std::vector<checked_stream> streams_;
+    struct made_pair {
+        pair_config config;
+        pair_ends ends;
+    };
+    std::vector<made_pair> pairs_;
+    std::vector<checked_stream> streams_; // two of each pair
+    unsigned restarts_ = 0;               // that are still to come
 };
 
 } // namespace mrc::sim

@@ -25,24 +25,31 @@ enum class fault : std::uint8_t {
     flap,           // swallowed on a path that is out for a while
     plane_out,      // on a plane
     all_planes_out, // on all of them
+    host_link_out,  // on the link between one host and the leaf, either way or both
     dead_path,      // on a path that never comes back
+    one_way_death,  // the same, or a whole plane, in one direction only
     port_down,      // at a port without a link
     reorder,        // overtaken by a later frame of its path
     duplicate,
-    corruption,
+    corruption, // found by the ICRC, or by what else the codec checks
     congestion, // CE
     trim,
     trim_last_hop,
     garbled_trim, // a trimmed packet, with a wrong header field besides: it has no ICRC
     pause,        // a host off its CPU while work waited
+    stall,        // the same, as on a real host (worker_model.h)
+    ring_full,    // the receive ring of a port could hold no more
+    full_batch,   // a round ended with frames unread
+    backlog_mark, // a frame had waited for longer than its queue pair's mark: the sender is told to slow down
     busy_memory,
     port_change,
     drained_port,
 };
-inline constexpr std::array<std::string_view, 17> fault_names{
-    "loss",         "flap",        "plane out",   "all out",    "EV death",    "port down",
-    "reordering",   "duplication", "corruption",  "CE",         "trim",        "trim, last hop",
-    "garbled trim", "host pause",  "busy memory", "port event", "drained port"};
+inline constexpr std::array<std::string_view, 23> fault_names{
+    "loss",          "flap",           "plane out",    "all out",     "host link out", "EV death",
+    "one-way death", "port down",      "reordering",   "duplication", "corruption",    "CE",
+    "trim",          "trim, last hop", "garbled trim", "host pause",  "host stall",    "ring full",
+    "full batch",    "backlog mark",   "busy memory",  "port event",  "drained port"};
 using fault_counts = std::array<std::uint64_t, fault_names.size()>;
 
 struct interval {
@@ -76,6 +83,7 @@ struct path_model {
 struct arrived_frame {
     protocol::packet content;
     std::span<const std::byte> payload;
+    unsigned source = 0; // host
     protocol::arrival how;
 };
 

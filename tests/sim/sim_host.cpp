@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
+
+#include "protocol/request_ids.h"
 
 namespace mrc::sim
 {
@@ -26,14 +29,39 @@ std::expected<void, write_refusal> host_memory::write(std::uint32_t rkey, std::u
     return {};
 }
 
+std::vector<profile_entry> make_profile(const network_config &network, std::uint64_t seed)
+{
+    ev_profile_spec automatic;
+    automatic.count = network.planes * network.evs_per_plane;
+    return expand_profile(automatic, network.planes, network.uplinks, 32, seed).value();
+}
+
 namespace
 {
+
+constexpr duration peer_memory = std::chrono::seconds{3}; // as in agent/datapath/endpoint_desk.cpp
+constexpr std::size_t usual_ring = 2048;                  // as in agent/kernel/xsk_socket_pair.h
+
+datapath::timer_gate gate_of(const worker_model &worker)
+{
+    const std::size_t ring = worker.ring == 0 ? usual_ring : worker.ring;
+    return datapath::timer_gate{static_cast<std::uint32_t>(std::max(ring / datapath::receive_batch, std::size_t{1}))};
+}
+
+std::deque<known_host> make_others(const std::vector<unsigned> &known, std::uint64_t seed, const path_group &paths)
+{
+    std::deque<known_host> others;
+    for (const unsigned index : known)
+        others.emplace_back(index, static_cast<std::uint16_t>(seed), paths);
+    return others;
+}
 
 path_group_config group_config(const network_config &network, std::uint64_t seed)
 {
     path_group_config config;
     config.planes = network.planes;
     config.uplinks = network.uplinks;
+    config.universe = make_profile(network, seed);
     config.active_per_plane = network.active_per_plane;
     config.base = path_index{1};
     config.seed = seed;
@@ -42,20 +70,39 @@ path_group_config group_config(const network_config &network, std::uint64_t seed
 
 } // namespace
 
-host::host(const network_config &network, std::size_t memory_bytes, std::uint64_t seed)
+host::host(const network_config &network, const std::vector<unsigned> &known, std::size_t memory_bytes,
+           std::uint64_t seed)
     : ports{plane_mask{(1u << network.planes) - 1}}, paths{group_config(network, seed), ports},
-      memory{memory_bytes, seed}, source(memory_bytes), out(std::size_t{network.planes} * network.uplinks),
-      frames(network.planes)
+      others{make_others(known, seed, paths)}, asked{paths, peer_of(others.front())}, memory{memory_bytes, seed},
+      source(memory_bytes), out(std::size_t{network.planes} * network.uplinks), links(network.planes),
+      frames(network.planes), unread(network.planes), worker_{network.worker}, timer_gate_{gate_of(network.worker)},
+      stalls_{seed}
 {
-    if (network.port_status)
-        status.emplace(port_status_config{.first = static_cast<std::uint16_t>(seed)}, paths);
-    if (network.shared_planes)
-        peer.emplace(probe_config{}, paths);
+    if (worker_.stalls)
+        stall_begins_ = instant{} + stalls_.next_interval();
     random_source random{seed};
     for (std::size_t offset = 0; offset < source.size(); offset += sizeof(std::uint64_t)) {
         const std::uint64_t word = random.next();
         std::memcpy(source.data() + offset, &word, std::min(sizeof(word), source.size() - offset));
     }
+}
+
+known_host::known_host(unsigned which, std::uint16_t first_update, const path_group &paths)
+    : index{which}, status{{.first = first_update}, paths}, planes{{}, paths}
+{
+}
+
+datapath::worker_peer host::peer_of(known_host &other)
+{
+    return {.host_usid = static_cast<std::uint16_t>(other.index),
+            .paths = &paths,
+            .ports = &other.status,
+            .planes = &other.planes};
+}
+
+known_host &host::other(unsigned index)
+{
+    return *std::ranges::find(others, index, &known_host::index);
 }
 
 instant host::next_deadline() const
@@ -66,43 +113,97 @@ instant host::next_deadline() const
     return next;
 }
 
-void host::receive(instant now)
+instant host::next_question() const
+{
+    instant next = paths.next_deadline();
+    for (const known_host &other : others)
+        next = std::min({next, other.status.next_deadline(), other.planes.next_deadline()});
+    return next;
+}
+
+datapath::receive_result host::receive(instant now)
 {
     (void)pool.replenish();
-    for (const arrived_frame &frame : unread) {
-        if (std::holds_alternative<endpoint_response_packet>(frame.content) ||
-            std::holds_alternative<endpoint_request_packet>(frame.content)) {
-            receive_endpoint(frame, now);
-            continue;
-        }
-        const qpn to = std::visit(
-            [](const auto &content) {
-                if constexpr (requires { content.destination; })
-                    return content.destination;
-                else
-                    return qpn{};
-            },
-            frame.content);
-        const auto end = std::ranges::find_if(ends, [to](const auto &each) { return each->config.local == to; });
-        if (end != ends.end() && !(*end)->gone)
-            (*end)->qp.on_packet(frame.content, frame.payload, frame.how, now);
+    const auto read = [this, now](const arrived_frame &frame) { take(frame, now); };
+    if (worker_.in_turns)
+        return datapath::receive_fairly(std::views::transform(unread, [](receive_ring &ring) { return &ring; }), read);
+    datapath::receive_result all;
+    for (receive_ring &ring : unread)
+        all.frames += ring.receive(ring.frames.size(), read);
+    return all;
+}
+
+bool host::has_unread() const
+{
+    return std::ranges::any_of(unread, [](const receive_ring &ring) { return !ring.frames.empty(); });
+}
+
+std::optional<instant> host::stalled_until(instant now)
+{
+    if (!worker_.stalls)
+        return std::nullopt;
+    while (stall_ends_ <= now && stall_begins_ <= now) {
+        stall_ends_ = stall_begins_ + stalls_.next_length();
+        stall_begins_ = stall_ends_ + stalls_.next_interval();
     }
-    unread.clear();
+    return now < stall_ends_ ? std::optional{stall_ends_} : std::nullopt;
+}
+
+void host::take(const arrived_frame &frame, instant now)
+{
+    if (std::holds_alternative<endpoint_response_packet>(frame.content) ||
+        std::holds_alternative<endpoint_request_packet>(frame.content)) {
+        receive_endpoint(frame, now);
+        return;
+    }
+    const qpn to = std::visit(
+        [](const auto &content) {
+            if constexpr (requires { content.destination; })
+                return content.destination;
+            else
+                return qpn{};
+        },
+        frame.content);
+    const auto end =
+        std::ranges::find_if(ends, [to](const auto &each) { return each->config.local == to && !each->gone; });
+    if (end == ends.end())
+        return;
+    const duration mark = (*end)->config.backlog_mark;
+    backlogged += mark != duration{0} && now - frame.how.at > mark ? 1 : 0;
+    (*end)->qp.on_packet(frame.content, frame.payload, frame.how, now);
 }
 
 void host::receive_endpoint(const arrived_frame &frame, instant now)
 {
+    known_host &from = other(frame.source);
     if (const auto *request = std::get_if<endpoint_request_packet>(&frame.content)) {
-        if (status)
-            status->on_request(*request, frame.how, now);
+        from.status.on_request(*request, frame.how, now);
         return;
     }
     const auto &response = std::get<endpoint_response_packet>(frame.content);
-    const bool of_update = port_status_ids.contains(response.request_id);
-    if (of_update && status)
-        status->on_response(response);
-    if (!of_update && !paths.on_packet(response, frame.how) && peer)
-        peer->on_packet(response, frame.how);
+    if (port_status_ids.contains(response.request_id))
+        from.status.on_response(response);
+    else if (plane_probe_ids.contains(response.request_id))
+        from.planes.on_packet(response, frame.how);
+    else if (paths.on_packet(response, frame.how))
+        asked.on_answer(peer_of(from), response.request_id, frame.how.at);
+}
+
+void host::watch(instant now, bool port_status)
+{
+    paths.watch_idle(now + peer_memory);
+    for (known_host &other : others) {
+        asked.on_use(peer_of(other), now);
+        other.planes.watch(now + peer_memory);
+        if (port_status)
+            other.status.watch(now + peer_memory);
+    }
+}
+
+unsigned host::ask(const outgoing &probe, instant now)
+{
+    const auto slot = static_cast<std::uint16_t>(probe.path.value - paths.path(0).index.value);
+    return asked.ask(slot, std::get<endpoint_request_packet>(probe.content).request_id, now).host_usid;
 }
 
 void host::report()

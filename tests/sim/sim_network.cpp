@@ -13,7 +13,6 @@ namespace
 {
 
 constexpr duration least_nap{1000};
-constexpr duration port_status_memory = std::chrono::seconds{3}; // as the worker's, renewed while there are QPs
 // All frames are as long, for a port takes config.serialisation for each.
 constexpr std::uint32_t wire_bytes = 1000;
 constexpr double no_limit = 1e9;
@@ -25,18 +24,12 @@ fabric_config fabric_of(const network_config &network)
     return {.planes = network.planes,
             .leaves = 1,
             .spines = 1,
-            .hosts_per_leaf = 2,
+            .hosts_per_leaf = network.third ? 3u : 2u,
             .host_gbps = 8000.0 / picoseconds_per_byte,
             .host_delay = 0,
             .ecn = false,
             .trim = false,
             .drop_at = no_limit};
-}
-
-// Whether the path's faults let a frame be trimmed.
-bool may_be_trimmed(const frame &each)
-{
-    return each.dscp == MRC_DSCP_TRIMMABLE || each.dscp == MRC_DSCP_TRIMMABLE_RETX;
 }
 
 } // namespace
@@ -52,13 +45,19 @@ qp_config mirrored(qp_config config)
 network::network(const network_config &config, std::size_t memory_bytes)
     : config_{config}, random_{config.seed}, engine_{fabric_of(config), wire_bytes, config.seed}
 {
-    for (unsigned index = 0; index < 2; ++index) {
-        hosts_[index] = std::make_unique<host>(config, memory_bytes, config.seed * 2 + 1 + index);
-        links_[index] = std::make_unique<path_faults>(*this, index, config.planes * config.uplinks);
+    std::vector<attached_host *> attached;
+    for (unsigned index = 0; index < engine_.topology.hosts(); ++index) {
+        const bool is_left = index == 0;
+        const std::vector<unsigned> others = !is_left       ? std::vector{0u}
+                                             : config.third ? std::vector{1u, 2u}
+                                                            : std::vector{1u};
+        hosts_.push_back(std::make_unique<host>(config, others, memory_bytes, config.seed * 2 + 1 + index));
+        path_faults &link = links_.emplace_back(*this, index, config.planes * config.uplinks);
         for (unsigned plane = 0; plane < config.planes; ++plane)
-            engine_.topology.ports[engine_.topology.host_port(index, plane)].model = links_[index].get();
+            engine_.topology.ports[engine_.topology.host_port(index, plane)].model = &link;
+        attached.push_back(&attachments_.emplace_back(*this, index));
     }
-    engine_.set_hosts({&attachments_[0], &attachments_[1]});
+    engine_.set_hosts(std::move(attached));
     engine_.set_listener(*this);
 }
 
@@ -70,6 +69,15 @@ network::network(const network_config &config, const qp_config &left, std::size_
               .right = mirrored(left),
               .control = add_control([window_bytes] { return std::make_unique<fixed_window>(window_bytes); }),
               .selector = std::nullopt});
+}
+
+std::uint64_t network::needless() const
+{
+    std::uint64_t known = 0;
+    for (const auto &each : hosts_)
+        for (const auto &end : each->ends)
+            known += end->qp.counters().rx_duplicates;
+    return known - std::min(known, data_copies_); // a copy may be lost at the ring's end
 }
 
 std::size_t network::add_control(const control_factory &make)
@@ -86,22 +94,26 @@ std::size_t network::add_selector(const selector_factory &make)
     return hosts_[0]->selectors.size() - 1;
 }
 
-void network::add_pair(const pair_config &pair)
+pair_ends network::add_pair(const pair_config &pair)
 {
-    for (auto &each : hosts_) {
-        auto &peer = each->peer;
-        const qp_surroundings around{.paths = each->paths,
-                                     .memory = each->memory,
-                                     .control = *each->controls[pair.control],
-                                     .peer_ports = each->peer_ports(),
-                                     .peer = peer ? &*peer : nullptr,
-                                     .selector = pair.selector ? each->selectors[*pair.selector].get() : nullptr,
-                                     .pool = &each->pool};
-        each->ends.push_back(std::make_unique<qp_end>(each == hosts_[0] ? pair.left : pair.right, around));
-        each->ends.back()->qp.announce();
-        (void)each->pool.replenish();
-        each->report();
-    }
+    const auto add = [this, &pair](unsigned at, unsigned to, const qp_config &config) {
+        host &here = *hosts_[at];
+        known_host &other = here.other(to);
+        const qp_surroundings around{.paths = here.paths,
+                                     .memory = here.memory,
+                                     .control = *here.controls[pair.control],
+                                     .peer_ports = &other.status.peer_ports(),
+                                     .peer = config_.shared_planes ? &other.planes : nullptr,
+                                     .selector = pair.selector ? here.selectors[*pair.selector].get() : nullptr,
+                                     .pool = &here.pool};
+        here.ends.push_back(std::make_unique<qp_end>(config, around, to));
+        here.ends.back()->qp.announce();
+        (void)here.pool.replenish();
+        here.report();
+        return here.ends.size() - 1;
+    };
+    const std::size_t left = add(0, pair.remote, pair.left);
+    return {left, add(pair.remote, 0, pair.right)};
 }
 
 void network::each_path(const std::function<void(path_model &)> &change)
@@ -128,11 +140,12 @@ void network::at(instant when, std::function<void()> change)
     engine_.schedule(from_instant(when), sim_event_kind::fabric_event, static_cast<std::uint32_t>(changes_.size() - 1));
 }
 
-bool network::post(host &from, std::size_t pair, const write_request &request)
+bool network::post(host &from, std::size_t end, const write_request &request)
 {
-    if (!from.ends[pair]->qp.post_write(request, now()))
+    if (!from.ends[end]->qp.post_write(request, now()))
         return false;
-    wake(&from == hosts_[0].get() ? 0 : 1, now());
+    const auto index = std::ranges::find(hosts_, &from, &std::unique_ptr<host>::get) - hosts_.begin();
+    wake(static_cast<unsigned>(index), now());
     return true;
 }
 
@@ -148,21 +161,10 @@ bool network::post(host &from, std::uint64_t id, std::size_t source_offset, std:
     return post(from, 0, request);
 }
 
-bool network::chance(double probability)
-{
-    return probability > 0 && static_cast<double>(random_.next() >> 11) * 0x1p-53 < probability;
-}
-
-picoseconds network::up_to(duration longest)
-{
-    if (longest.count() <= 0)
-        return 0;
-    return static_cast<picoseconds>(random_.next() % static_cast<std::uint64_t>(longest.count() + 1)) * nanosecond;
-}
-
 void network::wake(unsigned index, instant at)
 {
     host &each = *hosts_[index];
+    at = std::max(at, each.busy_until);
     if (at >= each.wakes_at)
         return;
     each.wakes_at = at;
@@ -180,8 +182,8 @@ bool network::run(const std::function<bool()> &done, instant deadline)
 void network::on_event(const event &what)
 {
     changes_[what.a]();
-    wake(0, now());
-    wake(1, now());
+    for (unsigned index = 0; index < hosts_.size(); ++index)
+        wake(index, now());
 }
 
 // The port has room, which changes nothing, or a wake-up is due; not one that an earlier one superseded.
@@ -204,11 +206,12 @@ void network::arrive(unsigned at, const frame &arrived)
         hit(fault::port_down);
         return;
     }
-    arrived_frame fresh{std::get<packet>(arrived.content), {}, {}};
+    const unsigned source = engine_.topology.asking_host(arrived.route[0]);
+    arrived_frame fresh{std::get<packet>(arrived.content), {}, source, {}};
     // Probes are answered before the scheduler is asked, as the XDP program does.
     if (const auto *request = std::get_if<endpoint_request_packet>(&fresh.content);
         request != nullptr && request->operation == MRC_EP_EV_PROBE) {
-        reflect(at, *request, arrived);
+        reflect(at, source, *request, arrived);
         return;
     }
     fresh.how.entropy = arrived.entropy;
@@ -218,20 +221,25 @@ void network::arrive(unsigned at, const frame &arrived)
     fresh.how.trimmed = arrived.trimmed;
     fresh.how.trimmed_last_hop = arrived.trimmed_last_hop;
     if (const auto *data = std::get_if<data_packet>(&fresh.content); data != nullptr && !arrived.trimmed) {
-        fresh.payload = std::span{hosts_[1 - at]->source}.subspan(arrived.payload_address, data->payload_bytes);
+        fresh.payload = std::span{hosts_[source]->source}.subspan(arrived.payload_address, data->payload_bytes);
         fresh.how.wire_bytes = nominal_bytes(data->payload_bytes);
     }
-    here.unread.push_back(fresh);
+    auto &ring = here.unread[plane_of(slot)].frames;
+    if (config_.worker.ring != 0 && ring.size() == config_.worker.ring) {
+        hit(fault::ring_full);
+        return;
+    }
+    ring.push_back(fresh);
     wake(at, now());
 }
 
-void network::reflect(unsigned at, const endpoint_request_packet &request, const frame &how)
+void network::reflect(unsigned at, unsigned to, const endpoint_request_packet &request, const frame &how)
 {
     endpoint_response_packet response;
     response.request_id = request.request_id;
     response.operation = request.operation;
     response.tx_timestamp = request.tx_timestamp;
-    send(at, {response, {}, how.entropy, how.path, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT});
+    send(at, to, {response, {}, how.entropy, how.path, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT});
 }
 
 // One turn of a worker: receive, timers, send, completions.
@@ -248,66 +256,80 @@ void network::serve(unsigned index)
             return;
         }
     }
-    here.receive(at);
-    if (here.status)
-        here.status->watch(at + port_status_memory);
-    for (const auto &end : here.ends)
-        if (at >= end->qp.next_deadline())
-            end->qp.on_timer(at);
+    if (const auto until = here.stalled_until(at)) {
+        hit(fault::stall);
+        wake(index, *until);
+        return;
+    }
+    const datapath::receive_result received = here.receive(at);
+    hit(fault::full_batch, here.has_unread() ? 1 : 0);
+    if (here.timers_may_run(received.unread))
+        for (const auto &end : here.ends)
+            if (at >= end->qp.next_deadline())
+                end->qp.on_timer(at);
     here.report(); // before Transport ACKs leave: a receive request is free before the peer may use it
-    transmit(index);
+    here.watch(at, config_.port_status);
+    const std::size_t work = received.frames + transmit(index);
+    here.busy_until = at + config_.worker.round + work * config_.worker.frame;
     here.report();
     if (served_)
         served_(here);
-    instant next = std::min(here.next_deadline(), here.paths.next_deadline());
-    if (here.status)
-        next = std::min(next, here.status->next_deadline());
-    if (here.peer)
-        next = std::min(next, here.peer->next_deadline());
+    instant next = std::min(here.next_deadline(), here.next_question());
+    if (here.has_unread())
+        next = at;
     if (next != never)
-        wake(index, std::max(next, at + least_nap));
+        wake(index, std::max({next, at + least_nap, here.busy_until}));
 }
 
-void network::transmit(unsigned index)
+void network::transmit_endpoint(unsigned index)
 {
     const instant at = now();
     host &here = *hosts_[index];
-    while (here.status) {
-        const auto update = here.status->next_packet(at);
-        if (!update)
-            break;
-        send(index, *update);
+    for (known_host &other : here.others) {
+        while (const auto update = other.status.next_packet(at))
+            send(index, other.index, *update);
+        while (const auto probe = other.planes.next_packet(at))
+            send(index, other.index, *probe);
     }
-    while (here.peer) {
-        const auto probe = here.peer->next_packet(at);
-        if (!probe)
-            break;
-        send(index, *probe);
-    }
-    while (const auto probe = here.paths.next_packet(at))
-        send(index, *probe);
-    // In bursts and in turn, so that QPs share what a controller allows.
-    ++here.first_turn;
+    while (const auto probe = here.paths.next_packet(at, here.asked.reachable()))
+        send(index, here.ask(*probe, at), *probe);
+}
+
+// A burst of one end; whether it may have more.
+bool network::transmit_end(unsigned index, qp_end &end, std::size_t &count)
+{
     constexpr unsigned burst = 16;
+    for (unsigned sent = 0; sent < burst; ++sent) {
+        const auto packet = end.qp.next_packet(now());
+        if (!packet)
+            return false;
+        const plane_index plane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
+        misdirected_ += hosts_[index]->ports.usable().has(plane) ? 0 : 1;
+        send(index, end.remote, *packet);
+        ++count;
+    }
+    return true;
+}
+
+// In bursts and in turn, so that QPs share what a controller allows.
+std::size_t network::transmit(unsigned index)
+{
+    transmit_endpoint(index);
+    host &here = *hosts_[index];
+    std::size_t count = 0;
+    ++here.first_turn;
     for (bool more = true; more;) {
         more = false;
         for (std::size_t turn = 0; turn < here.ends.size(); ++turn) {
-            const auto &end = here.ends[(here.first_turn + turn) % here.ends.size()];
-            unsigned sent = 0;
-            for (; sent < burst; ++sent) {
-                const auto packet = end->qp.next_packet(at);
-                if (!packet)
-                    break;
-                const plane_index plane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
-                misdirected_ += here.ports.usable().has(plane) ? 0 : 1;
-                send(index, *packet);
-            }
-            more = more || sent == burst;
+            qp_end &end = *here.ends[(here.first_turn + turn) % here.ends.size()];
+            if (!end.gone)
+                more = transmit_end(index, end, count) || more;
         }
     }
+    return count;
 }
 
-void network::send(unsigned from, const outgoing &packet)
+void network::send(unsigned from, unsigned to, const outgoing &packet)
 {
     host &here = *hosts_[from];
     const unsigned plane = plane_of(packet.path.value - 1);
@@ -325,78 +347,8 @@ void network::send(unsigned from, const outgoing &packet)
     auto &content = std::get<protocol::packet>(fresh.content);
     if (auto *sack = std::get_if<sack_packet>(&content); sack != nullptr && here.offered_mpr != 0)
         sack->mpr = std::min(sack->mpr, here.offered_mpr); // stays 0 where it was not negotiated
-    engine_.topology.set_route(fresh, from, 1 - from, plane, 0);
+    engine_.topology.set_route(fresh, from, to, plane, 0);
     engine_.send(index);
-}
-
-bool network::swallowed(const host &from, unsigned slot, instant departs)
-{
-    if (!from.ports.up.has(plane_index{static_cast<std::uint8_t>(plane_of(slot))})) {
-        hit(fault::port_down);
-        return true;
-    }
-    const path_model &path = from.out[slot];
-    for (const outage &cut : path.outages) {
-        if (!cut.holds(departs))
-            continue;
-        hit(cut.kind);
-        return true;
-    }
-    if (chance(path.loss)) {
-        hit(fault::loss);
-        return true;
-    }
-    if (chance(path.corrupt)) { // its ICRC is wrong
-        hit(fault::corruption);
-        return true;
-    }
-    return false;
-}
-
-void network::mark(frame &each, const path_model &path)
-{
-    each.congestion_experienced = each.ect && chance(path.congested);
-    hit(fault::congestion, each.congestion_experienced ? 1 : 0);
-    if (may_be_trimmed(each) && chance(path.trimmed))
-        trim(each, path);
-}
-
-void network::trim(frame &each, const path_model &path)
-{
-    each.trimmed = true;
-    each.trimmed_last_hop = chance(path.last_hop);
-    each.congestion_experienced = false;
-    hit(each.trimmed_last_hop ? fault::trim_last_hop : fault::trim);
-    if (auto *data = std::get_if<data_packet>(&std::get<packet>(each.content));
-        data != nullptr && chance(10 * path.corrupt)) {
-        hit(fault::garbled_trim);
-        garble(*data, random_);
-    }
-}
-
-deliveries network::path_faults::carry(frame &each, picoseconds arrives)
-{
-    const host &from = *net_.hosts_[from_];
-    const unsigned slot = each.path.value - 1;
-    const path_model &path = from.out[slot];
-    deliveries found;
-    if (net_.swallowed(from, slot, to_instant(arrives)))
-        return found;
-    net_.mark(each, path);
-    line &here = paths_[slot];
-    found.count = net_.chance(path.duplicate) ? 2 : 1;
-    net_.hit(fault::duplicate, found.count - 1);
-    for (unsigned copy = 0; copy < found.count; ++copy) {
-        picoseconds at = arrives + path.delay.count() * nanosecond + net_.up_to(path.jitter);
-        if (net_.chance(path.overtake))
-            at += net_.up_to(5 * path.delay);
-        else
-            at = here.in_order = std::max(at, here.in_order);
-        net_.hit(fault::reorder, at < here.latest ? 1 : 0);
-        here.latest = std::max(here.latest, at);
-        found.at[copy] = at;
-    }
-    return found;
 }
 
 } // namespace mrc::sim

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts on a fabric of agent/sim, under one leaf: a port per plane, and on the link behind it what a path does to
-// its frames (sim_faults.h): delay, jitter, loss, reordering, duplication, corruption, CE marks, trimming, outages.
-// Ports come and go, and hosts leave their CPU for a while. Deterministic by seed.
+// Two hosts on a fabric of agent/sim under one leaf, or three of which two are neighbours: a port per plane, and on the
+// link behind it what a path does to its frames (sim_faults.h): delay, jitter, loss, reordering, duplication,
+// corruption, CE marks, trimming, outages. Ports come and go, and hosts leave their CPU for a while. Deterministic by
+// seed.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "protocol/congestion/fixed_window.h"
@@ -18,6 +21,7 @@
 #include "sim/engine.h"
 #include "sim_faults.h"
 #include "sim_host.h"
+#include "wire_image.h"
 
 namespace mrc::sim
 {
@@ -28,6 +32,12 @@ struct pair_config {
     protocol::qp_config right;
     std::size_t control = 0;
     std::optional<std::size_t> selector;
+    unsigned remote = 1; // the host at its right end
+};
+// Which of its hosts' ends are the pair's.
+struct pair_ends {
+    std::size_t left = 0;
+    std::size_t right = 0;
 };
 [[nodiscard]] protocol::qp_config mirrored(protocol::qp_config config);
 
@@ -43,10 +53,11 @@ public:
     using selector_factory = std::function<std::unique_ptr<protocol::path_selector>(std::uint64_t seed)>;
     std::size_t add_control(const control_factory &make); // one at each host
     std::size_t add_selector(const selector_factory &make);
-    void add_pair(const pair_config &pair);
+    pair_ends add_pair(const pair_config &pair);
 
     [[nodiscard]] host &left() { return *hosts_[0]; }
     [[nodiscard]] host &right() { return *hosts_[1]; }
+    [[nodiscard]] std::span<const std::unique_ptr<host>> hosts() const { return hosts_; }
     [[nodiscard]] instant now() const { return engine_.instant(); }
     [[nodiscard]] const network_config &config() const { return config_; }
     [[nodiscard]] fault_counts &faults() { return faults_; }
@@ -54,6 +65,11 @@ public:
 
     // Packets of QPs that left by a port which was down or drained when they were chosen.
     [[nodiscard]] std::uint64_t misdirected() const { return misdirected_; }
+
+    // Packets that the codec could not carry, or did not tell from damaged ones.
+    [[nodiscard]] std::uint64_t wire_faults() const { return wire_faults_; }
+    // Data packets that arrived whole although they had arrived: sent again needlessly, not repeated by a link.
+    [[nodiscard]] std::uint64_t needless() const;
 
     // Both directions of a path, of a plane, of everything.
     void each_path(const std::function<void(path_model &)> &change);
@@ -66,7 +82,7 @@ public:
     void on_served(std::function<void(host &)> look) { served_ = std::move(look); }
 
     // False when the send queue is full.
-    bool post(host &from, std::size_t pair, const protocol::write_request &request);
+    bool post(host &from, std::size_t end, const protocol::write_request &request);
     bool post(host &from, std::uint64_t id, std::size_t source_offset, std::size_t target_offset, std::uint32_t bytes,
               bool signaled = true);
     // Runs until `done` or the deadline; false at the deadline.
@@ -112,25 +128,32 @@ private:
     void on_event(const event &what) override;
     void pump(unsigned index);
     void serve(unsigned index);
-    void transmit(unsigned index);
-    void send(unsigned from, const protocol::outgoing &packet);
-    [[nodiscard]] bool swallowed(const host &from, unsigned slot, instant departs);
+    std::size_t transmit(unsigned index); // how many packets of QPs
+    [[nodiscard]] bool transmit_end(unsigned index, qp_end &end, std::size_t &count);
+    void transmit_endpoint(unsigned index);
+    void send(unsigned from, unsigned to, const protocol::outgoing &packet);
+    [[nodiscard]] bool swallowed(const host &from, const host &to, unsigned slot, instant departs);
+    [[nodiscard]] bool cross_wire(frame &each, const host &from);
     void mark(frame &each, const path_model &path);
     void trim(frame &each, const path_model &path);
-    void reflect(unsigned at, const protocol::endpoint_request_packet &request, const frame &how);
+    void cut(frame &each);
+    void reflect(unsigned at, unsigned to, const protocol::endpoint_request_packet &request, const frame &how);
     void arrive(unsigned at, const frame &arrived);
     void wake(unsigned index, instant at);
 
     network_config config_;
     protocol::random_source random_;
-    std::array<std::unique_ptr<host>, 2> hosts_;
+    std::vector<std::unique_ptr<host>> hosts_;
     engine engine_;
-    std::array<attachment, 2> attachments_{attachment{*this, 0}, attachment{*this, 1}};
-    std::array<std::unique_ptr<path_faults>, 2> links_;
-    std::vector<std::function<void()>> changes_; // fabric_event: `a` of them
+    std::deque<attachment> attachments_;
+    std::deque<path_faults> links_;
+    std::deque<std::function<void()>> changes_; // fabric_event: `a` of them; one may add others
     std::function<void(host &)> served_;
     fault_counts faults_{};
+    wire_image image_;
     std::uint64_t misdirected_ = 0;
+    std::uint64_t wire_faults_ = 0;
+    std::uint64_t data_copies_ = 0;
 };
 
 } // namespace mrc::sim

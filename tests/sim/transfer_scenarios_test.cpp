@@ -350,7 +350,7 @@ TEST_P(neighbours, dead_queue_pair_takes_neither_window_nor_paths)
     EXPECT_EQ(control.inflight(), 0) << "a queue pair that nobody hears holds no window";
     EXPECT_GE(control.cwnd(), window / 2) << "and shrinks none";
     EXPECT_FALSE(net.left().paths.next_transition()) << "no path is to blame";
-    EXPECT_TRUE(net.left().peer->suspected().empty());
+    EXPECT_TRUE(net.left().other(1).planes.suspected().empty());
 }
 
 TEST_P(neighbours, queue_pair_whose_answers_are_lost_recovers)
