@@ -194,6 +194,101 @@ TEST_F(queue_pair_test, evs_are_exchanged_under_way_and_no_packet_is_sent_twice)
     EXPECT_EQ(counters.retransmits + counters.timeouts + counters.sacks_rejected, 0u);
 }
 
+TEST_F(queue_pair_test, answer_goes_back_the_way_its_cause_came)
+{
+    for (std::uint64_t id = 0; id < 50; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        path_index cause;
+        exchange([&](const outgoing &packet) {
+            if (std::holds_alternative<data_packet>(packet.content))
+                cause = packet.path;
+            if (std::holds_alternative<sack_packet>(packet.content)) {
+                EXPECT_EQ(packet.path, cause) << "write " << id;
+            }
+            return false;
+        });
+    }
+    EXPECT_EQ(right_.qp.counters().sacks_sent, 50u);
+}
+
+TEST_F(queue_pair_test, answer_takes_another_way_when_that_of_its_cause_is_denied_or_has_no_link)
+{
+    for (std::uint64_t id = 0; id < 50; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        path_index cause;
+        ASSERT_TRUE(carry(left_, right_, [&](const outgoing &packet) {
+            cause = packet.path;
+            return false;
+        }));
+        const path_choice denied = right_.paths.path(cause.value - 1);
+        if (id % 2 == 0)
+            right_.paths.deny(denied.slot);
+        else
+            right_.ports.up.set(denied.plane, false);
+        ASSERT_TRUE(carry(right_, left_, [&](const outgoing &packet) {
+            EXPECT_NE(packet.path, cause) << "write " << id;
+            if (id % 2 != 0) {
+                EXPECT_NE(mrc_ev_plane(packet.entropy.value), denied.plane.value) << "write " << id;
+            }
+            return false;
+        }));
+        right_.paths.allow(denied.slot);
+        right_.ports.up.set(denied.plane, true);
+    }
+    EXPECT_EQ(right_.qp.counters().sacks_sent, 50u);
+}
+
+TEST_F(queue_pair_test, answer_takes_another_way_when_that_of_its_cause_missed_a_question)
+{
+    const path_choice silent = right_.paths.path(3);
+    right_.paths.watch(now_ + 1s);
+    while (right_.paths.next_packet(now_)) { // nobody answers in time
+    }
+    now_ += 11ms;
+    while (const auto question = right_.paths.next_packet(now_)) {
+        endpoint_response_packet answer;
+        answer.request_id = std::get<endpoint_request_packet>(question->content).request_id;
+        if (question->path != silent.index) {
+            EXPECT_TRUE(right_.paths.on_packet(answer, {}));
+        }
+    }
+    unsigned causes = 0;
+    for (std::uint64_t id = 0; id < 50; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        exchange([&](const outgoing &packet) {
+            if (std::holds_alternative<data_packet>(packet.content))
+                causes += packet.path == silent.index ? 1 : 0;
+            else
+                EXPECT_NE(packet.path, silent.index) << "write " << id;
+            return false;
+        });
+        while (left_.qp.next_completion()) {
+        }
+    }
+    EXPECT_GE(causes, 3u);
+}
+
+// Transport ACKs confirm what came by many paths.
+TEST_F(queue_pair_test, answer_to_no_single_packet_takes_a_way_by_which_the_peer_is_heard)
+{
+    const plane_index unheard{2};
+    left_.ports.up.set(unheard, false);
+    unsigned acks = 0;
+    for (std::uint64_t id = 0; id < 250; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        exchange([&](const outgoing &packet) {
+            if (id >= 200 && std::holds_alternative<transport_ack_packet>(packet.content)) {
+                ++acks;
+                EXPECT_NE(mrc_ev_plane(packet.entropy.value), unheard.value) << "write " << id;
+            }
+            return false;
+        });
+        while (left_.qp.next_completion()) {
+        }
+    }
+    EXPECT_EQ(acks, 50u);
+}
+
 TEST_F(queue_pair_test, control_packets_are_not_ect_and_high_priority)
 {
     ASSERT_TRUE(left_.qp.post_write(write(1, 8), now_));

@@ -248,6 +248,19 @@ TEST_F(peer_planes_test, last_plane_is_never_suspected)
     EXPECT_EQ(planes.suspected().bits(), 0b01u);
 }
 
+TEST_F(peer_planes_test, what_was_sent_before_a_suspicion_does_not_end_it)
+{
+    peer_planes planes{probe_config{}, paths_};
+    const plane_index plane{0};
+    ASSERT_TRUE(planes.suspect(plane, plane_mask{0b11}, now_));
+    for (int packet = 10; packet > 0; --packet)
+        planes.on_delivered(plane, now_ - packet * 1us);
+    EXPECT_TRUE(planes.suspected().has(plane));
+    for (int packet = 1; packet <= 3; ++packet)
+        planes.on_delivered(plane, now_ + packet * 1us);
+    EXPECT_FALSE(planes.suspected().has(plane));
+}
+
 TEST_F(peer_planes_test, no_probes_once_nobody_watches)
 {
     peer_planes planes{probe_config{}, paths_};

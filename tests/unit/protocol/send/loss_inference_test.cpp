@@ -63,26 +63,57 @@ TEST_F(loss_inference_test, ack_psn_alone_is_no_evidence_of_absence)
     EXPECT_EQ(counters_.losses, 0u);
 }
 
-TEST_F(loss_inference_test, overtaking_within_the_skew_is_no_loss)
+class lagging_plane_test : public loss_inference_test
 {
-    const auto sent = trickle(16);
-    now_ += 20us;
-    // Plane 1 is late by about ten packets, always.
-    for (std::size_t i = 10; i < sent.size(); ++i) {
-        std::uint64_t bits = 0;
-        packet_number edge = -1;
-        for (std::size_t k = 0; k < sent.size(); ++k)
-            if (plane_of(sent[k]) == 0 ? k <= i : k + 10 <= i)
-                bits |= std::uint64_t{1} << k;
-        while ((bits & 1) != 0) {
-            bits >>= 1;
-            ++edge;
+protected:
+    // Plane 1 is late by so many packets, always; in the end all have arrived.
+    void exchange(std::size_t packets, std::size_t lag)
+    {
+        const packet_number first = requester_.next;
+        const auto sent = trickle(static_cast<std::uint32_t>(packets));
+        now_ += 20us;
+        for (std::size_t i = lag; i < packets; ++i) {
+            std::uint64_t bits = 0;
+            packet_number edge = first - 1;
+            for (std::size_t k = 0; k < packets; ++k)
+                if (plane_of(sent[k]) == 0 ? k <= i : k + lag <= i)
+                    bits |= std::uint64_t{1} << k;
+            while ((bits & 1) != 0) {
+                bits >>= 1;
+                ++edge;
+            }
+            receive(sack(edge, bits, sent[i - (plane_of(sent[i]) == 0 ? 0 : lag)]));
+            now_ += 1us;
         }
-        receive(sack(edge, bits, sent[i - (plane_of(sent[i]) == 0 ? 0 : 10)]));
-        now_ += 1us;
+        receive(sack(first + static_cast<packet_number>(packets) - 1, 0, sent[packets - 1]));
     }
+};
+
+TEST_F(lagging_plane_test, overtaking_within_the_skew_is_no_loss)
+{
+    exchange(16, 10);
+    EXPECT_EQ(counters_.losses + counters_.losses_by_age, 0u);
+    exchange(30, 25);
+    EXPECT_LT(requester_.rtt.smoothed() / 2, 25us) << "what is waited for although nothing has lagged yet";
     EXPECT_EQ(counters_.losses + counters_.losses_by_age, 0u);
     EXPECT_EQ(paths_.good_planes().bits(), 0b11u);
+}
+
+TEST_F(loss_inference_test, packet_is_lost_when_one_sent_much_later_has_arrived_on_another_path)
+{
+    const auto first = trickle(8);
+    now_ += 20us;
+    receive(sack(7, 0, first[7]));
+    write(1);
+    const auto missing = send();
+    now_ += 500us;
+    write(1);
+    const auto later = send();
+    ASSERT_NE(missing[0].path, later[0].path);
+    now_ += 20us;
+    receive(sack(7, 0b10, later[0]));
+    EXPECT_EQ(counters_.losses, 0u);
+    EXPECT_EQ(counters_.losses_by_age, 1u);
 }
 
 // Such a peer gives no RTT samples, so there is no age; and of a hundred packets no two take the same path.
@@ -98,6 +129,7 @@ TEST_F(loss_inference_test, peer_that_reflects_no_entropy_is_served_by_sleek)
     ASSERT_TRUE(post(other, {.id = 1, .source = {5, 0x1000, 100 * payload_bytes}, .remote_va = 0, .rkey = 7}));
     // Packet 0 is lost; everything after it arrives and frees the window.
     unsigned again = 0;
+    packet_number begun_at = 0;
     for (packet_number newest = 0; newest < 60 && again == 0;) {
         std::vector<outgoing> sent;
         while (auto packet = next_packet(other, now_))
@@ -117,7 +149,9 @@ TEST_F(loss_inference_test, peer_that_reflects_no_entropy_is_served_by_sleek)
         arrival how;
         how.at = now_;
         on_sack(other, blind, how, now_);
+        begun_at = begun_at == 0 && counters_.losses_by_sleek != 0 ? newest : begun_at;
     }
+    EXPECT_GE(begun_at, 24) << "one and a half windows";
     EXPECT_EQ(again, 1u);
     EXPECT_EQ(counters_.losses_by_sleek, 1u);
     EXPECT_EQ(counters_.timeouts, 0u);
