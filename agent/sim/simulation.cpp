@@ -271,7 +271,7 @@ void simulation::collect_paths(run_result &result) const
     }
     if (longest != no_time) {
         result.metrics["failover_us"] = in_microseconds(std::max<picoseconds>(longest, 0));
-        result.metrics["failover_rtts"] = result.metrics["failover_us"] / result.metrics["rtt_us"];
+        result.metrics["failover_rtts"] = result.metrics["failover_us"] / result.metrics["base_rtt_us"];
     }
 
     double planes_apart = 0;
