@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "sim/report.h"
 #include "sim/scenario_file.h"
@@ -60,6 +61,8 @@ bool write_report(const run_options &wanted)
         text += report_markdown(results, name + ".svg");
         holds = holds && results.all_hold();
     }
+    if (std::ifstream random{folder / "results/random_scenarios.md"}; random) // by scripts/scenarios --report
+        text += std::string{std::istreambuf_iterator{random}, {}};
     while (text.ends_with("\n\n"))
         text.pop_back();
     write_file(folder / "results.md", text);
