@@ -149,6 +149,7 @@ TEST_F(qp_states, a_queue_pair_treats_its_peer_by_the_capabilities_that_were_set
         ASSERT_EQ(here_.modify(mine_, ready_to_receive, &there_, theirs_), 0);
         ASSERT_EQ(here_.modify(mine_, ready_to_send), 0);
         a_.worker().call([&] {
+            (void)a_.worker().memory().replenish(); // as each of its rounds begins
             EXPECT_EQ(behaviour(*a_.worker().find_qp(protocol::qpn{mine_})), each.expected)
                 << "capabilities " << each.capabilities;
         });

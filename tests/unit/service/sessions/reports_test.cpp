@@ -73,6 +73,7 @@ TEST_F(reports, each_path_is_counted_once_in_the_state_that_it_is_in)
         paths.deny(0);
         paths.allow(0);
         ASSERT_EQ(paths.state(0), protocol::path_state::good);
+        (void)here_.state.shared.worker.memory().replenish(); // as each of its rounds begins
         ASSERT_TRUE(qp.protocol->post_write({.id = 1, .source = {.bytes = 0}}, now));
         ASSERT_TRUE(qp.protocol->next_packet(now));
         protocol::sack_packet congested;
