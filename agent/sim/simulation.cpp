@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "sim/metrics.h"
 
 namespace mrc::sim
@@ -108,8 +110,9 @@ std::vector<link_ports> simulation::links_of(const scenario_event &event)
 {
     const fabric &topology = engine_.topology;
     std::vector<link_ports> links;
+    links.reserve(event.links.size());
     for (const auto &[a, b] : event.links)
-        links.push_back(expected_or_throw(topology.find_link(a, b), "event: found " + a + " and " + b));
+        links.push_back(expected_or_throw(topology.find_link(a, b), fmt::format("event: found {} and {}", a, b)));
     if (!event.node.empty())
         links = expected_or_throw(topology.links_of(event.node), "event: found " + event.node);
     if (event.random_uplinks != 0) {

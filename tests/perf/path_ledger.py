@@ -6,6 +6,7 @@ Counters are taken before and after, once they stand still, and their difference
 
 import collections
 import copy
+import re
 import socket
 import struct
 import sys
@@ -17,7 +18,8 @@ from pinned_maps import dump_all, sum_verdicts  # noqa: E402
 from veth_counters import veth_counters  # noqa: E402
 
 HELLO, QUERY_STATUS = 1, 19  # request_kind of agent/session/session_protocol.h
-SESSION_VERSION = 3
+PROTOCOL = (ROOT / "agent/session/session_protocol.h").read_text(encoding="utf-8")
+SESSION_VERSION = int(re.search(r"session_version = (\d+);", PROTOCOL).group(1))
 STATUS_AT = 128
 STATUS_FIELDS = ("received", "dropped", "bad_icrc", "transmit_sent", "transmit_refused", "socket_dropped",
                  "worker_loops", "worker_sleeps", "backlogged")
