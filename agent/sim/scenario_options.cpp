@@ -141,7 +141,7 @@ table_of<transport_config> transport_table()
         .add("roce_timeout", time_span{}, &row::roce_timeout);
 }
 
-table_of<pair_spec> flow_table()
+table_of<pair_spec> pair_table()
 {
     using row = pair_spec;
     return table_of<row>{}
@@ -171,7 +171,7 @@ table_of<traffic_config> traffic_table()
         .add("fan_out", whole{1, 63}, &row::fan_out)
         .add("slices", whole{1, 64}, &row::slices)
         .add("hosts", whole{2, 64}, &row::hosts)
-        .add_rows("flow", flow_table(), &row::pairs, {.one_per = "flow"});
+        .add_rows("flow", pair_table(), &row::pairs, {.one_per = "flow"});
 }
 
 table_of<scenario_event> event_table()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static checks: every executable of scripts/checks, and the proof that it can fail."""
 
-import json
+import concurrent.futures
 import os
 
 import command
+import compilations
 from result import FAILED, PASSED, SKIPPED, result, skip_reason
 from tree import RELEASE, ROOT
 
@@ -18,7 +19,8 @@ def names():
 
 
 def run_quick():
-    return [one for name in names() if name not in LONG for one in _run_both(name)]
+    """All but those that take minutes."""
+    return [one for both in _on_each_core(_run_both) for one in both]
 
 
 def run_long():
@@ -28,13 +30,18 @@ def run_long():
 
 def run_changed(paths):
     """The quick checks over everything; clang-tidy over those changed sources that are compiled."""
-    results = [_run(f"check.{name}", [f"scripts/checks/{name}"]) for name in names() if name not in LONG]
-    compiled = {entry["file"] for entry in
-                json.loads((ROOT / RELEASE.directory / "compile_commands.json").read_text(encoding="utf-8"))}
+    results = _on_each_core(lambda name: _run(f"check.{name}", [f"scripts/checks/{name}"]))
+    compiled = {entry["file"] for entry in compilations.read(ROOT / RELEASE.directory)}
     sources = sorted(path for path in paths if path.endswith(".cpp") and str(ROOT / path) in compiled)
     if sources:
         results.append(_run("check.tidy", ["scripts/check-tidy", "--budget", "60", *sources]))
     return results
+
+
+def _on_each_core(work):
+    """What `work` gives for each of the quick checks, of which one runs on each core."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, [name for name in names() if name not in LONG]))
 
 
 def _run_both(name, aside=False):
@@ -43,9 +50,9 @@ def _run_both(name, aside=False):
 
 
 def _run(name, arguments, aside=False):
-    status, output, seconds = command.run(arguments, ROOT, aside)
-    if aside:
-        print(output, flush=True)
+    status, output, seconds = command.run(arguments, ROOT, aside, quiet=True)
+    if output:
+        print(output, end="", flush=True)
     if status == 0:
         return result(name, PASSED, seconds)
     if status == SKIP_STATUS:

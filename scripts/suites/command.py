@@ -14,9 +14,9 @@ DRAIN_SECONDS = 2
 IDLE = ["chrt", "--idle", "0"]
 
 
-def run(command, cwd, aside=False):
-    """Runs the command to its end; (exit status, output, seconds). One that runs aside has the CPU time that the rest
-    leaves, and prints nothing."""
+def run(command, cwd, aside=False, quiet=False):
+    """Runs the command to its end; (exit status, output, seconds). One that is quiet prints nothing; nor does one that
+    runs aside, which has the CPU time that the rest leaves."""
     begin = time.monotonic()
     if aside:
         command = IDLE + command
@@ -35,7 +35,7 @@ def run(command, cwd, aside=False):
                     return
                 text = line.decode("utf-8", "replace")
                 chunks.append(text)
-                if not aside:
+                if not (aside or quiet):
                     sys.stdout.write(text)
                     sys.stdout.flush()
 

@@ -47,7 +47,7 @@ session::outcome<> check_ev_mask(std::uint32_t mask)
     return check_mask(mask, session::ev_profile_attributes);
 }
 
-constexpr std::uint32_t number(session::profile_state state)
+constexpr std::uint32_t number_of(session::profile_state state)
 {
     return static_cast<std::uint32_t>(state);
 }
@@ -100,8 +100,8 @@ controller_answer profile_requests::query_ev_format(const session::control_reque
             return {EINVAL, "a query modifies no fields"};
         result = query_widths(request);
     }
-    result.reply.ev_format = {.state = number(format.state),
-                              .current = number(format.state),
+    result.reply.ev_format = {.state = number_of(format.state),
+                              .current = number_of(format.state),
                               .mode = static_cast<std::uint32_t>(format.mode),
                               .reserved = 0};
     return result;
@@ -211,8 +211,8 @@ controller_answer profile_requests::query_ev_profile(const session::control_requ
         result = query_evs(request, array);
     else if ((request.mask & session::ev_profile_has_fields) != 0)
         result = query_fields(request);
-    result.reply.ev_profile = {.state = number(profile.state),
-                               .current = number(profile.state),
+    result.reply.ev_profile = {.state = number_of(profile.state),
+                               .current = number_of(profile.state),
                                .mode = static_cast<std::uint32_t>(profile.mode),
                                .count = static_cast<std::uint32_t>(profile.evs.size()),
                                .format = profile.format,
@@ -243,8 +243,8 @@ controller_answer profile_requests::query_cc_profile(const session::control_requ
         return right;
     controller_answer result;
     session::control_cc_profile &out = result.reply.cc_profile;
-    out = {.state = number(profile.state),
-           .current = number(profile.state),
+    out = {.state = number_of(profile.state),
+           .current = number_of(profile.state),
            .algorithm = {},
            .config = profile.config.value_or(session::nscc_values{}),
            .reserved = 0};

@@ -13,7 +13,7 @@ namespace
 
 namespace json = boost::json;
 
-double number(const json::object &object, const char *name)
+double number_in(const json::object &object, const char *name)
 {
     json::error_code error;
     const auto *found = object.if_contains(name);
@@ -40,7 +40,7 @@ double longest_stall(const json::object &receiver)
     if (phases != nullptr && phases->is_array())
         for (const auto &phase : phases->get_array())
             if (phase.is_object())
-                longest = std::max(longest, number(phase.get_object(), "max_stall_us"));
+                longest = std::max(longest, number_in(phase.get_object(), "max_stall_us"));
     return longest;
 }
 
@@ -49,14 +49,14 @@ json::object direction(const json::object &sender, const json::object &receiver)
 {
     const json::object sent = section(sender, "traffic");
     const json::object received = section(receiver, "traffic");
-    const double seconds = number(sender, "seconds");
-    const double bytes = number(sender, "bytes");
+    const double seconds = number_in(sender, "seconds");
+    const double bytes = number_in(sender, "bytes");
     json::object result;
     result["bytes"] = value_or(sender, "bytes", 0);
     result["messages"] = value_or(sender, "messages", 0);
     result["duration_ms"] = seconds * 1e3;
     result["goodput_gbps"] = seconds > 0 ? bytes * 8e-9 / seconds : 0.0;
-    result["msg_rate_mps"] = seconds > 0 ? number(sender, "messages") * 1e-6 / seconds : 0.0;
+    result["msg_rate_mps"] = seconds > 0 ? number_in(sender, "messages") * 1e-6 / seconds : 0.0;
     result["max_stall_us"] = longest_stall(receiver);
     result["phases"] = value_or(receiver, "phases", json::array{});
     for (const char *name : {"retransmits", "spurious", "timeouts", "losses", "nacks", "paths_good", "paths_skip",
@@ -79,11 +79,11 @@ json::object direction(const json::object &sender, const json::object &receiver)
 void merge(json::object &total, const json::object &forward, const json::object &reverse)
 {
     for (const char *name : {"bytes", "messages", "retransmits", "spurious", "timeouts", "losses", "nacks"})
-        total[name] = static_cast<std::uint64_t>(number(forward, name) + number(reverse, name));
+        total[name] = static_cast<std::uint64_t>(number_in(forward, name) + number_in(reverse, name));
     for (const char *name : {"goodput_gbps", "msg_rate_mps"})
-        total[name] = number(forward, name) + number(reverse, name);
+        total[name] = number_in(forward, name) + number_in(reverse, name);
     for (const char *name : {"max_stall_us", "duration_ms"})
-        total[name] = std::max(number(forward, name), number(reverse, name));
+        total[name] = std::max(number_in(forward, name), number_in(reverse, name));
     const auto &one = forward.at("verified"), &other = reverse.at("verified");
     if (one.is_bool() && other.is_bool())
         total["verified"] = one.get_bool() && other.get_bool();

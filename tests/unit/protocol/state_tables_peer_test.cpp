@@ -8,6 +8,7 @@
 
 #include "protocol/paths/peer_planes.h"
 #include "protocol/paths/port_status.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -15,8 +16,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-constexpr instant start{1s};
 
 path_group_config fabric(unsigned planes, unsigned uplinks)
 {

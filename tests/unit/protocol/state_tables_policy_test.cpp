@@ -11,6 +11,7 @@
 #include "protocol/paths/mrc_selector.h"
 #include "protocol/paths/peer_silence.h"
 #include "sim/selectors/reps_selector.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -19,7 +20,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr plane_mask all{0b1};
 
 struct one_plane {

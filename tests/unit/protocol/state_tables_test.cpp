@@ -16,6 +16,7 @@
 #include "protocol/paths/path_group.h"
 #include "protocol/paths/path_heartbeat.h"
 #include "protocol/receive/immediate_stash.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -23,8 +24,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-constexpr instant start{1s};
 
 path_group_config fabric(unsigned planes, unsigned uplinks)
 {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "protocol/paths/mrc_selector.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -13,8 +14,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-constexpr instant start{1s};
 
 path_group_config shape(unsigned planes, unsigned uplinks, unsigned active = 0)
 {

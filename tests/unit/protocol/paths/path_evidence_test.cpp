@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/paths/path_evidence.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -9,8 +10,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-constexpr instant start{1s};
 
 TEST(path_evidence, silence_everywhere_is_no_evidence)
 {

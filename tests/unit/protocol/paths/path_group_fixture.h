@@ -7,13 +7,12 @@
 #include <algorithm>
 
 #include "protocol/paths/path_group.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
 
 using namespace std::chrono_literals;
-
-inline constexpr instant start{1s};
 
 inline path_group_config four_by(unsigned uplinks, unsigned active = 0)
 {

@@ -8,6 +8,7 @@
 
 #include "protocol/paths/path_group.h"
 #include "protocol/paths/path_heartbeat.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -18,7 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr unsigned planes = 4;
 constexpr unsigned uplinks = 2;
-constexpr instant start{10s};
 
 // Asks every slot whose turn it is.
 std::vector<std::uint16_t> ask_all(path_heartbeat &heartbeat, instant now)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "protocol/paths/path_prober.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -12,7 +13,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr plane_mask all{0xF};
 
 struct sent {

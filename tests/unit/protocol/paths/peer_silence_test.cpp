@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/paths/peer_silence.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -13,7 +14,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr duration rto = 300us;
 
 TEST(peer_silence, probes_at_once_then_linear_then_doubling_to_100_ms)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "protocol/paths/plane_suspension.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -13,7 +14,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr plane_index first{1};
 constexpr plane_index second{3};
 

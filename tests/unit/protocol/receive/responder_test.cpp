@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "protocol/receive/responder.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -13,7 +14,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr std::uint32_t payload_bytes = 1024;
 
 class test_memory final : public memory_sink

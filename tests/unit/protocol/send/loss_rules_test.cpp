@@ -4,6 +4,7 @@
 
 #include "protocol/paths/path_skew.h"
 #include "protocol/send/sleek.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -11,8 +12,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-constexpr instant start{1s};
 
 TEST(path_skew, is_the_lateness_of_what_earlier_sacks_overtook)
 {

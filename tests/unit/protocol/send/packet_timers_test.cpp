@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/send/packet_timers.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -10,7 +11,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr retry_policy policy{{.timeout_exponent = 10, .linear = 7, .exponential = 14}};
 constexpr duration rto = policy.shortest(); // about 1 ms
 

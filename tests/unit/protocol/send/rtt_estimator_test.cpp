@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/send/rtt_estimator.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -9,8 +10,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-constexpr instant start{1s};
 
 // `samples` answers, one every `spacing`.
 void feed(rtt_estimator &rtt, instant &now, duration sample, int samples, duration spacing)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/send/tail_probe.h"
+#include "unit/protocol/start.h"
 
 namespace mrc::protocol
 {
@@ -10,7 +11,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr instant start{1s};
 constexpr duration shortest = 262us;
 
 TEST(tail_probe, waits_for_quiet_and_doubles_while_unanswered)
