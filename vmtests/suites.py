@@ -46,7 +46,7 @@ class suite:
     name: str
     about: str
     seconds: int  # that it may take in an emulated machine
-    quick: bool = False  # a part of scripts/test
+    quick: bool = False  # runs where none is named
     modules: tuple = ()  # loaded beforehand; a kernel without them skips the suite
     machine: machine_shape = machine_shape()
 
