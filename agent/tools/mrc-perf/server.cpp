@@ -23,7 +23,7 @@ namespace mrc::perf
 namespace
 {
 
-void print_now(const std::string &text)
+void print_line(const std::string &text)
 {
     fmt::print("{}\n", text);
     std::fflush(stdout);
@@ -38,7 +38,7 @@ boost::json::object member_object(const message &from, const char *name)
 }
 
 template <typename Run>
-run_parts execute(Run &run, channel &client, report_context &context)
+run_parts execute_for(channel &client, Run &run, report_context &context)
 {
     try {
         run.execute();
@@ -71,11 +71,11 @@ served_run serve_run(const options &chosen, const test_plan &plan, endpoint &loc
     run_parts parts;
     if (plan.mode == test_mode::latency) {
         ping_pong run{local, client, signals, plan, false};
-        parts = execute(run, client, context);
+        parts = execute_for(client, run, context);
     } else {
         const run_settings settings{.is_client = false, .file = {}, .output = chosen.output, .on_interval = {}};
         stream_run run{local, client, signals, plan, settings};
-        parts = execute(run, client, context);
+        parts = execute_for(client, run, context);
     }
     return {make_report(context, parts), parts.interrupted};
 }
@@ -91,9 +91,9 @@ std::string table(const boost::json::object &report, const test_plan &plan)
 int report_run(const boost::json::object &report, const test_plan &plan, bool as_json)
 {
     if (as_json)
-        print_now(boost::json::serialize(report));
+        print_line(boost::json::serialize(report));
     else
-        print_now(plan.sizes.empty() ? to_text(report) : table(report, plan));
+        print_line(plan.sizes.empty() ? to_text(report) : table(report, plan));
     if (const auto &why = report.at("error").as_string(); !why.empty())
         fmt::print(stderr, "mrc-perf: {}\n", std::string_view{why.data(), why.size()});
     return exit_status(report);
@@ -165,7 +165,7 @@ int run_server(const options &chosen, signal_source &signals)
     }
     const std::uint16_t port = socket.port();
     client_admission clients{std::move(socket)};
-    print_now(fmt::format("LISTENING {}", port));
+    print_line(fmt::format("LISTENING {}", port));
     while (true) {
         std::array<pollfd, 2> fds{{{.fd = clients.fd(), .events = POLLIN, .revents = 0},
                                    {.fd = signals.fd(), .events = POLLIN, .revents = 0}}};
