@@ -55,7 +55,7 @@ void xdp_transmit::commit(const departure &packet)
 // Runs host_push on `frames` live frames. The call does not say how many left: the ring's consumer does.
 int xdp_transmit::run(std::uint32_t frames)
 {
-    static const std::array<std::byte, MRC_PUSH_FRAME_MAX> blank{};
+    static const std::array<std::byte, MRC_PUSH_BLANK_BYTES> blank{};
     LIBBPF_OPTS(bpf_test_run_opts, call);
     call.data_in = blank.data();
     call.data_size_in = blank.size();
