@@ -88,6 +88,7 @@ private:
     // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
     received join(const xdp_desc &part);
     void refill();
+    [[nodiscard]] bool has_work() const; // for a call that has the kernel send
     int bind_once();
 
     umem &memory_;
