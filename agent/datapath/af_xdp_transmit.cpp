@@ -122,6 +122,15 @@ bool af_xdp_transmit::send(kernel::xsk_socket_pair &socket, std::uint32_t length
     return true;
 }
 
+std::size_t af_xdp_transmit::queued() const
+{
+    std::size_t frames = 0;
+    for (const port_output &each : outputs_)
+        if (each.socket != nullptr)
+            frames += each.socket->refused_for_now();
+    return frames;
+}
+
 void af_xdp_transmit::flush()
 {
     for (const port_output &each : outputs_)

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::span<std::byte> reserve() override;
     void commit(const departure &packet) override;
     void flush() override;
-    [[nodiscard]] std::size_t queued() const override { return 0; }
+    [[nodiscard]] std::size_t queued() const override;
     [[nodiscard]] transmit_counters counters() const override { return counters_; }
 
 private:

@@ -31,11 +31,11 @@ void mixed_transmit::send_by_rings()
 
 void mixed_transmit::flush()
 {
-    if (queued() != 0 && !by_rings())
+    if (frames_.queued() != 0 && !by_rings())
         frames_.flush();
-    if (queued() != 0 && by_rings()) // also what a call that had to wait has left
+    if (frames_.queued() != 0 && by_rings()) // also what a call that had to wait has left
         send_by_rings();
-    if (queued() == 0)
+    if (frames_.queued() == 0)
         burst_.clear();
     rings_.flush();
 }

@@ -35,7 +35,7 @@ public:
         frames_.commit(packet);
     }
     void flush() override;
-    [[nodiscard]] std::size_t queued() const override { return frames_.queued(); }
+    [[nodiscard]] std::size_t queued() const override { return frames_.queued() + rings_.queued(); }
     // Of both ways, and of what else leaves by the rings' engine.
     [[nodiscard]] transmit_counters counters() const override;
 

@@ -4,10 +4,10 @@
 transmit engine, and by the binaries of other builds, in turns, so that ratios hold when the machine's speed drifts.
 Prints a table: median, and in brackets minimum and maximum.
 
-usage: transmit.py [--rounds N] [--seconds S] [--build NAME=DIRECTORY]... [--engine xdp|af_xdp]... [--config TOML]
+usage: transmit.py [--rounds N] [--seconds S] [--build NAME=DIRECTORY[:RING_PACKETS]]... [--engine xdp|af_xdp]...
 
-A build's directory is the one of its binaries; without any: $MRC_BIN, or build/bin. --config is for the builds whose
-name ends in +; the others get none.
+A build's directory is the one of its binaries; without any: $MRC_BIN, or build/bin. RING_PACKETS is mrcd's
+transmit.ring_packets.
 """
 
 import argparse
@@ -72,7 +72,8 @@ def binaries_of(directory):
 def one_round(variant, seconds):
     """The values of all runs, by name. In a lab that has the machine's XDP dispatcher to itself: with several, calls
     may have to wait for it (tests/e2e/xdp_dispatcher.py)."""
-    directory, engine, config = variant
+    directory, ring_packets, engine = variant
+    config = f"[transmit]\nring_packets = {ring_packets}\n" if ring_packets else ""
     values, report = {}, None
     with binaries_of(directory), lab("txp", "--engine", engine, config=config) as fabric, server(fabric):
         for name, (arguments, _, value_of) in RUNS.items():
@@ -98,15 +99,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2, help="of each run")
-    parser.add_argument("--build", action="append", metavar="NAME=DIRECTORY")
+    parser.add_argument("--build", action="append", metavar="NAME=DIRECTORY[:RING_PACKETS]")
     parser.add_argument("--engine", choices=("auto", "xdp", "af_xdp"), action="append")
-    parser.add_argument("--config", default="", help="mrcd's, in builds whose name ends in +")
     arguments = parser.parse_args()
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
     builds = [build.split("=", 1) for build in arguments.build or [f"this={os.path.dirname(binary('mrcd'))}"]]
-    variants = {f"{name}, {engine}": (directory, engine, arguments.config if name.endswith("+") else "")
-                for name, directory in builds for engine in arguments.engine or ("xdp", "af_xdp")}
+    variants = {f"{name}, {engine}": (*where.partition(":")[::2], engine)
+                for name, where in builds for engine in arguments.engine or ("xdp", "af_xdp")}
     results = {name: [] for name in variants}
     for number in range(arguments.rounds):
         for name, variant in variants.items():

@@ -83,6 +83,10 @@ void host_ports::measure_costs(const host_modes &modes)
         const auto rings =
             live ? kernel::probes::ring_cost(*memory_, *first_socket_[row], config_.ports[i].device) : std::nullopt;
         if (rings)
+            log::debug("port {}: {} ns a call with live frames and {} a frame; AF_XDP {}, {} and {} a KB",
+                       config_.ports[i].device, live->call_ns, live->frame_ns, rings->call_ns, rings->frame_ns,
+                       rings->kilobyte_ns);
+        if (rings)
             costs_[row] = {
                 .live = {.call_ns = live->call_ns, .packet_ns = live->frame_ns},
                 .rings = {.call_ns = rings->call_ns, .packet_ns = rings->frame_ns, .kilobyte_ns = rings->kilobyte_ns}};

@@ -30,22 +30,22 @@ std::uint32_t most_by_rings(const port_costs &of, std::uint32_t ports, std::uint
     return packets;
 }
 
-TEST(transmit_costs, one_port_crosses_where_both_ways_cost_the_same)
+TEST(transmit_costs, one_port_crosses_where_the_rings_cost_half)
 {
-    EXPECT_EQ(costs.crossing(64), 9U); // 300 + 9 * 900 = 8400 against 6000 + 9 * 300 = 8700
-    EXPECT_EQ(most_by_rings(costs, 1), 9U);
+    EXPECT_EQ(costs.crossing(64), 3U); // 2 * (300 + 3 * 900) = 6000 against 6000 + 3 * 300 = 6900
+    EXPECT_EQ(most_by_rings(costs, 1), 3U);
 }
 
 TEST(transmit_costs, several_ports_take_a_call_each)
 {
-    EXPECT_EQ(most_by_rings(costs, 4), 8U); // 4 * 300 + 8 * 900 against 6000 + 8 * 300
+    EXPECT_EQ(most_by_rings(costs, 4), 2U); // 2 * (2 * 300 + 2 * 900) against 6000 + 2 * 300
 }
 
 TEST(transmit_costs, long_packets_cross_earlier)
 {
     port_costs copying = costs;
     copying.rings.kilobyte_ns = 200;
-    EXPECT_EQ(most_by_rings(copying, 1, 3072), 4U); // 300 + 4 * 1500 = 6300 against 6000 + 4 * 300 = 7200
+    EXPECT_EQ(most_by_rings(copying, 1, 3072), 2U); // 2 * (300 + 2 * 1500) = 6600 against 6000 + 2 * 300
 }
 
 TEST(transmit_costs, rings_that_are_always_cheaper_take_everything)
