@@ -4,7 +4,7 @@
  *
  * hook     XDP, run by BPF_PROG_TEST_RUN with BPF_F_TEST_XDP_LIVE_FRAMES only; attached to a scratch device, because
  *          the kernel rebuilds its XDP dispatcher on every call for a program that is attached nowhere (25 ms)
- * inputs   a blank frame at least as long as the packet; push_slots[push_ring.consumer]
+ * inputs   a blank frame of MRC_PUSH_BLANK_BYTES; push_slots[push_ring.consumer]
  * outputs  Ethernet | outer IPv6 | inner packet, redirected to the path's port. Each run consumes one slot or, when
  *          none is left, drops the blank frame.
  * maps     reads push_slots, paths, ports, tx_ports; writes push_ring (consumer, sent, refused, last_send_ns), paths
@@ -53,12 +53,15 @@ static __always_inline enum mrc_verdict look_up(struct push_departure *departure
     return MRC_GO_ON;
 }
 
-/* The frame starts every run at full length: the kernel resets what the last run cut off. */
+/*
+ * The frame starts every run short: each call copies the blank into 64 pages before the first run, however few of them
+ * it needs. The kernel resets what the last run grew, and clears what this one grows.
+ */
 static __always_inline enum mrc_verdict fit_frame(struct xdp_md *ctx, __u32 length)
 {
-    const int excess = (int)(__u32)bpf_xdp_get_buff_len(ctx) - (int)(MRC_OUTER_BYTES + length);
+    const int missing = (int)(MRC_OUTER_BYTES + length) - (int)(__u32)bpf_xdp_get_buff_len(ctx);
 
-    if (excess < 0 || bpf_xdp_adjust_tail(ctx, -excess))
+    if (missing != 0 && bpf_xdp_adjust_tail(ctx, missing))
         return MRC_PUSH_STORE;
     return MRC_GO_ON;
 }

@@ -57,6 +57,14 @@ bool af_xdp_transmit::ready()
     return true;
 }
 
+bool af_xdp_transmit::takes(std::size_t port, std::uint32_t packets) const
+{
+    if (packets == 0)
+        return true;
+    return usable(port) && !outputs_[port].stalled && memory_.free_frames() >= packets * frames_per_packet_ &&
+           outputs_[port].socket->has_room(packets * frames_per_packet_);
+}
+
 std::span<std::byte> af_xdp_transmit::head()
 {
     return staging_.empty() ? std::span{memory_.data(current_.address()), kernel::umem::frame_bytes}
@@ -112,6 +120,15 @@ bool af_xdp_transmit::send(kernel::xsk_socket_pair &socket, std::uint32_t length
             return false;
     }
     return true;
+}
+
+std::size_t af_xdp_transmit::queued() const
+{
+    std::size_t frames = 0;
+    for (const port_output &each : outputs_)
+        if (each.socket != nullptr)
+            frames += each.socket->refused_for_now();
+    return frames;
 }
 
 void af_xdp_transmit::flush()

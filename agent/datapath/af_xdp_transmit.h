@@ -30,10 +30,12 @@ public:
 
     [[nodiscard]] std::string_view name() const override { return "af_xdp"; }
     [[nodiscard]] bool ready() override;
+    // Whether the port sends, and has room for so many packets more.
+    [[nodiscard]] bool takes(std::size_t port, std::uint32_t packets) const;
     [[nodiscard]] std::span<std::byte> reserve() override;
     void commit(const departure &packet) override;
     void flush() override;
-    [[nodiscard]] std::size_t queued() const override { return 0; }
+    [[nodiscard]] std::size_t queued() const override;
     [[nodiscard]] transmit_counters counters() const override { return counters_; }
 
 private:

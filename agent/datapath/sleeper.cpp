@@ -30,10 +30,10 @@ constexpr auto longest_sleep = 100ms;
 } // namespace
 
 sleeper::sleeper()
-    : doorbells_{::epoll_create1(EPOLL_CLOEXEC)}, service_bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+    : waited_for_{::epoll_create1(EPOLL_CLOEXEC)}, service_bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
 {
-    if (!doorbells_ || !service_bell_ || !status_fd_ ||
+    if (!waited_for_ || !service_bell_ || !status_fd_ || !hear(service_bell_) ||
         ::ftruncate(status_fd_.get(), sizeof(session::worker_status)) != 0)
         kernel::fail_startup("cannot create the worker's bells");
     void *page =
@@ -47,37 +47,38 @@ sleeper::sleeper()
 bool sleeper::hear(const kernel::unique_fd &doorbell) const
 {
     epoll_event how{.events = EPOLLIN | EPOLLET, .data = {}};
-    return ::epoll_ctl(doorbells_.get(), EPOLL_CTL_ADD, doorbell.get(), &how) == 0;
+    return ::epoll_ctl(waited_for_.get(), EPOLL_CTL_ADD, doorbell.get(), &how) == 0;
 }
 
 void sleeper::stop_hearing(const kernel::unique_fd &doorbell) const
 {
-    ::epoll_ctl(doorbells_.get(), EPOLL_CTL_DEL, doorbell.get(), nullptr);
+    ::epoll_ctl(waited_for_.get(), EPOLL_CTL_DEL, doorbell.get(), nullptr);
 }
 
 void sleeper::wake() const
 {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(service_bell_.get(), &one, sizeof(one)); // EAGAIN: rung already
+    [[maybe_unused]] const ssize_t written = ::write(service_bell_.get(), &one, sizeof(one)); // nobody reads it
 }
 
-sleep_end sleeper::wait(instant deadline)
+// As long as one has packets, no sleep begins.
+void sleeper::add_source(int fd)
 {
-    poll_set_.push_back({.fd = doorbells_.get(), .events = POLLIN, .revents = 0});
-    poll_set_.push_back({.fd = service_bell_.get(), .events = POLLIN, .revents = 0});
+    epoll_event how{.events = EPOLLIN, .data = {}};
+    if (::epoll_ctl(waited_for_.get(), EPOLL_CTL_ADD, fd, &how) == 0)
+        sources_.push_back(fd);
+}
+
+// Bells are edge-triggered: each write is told once, and nothing need be read. More than fit wait for the next sleep's
+// end.
+sleep_end sleeper::wait(instant deadline) const
+{
+    std::array<epoll_event, 64> told{};
     const instant now = kernel::monotonic_now();
     const std::chrono::nanoseconds wait = std::clamp<instant>(deadline, now, now + longest_sleep) - now;
     const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
-    return ::ppoll(poll_set_.data(), poll_set_.size(), &limit, nullptr) > 0 ? sleep_end::woken : sleep_end::timed_out;
-}
-
-// Edge-triggered: each write is told once, and nothing need be read. More than fit wait for the next sleep's end.
-void sleeper::clear_bells() const
-{
-    std::array<epoll_event, 64> rung{};
-    ::epoll_wait(doorbells_.get(), rung.data(), static_cast<int>(rung.size()), 0);
-    eventfd_t calls = 0;
-    [[maybe_unused]] const int cleared = ::eventfd_read(service_bell_.get(), &calls); // EAGAIN: nobody woke it
+    const int count = ::epoll_pwait2(waited_for_.get(), told.data(), static_cast<int>(told.size()), &limit, nullptr);
+    return count > 0 ? sleep_end::woken : sleep_end::timed_out;
 }
 
 } // namespace mrc::datapath

@@ -3,10 +3,9 @@
 // queued a request, the worker at the rings after it has set the page: whoever comes second sees the other.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
-
-#include <poll.h>
 
 #include "kernel/unique_fd.h"
 #include "protocol/types.h"
@@ -37,7 +36,8 @@ public:
     [[nodiscard]] int status_fd() const { return status_fd_.get(); }
 
     // Until `deadline` at the latest, but not longer than some 100 ms; not at all if `anything_waiting()` once the
-    // clients can see that this end sleeps. `packets`: descriptors that become readable with packets.
+    // clients can see that this end sleeps. `packets`: descriptors that become readable with packets; they stay open as
+    // long as the sleeper. One system call, and none where something waits; a bell that rang meanwhile ends the next one.
     template <typename Waiting, typename Descriptors>
     sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting)
     {
@@ -46,25 +46,27 @@ public:
         std::atomic_thread_fence(std::memory_order_seq_cst);
         sleep_end end = sleep_end::not_slept;
         if (!anything_waiting()) {
-            poll_set_.clear();
+            const auto listed = [this](const auto &source) {
+                return std::ranges::find(sources_, source->fd()) != sources_.end();
+            };
             for (const auto &source : packets)
-                poll_set_.push_back({.fd = source->fd(), .events = POLLIN, .revents = 0});
+                if (!listed(source))
+                    add_source(source->fd());
             end = wait(deadline);
         }
         std::atomic_ref{sleeping}.store(0, std::memory_order_relaxed);
-        clear_bells();
         return end;
     }
 
 private:
-    [[nodiscard]] sleep_end wait(protocol::instant deadline);
-    void clear_bells() const;
+    [[nodiscard]] sleep_end wait(protocol::instant deadline) const;
+    void add_source(int fd);
 
-    kernel::unique_fd doorbells_;    // epoll of the clients' eventfds
+    kernel::unique_fd waited_for_;   // epoll of both kinds of bells and of what packets come from
     kernel::unique_fd service_bell_; // wake()
     kernel::unique_fd status_fd_;
     kernel::mapping status_;
-    std::vector<pollfd> poll_set_;
+    std::vector<int> sources_; // of packets, in waited_for_
 };
 
 } // namespace mrc::datapath

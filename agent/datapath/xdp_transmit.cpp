@@ -2,14 +2,17 @@
 #include "datapath/xdp_transmit.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
+
+#include "kernel/startup_error.h"
 
 namespace mrc::datapath
 {
 
 namespace
 {
+
+constexpr std::size_t longest_call = 256; // frames
 
 std::uint32_t load(std::uint32_t &word)
 {
@@ -19,59 +22,76 @@ std::uint32_t load(std::uint32_t &word)
 } // namespace
 
 xdp_transmit::xdp_transmit(const xdp_transmit_options &options)
-    : options_{options}, slots_{options.slots_fd, MRC_PUSH_SLOTS, "push_slots"}, ring_{options.ring_fd, 1, "push_ring"},
-      producer_{load(ring_[0].consumer)}
+    : slots_{options.slots_fd, MRC_PUSH_SLOTS, "push_slots"}, ring_{options.ring_fd, 1, "push_ring"},
+      calls_{options.program_fd, options.burst}, first_{load(ring_[0].consumer)}, producer_{first_}
 {
-    ring_[0].producer = producer_;
+    publish(first_);
     // One frame with nothing to send: the program drops it, and we learn whether this kernel has live frames at all.
-    if (const int error = run(1); error != 0)
+    if (const int error = calls_.make(1); error != 0)
         kernel::fail_startup("this kernel refuses XDP transmit (BPF_PROG_TEST_RUN with live frames)", error);
-}
-
-std::size_t xdp_transmit::queued() const
-{
-    return producer_ - load(ring_[0].consumer);
 }
 
 std::span<std::byte> xdp_transmit::reserve()
 {
-    mrc_push_slot &slot = slots_[producer_ % MRC_PUSH_SLOTS];
-    return {reinterpret_cast<std::byte *>(slot.inner), MRC_PUSH_FRAME_MAX - MRC_OUTER_BYTES};
+    return {reinterpret_cast<std::byte *>(slot(producer_).inner), MRC_PUSH_FRAME_MAX - MRC_OUTER_BYTES};
 }
 
 void xdp_transmit::commit(const departure &packet)
 {
-    mrc_push_slot &slot = slots_[producer_ % MRC_PUSH_SLOTS];
-    slot.length = packet.bytes;
-    slot.path = packet.path;
-    slot.flow_label = packet.flow_label;
-    slot.tclass = packet.tclass;
-    slot.hop_limit = 64;
-    slot.next_header = packet.next_header;
-    slot.host_usid = packet.host_usid;
-    std::atomic_ref<std::uint32_t>{ring_[0].producer}.store(++producer_, std::memory_order_release);
+    mrc_push_slot &next = slot(producer_);
+    next.length = packet.bytes;
+    next.path = packet.path;
+    next.flow_label = packet.flow_label;
+    next.tclass = packet.tclass;
+    next.hop_limit = 64;
+    next.next_header = packet.next_header;
+    next.host_usid = packet.host_usid;
+    ++producer_;
 }
 
-// Runs host_push on `frames` live frames. The call does not say how many left: the ring's consumer does.
-int xdp_transmit::run(std::uint32_t frames)
+departure xdp_transmit::departure_of(const mrc_push_slot &slot)
 {
-    static const std::array<std::byte, MRC_PUSH_FRAME_MAX> blank{};
-    LIBBPF_OPTS(bpf_test_run_opts, call);
-    call.data_in = blank.data();
-    call.data_size_in = blank.size();
-    call.repeat = static_cast<int>(frames);
-    call.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
-    call.batch_size = std::min(frames, options_.burst);
-    const int result = bpf_prog_test_run_opts(options_.program_fd, &call);
-    return result == 0 || result == -EINTR ? 0 : -result;
+    return {.path = slot.path,
+            .host_usid = slot.host_usid,
+            .flow_label = slot.flow_label,
+            .tclass = slot.tclass,
+            .next_header = slot.next_header,
+            .bytes = static_cast<std::uint16_t>(slot.length)};
 }
 
+std::span<const std::byte> xdp_transmit::inner_of(const mrc_push_slot &slot)
+{
+    return {reinterpret_cast<const std::byte *>(slot.inner), slot.length};
+}
+
+void xdp_transmit::publish(std::uint32_t producer)
+{
+    published_ = producer;
+    std::atomic_ref<std::uint32_t>{ring_[0].producer}.store(producer, std::memory_order_release);
+}
+
+// What a call has left behind: no call runs now.
+void xdp_transmit::withdraw()
+{
+    if (!handing_over_)
+        publish(first_);
+}
+
+// A call does not say how many left: the ring's consumer does. It may take several batches: the kernel uses the first
+// one's pages again for the next, and lets receivers run in between, so that they overflow none of their rings.
 void xdp_transmit::flush()
 {
-    // A veth ring has 256 entries and takes the frames of one call before the receiver runs: stay well below it.
-    while (const std::size_t waiting = queued()) {
-        const std::size_t before = waiting;
-        if (run(static_cast<std::uint32_t>(std::min<std::size_t>(waiting, options_.burst))) != 0 || queued() == before)
+    publish(producer_);
+    while (queued() != 0) {
+        const std::uint32_t before = first_;
+        const int error = calls_.make(static_cast<std::uint32_t>(std::min(queued(), longest_call)));
+        first_ = load(ring_[0].consumer);
+        if (calls_.wait()) {
+            withdraw();
+            calls_.give_up();
+            return;
+        }
+        if (error != 0 || first_ == before)
             return;
     }
 }

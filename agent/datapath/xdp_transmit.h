@@ -4,6 +4,7 @@
 // port. No skb is built. Kernel 5.18 and newer (BPF_F_TEST_XDP_LIVE_FRAMES).
 #pragma once
 
+#include "datapath/live_calls.h"
 #include "datapath/transmit_engine.h"
 #include "kernel/mapped_array.h"
 #include "mrc/abi/maps.h"
@@ -15,7 +16,7 @@ struct xdp_transmit_options {
     int program_fd = -1; // host_push, attached to some device: unattached, each call rebuilds the dispatcher, 25 ms
     int slots_fd = -1;
     int ring_fd = -1;
-    std::uint32_t burst = 64; // frames per system call, 1…256
+    std::uint32_t burst = 64; // frames between which the receivers run, 1…256
 };
 
 class xdp_transmit final : public transmit_engine
@@ -29,16 +30,40 @@ public:
     [[nodiscard]] std::span<std::byte> reserve() override;
     void commit(const departure &packet) override;
     void flush() override;
-    [[nodiscard]] std::size_t queued() const override;
+    [[nodiscard]] std::size_t queued() const override { return producer_ - first_; }
     [[nodiscard]] transmit_counters counters() const override;
 
-private:
-    int run(std::uint32_t frames);
+    // Gives what is queued, in order, to `take(const departure &, std::span<const std::byte> inner)` instead, as long
+    // as it returns true. host_push sees none of it then; flush() may be used again once all is taken.
+    template <typename Take>
+    void hand_over(Take take)
+    {
+        withdraw();
+        while (first_ != producer_ && take(departure_of(slot(first_)), inner_of(slot(first_))))
+            ++first_;
+        handing_over_ = first_ != producer_;
+        if (!handing_over_)
+            first_ = producer_ = published_;
+    }
+    // Some of what is queued has been taken, and not all.
+    [[nodiscard]] bool handing_over() const { return handing_over_; }
 
-    xdp_transmit_options options_;
+    [[nodiscard]] live_calls &calls() { return calls_; }
+
+private:
+    [[nodiscard]] mrc_push_slot &slot(std::uint32_t number) const { return slots_[number % MRC_PUSH_SLOTS]; }
+    [[nodiscard]] static departure departure_of(const mrc_push_slot &slot);
+    [[nodiscard]] static std::span<const std::byte> inner_of(const mrc_push_slot &slot);
+    void publish(std::uint32_t producer);
+    void withdraw();
+
     kernel::mapped_array<mrc_push_slot> slots_;
     kernel::mapped_array<mrc_push_ring> ring_;
-    std::uint32_t producer_ = 0;
+    live_calls calls_;
+    std::uint32_t first_ = 0;     // oldest packet that is queued
+    std::uint32_t producer_ = 0;  // behind the newest
+    std::uint32_t published_ = 0; // behind the newest that host_push may see
+    bool handing_over_ = false;
 };
 
 } // namespace mrc::datapath

@@ -153,6 +153,14 @@ void host_programs::load_transmit()
     push_link_ = std::move(scratch.link);
 }
 
+// The old one first: its end would take from the dispatcher what the new one has put there.
+bool host_programs::attach_push_again()
+{
+    push_link_.reset();
+    push_link_ = kernel::probes::attach_xdp(push_program_fd(), scratch_->ifindex(), xdp_mode::native).link;
+    return static_cast<bool>(push_link_);
+}
+
 void host_programs::pin_maps()
 {
     refuse_other_owners();

@@ -2,6 +2,7 @@
 #include "kernel/xsk_socket_pair.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -130,9 +131,19 @@ void xsk_socket_pair::flush()
     // In copy mode one call sends at most 32 frames and answers EAGAIN when there are more. Left for the next round
     // they would wait in the ring for longer than the path takes, which the transport cannot tell from loss.
     std::uint32_t calls = outstanding_ / copy_mode_batch + 1;
-    while (outstanding_ != 0 && calls-- != 0 && xsk_ring_prod__needs_wakeup(&transmit_) != 0)
-        if (::sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0 || errno != EAGAIN)
-            break;
+    bool again = true;
+    while (again && unsent() != 0 && calls-- != 0 && xsk_ring_prod__needs_wakeup(&transmit_) != 0)
+        again = ::sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0 && errno == EAGAIN;
+    refused_for_now_ = again && !zero_copy_ ? unsent() : 0;
+}
+
+// In copy mode a call takes frames from the ring and does nothing else; what has left the ring completes by itself. A
+// driver with zero copy may want to be told to complete.
+std::uint32_t xsk_socket_pair::unsent() const
+{
+    if (outstanding_ == 0 || zero_copy_)
+        return outstanding_;
+    return transmit_.cached_prod - std::atomic_ref{*transmit_.consumer}.load(std::memory_order_acquire);
 }
 
 std::uint32_t xsk_socket_pair::reap()

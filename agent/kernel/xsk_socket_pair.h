@@ -71,6 +71,8 @@ public:
     bool transmit(frame packet, std::uint32_t length, bool more = false);
     // Submits what transmit() queued and has the kernel send it.
     void flush();
+    // Frames that the device had no room for in the last flush(); they leave with a later one.
+    [[nodiscard]] std::uint32_t refused_for_now() const { return refused_for_now_; }
     // Takes back frames the kernel has sent. Returns how many.
     std::uint32_t reap();
 
@@ -88,6 +90,7 @@ private:
     // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
     received join(const xdp_desc &part);
     void refill();
+    [[nodiscard]] std::uint32_t unsent() const; // frames that a call has the kernel send, or complete
     int bind_once();
 
     umem &memory_;
@@ -102,6 +105,7 @@ private:
     std::uint32_t queued_ = 0;
     std::uint32_t outstanding_ = 0;
     std::uint32_t lent_ = 0; // frames in the fill ring, the driver and the receive ring; only the last gives them back
+    std::uint32_t refused_for_now_ = 0;
     bool zero_copy_ = false;
     std::vector<std::byte> assembly_; // metadata and the parts of one packet, with multi_buffer
     std::uint32_t assembled_ = 0;     // bytes of packet in it

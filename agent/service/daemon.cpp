@@ -181,6 +181,7 @@ void daemon::run()
     listener_.start();
     port_watch_.start();
     take_notes();
+    follow_live_calls();
     feed_watchdog();
     log::info("clients: root{}", listener_.group_name().empty() ? "" : " and group " + listener_.group_name());
     manager_.ready(summary());
@@ -200,6 +201,22 @@ void daemon::take_notes()
                                    held_back_.schedule();
                                    take_notes();
                                });
+}
+
+void daemon::follow_live_calls()
+{
+    datapath::live_calls *calls = ports_.live_calls();
+    if (calls == nullptr)
+        return;
+    recovery_.emplace(context_,
+                      live_call_recovery::surroundings{
+                          .bell_fd = calls->bell_fd(),
+                          .acknowledge = [calls] { calls->acknowledge(); },
+                          .slowest = [calls] { return calls->slowest(); },
+                          .attach_again = [this] { return programs_.attach_push_again(); },
+                          .try_one = [calls] { return calls->try_one(); },
+                          .give_back = [calls] { calls->give_back(); },
+                          .write = [](log_level level, const std::string &line) { log::write(level, line); }});
 }
 
 void daemon::announce(const std::vector<port_change> &changes)

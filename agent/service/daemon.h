@@ -8,11 +8,13 @@
 // hosts and the paths to them                        peer_directory.h
 // clients                                            sessions/session_listener.h, sessions/session_server.h
 // controllers, and what they have set                control/control_service.h, control/settings_keeper.h
+// XDP transmit that has to wait                      ports/live_call_recovery.h
 // lines of the log, for all that comes and goes      transition_log.h, held_back_lines.h
 // the service manager; the end                       service_manager.h, drain.h
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,7 @@
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
+#include "service/ports/live_call_recovery.h"
 #include "service/ports/port_watch.h"
 #include "service/service_manager.h"
 #include "service/sessions/session_listener.h"
@@ -57,6 +60,7 @@ private:
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources resources_for(const daemon_config &config);
     void take_notes();
+    void follow_live_calls();
     void announce(const std::vector<port_change> &changes);
     void follow_speed();
     void log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason);
@@ -94,6 +98,7 @@ private:
 
     boost::asio::io_context context_;
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
+    std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     settings_keeper settings_;
     held_back_lines held_back_;
     boost::asio::signal_set signals_;

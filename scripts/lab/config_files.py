@@ -21,6 +21,7 @@ def switch_config(prefix, fabric, node):
         "usid": addresses.usid_prefix(node.usid),
         "forward": options.switch,
         "pin": str(pin_of(prefix, node.name)),
+        "share": str(pin_of(prefix, "entry")),
         "mode": options.mode,
         "port": [{"device": port.device, "host_facing": fabric.is_host_facing(port)} for port in node.ports],
         "route": [{"usid": addresses.usid_prefix(route.usid), "port": route.via.device, "mac": route.via.peer.mac}

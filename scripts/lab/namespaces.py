@@ -5,6 +5,7 @@
 """
 
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import subprocess
@@ -14,6 +15,7 @@ from .topology import owns_namespace
 
 NETNS = pathlib.Path("/run/netns")
 PARALLEL = 8
+FIRST_IFINDEX = 20000  # beyond those of devices that came from outside
 
 # No duplicate address detection, generated addresses or solicitations: the lab's own packets are all there are,
 # and every address works at once.
@@ -110,9 +112,12 @@ def create_namespaces(runner, fabric):
 
 
 def create_links(runner, fabric):
+    # Ports of several switches that share a program are told apart by their ifindexes.
+    indexes = itertools.count(FIRST_IFINDEX)
+
     def end(port):
         queues = fabric.options.queues
-        return (f"name {port.device} netns {name_of(runner.prefix, port.node)} address {port.mac} "
+        return (f"name {port.device} index {next(indexes)} netns {name_of(runner.prefix, port.node)} address {port.mac} "
                 f"mtu {fabric.options.mtu} numtxqueues {queues} numrxqueues {queues}")
 
     runner.batch([f"link add {end(link.lower)} type veth peer {end(link.upper)}" for link in fabric.links

@@ -145,7 +145,7 @@ protected:
     // One live call. 0, or errno: EINTR says nothing about what left.
     int run_live(std::uint32_t frames, std::uint32_t batch = 64)
     {
-        static const packet_bytes blank(MRC_PUSH_FRAME_MAX);
+        static const packet_bytes blank(MRC_PUSH_BLANK_BYTES);
         LIBBPF_OPTS(bpf_test_run_opts, opts);
         opts.data_in = blank.data();
         opts.data_size_in = static_cast<__u32>(blank.size());
@@ -161,7 +161,7 @@ protected:
     }
 
     // A slot that must be consumed, counted and not sent.
-    void expect_refused(mrc_verdict verdict, const packet_bytes &blank = packet_bytes(MRC_PUSH_FRAME_MAX))
+    void expect_refused(mrc_verdict verdict, const packet_bytes &blank = packet_bytes(MRC_PUSH_BLANK_BYTES))
     {
         const std::int64_t before = count(verdict);
         const mrc_push_ring ring_before = ring();
@@ -206,7 +206,7 @@ TEST_F(host_push, writes_every_byte_of_the_slots_packet)
     for (const std::uint32_t length : {20U, 82U, 1000U, 3072U + 92U, MRC_PUSH_FRAME_MAX - MRC_OUTER_BYTES + 0U}) {
         SCOPED_TRACE(length);
         const packet_bytes expected = queue(length);
-        const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX, 0xEE));
+        const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES, 0xEE));
 
         EXPECT_EQ(result.verdict, XDP_REDIRECT);
         EXPECT_TRUE(same_bytes(expected, result.packet));
@@ -220,8 +220,8 @@ TEST_F(host_push, writes_every_byte_of_the_slots_packet)
 TEST_F(host_push, counts_path_and_port)
 {
     const std::size_t bytes = queue(1000).size() + queue(500).size();
-    run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX));
-    run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX));
+    run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES));
+    run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES));
 
     const auto path = lookup<mrc_path_row>(skeleton_->maps.paths, path_to_peer);
     const auto port = lookup<mrc_port_row>(skeleton_->maps.ports, host_port);
@@ -235,7 +235,7 @@ TEST_F(host_push, counts_path_and_port)
 
 TEST_F(host_push, empty_ring_drops_the_blank_frame)
 {
-    const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX));
+    const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES));
 
     EXPECT_EQ(result.verdict, XDP_DROP);
     EXPECT_EQ(count(MRC_PUSH_EMPTY), 1);
@@ -257,8 +257,25 @@ TEST_F(host_push, bad_slots_are_consumed_and_counted)
     }
     queue(port_mtu - 40 + 1);
     expect_refused(MRC_PUSH_BAD_SLOT);
-    queue(100);
-    expect_refused(MRC_PUSH_STORE, packet_bytes(100));
+}
+
+// Longer than any page has room for beside the kernel's own, though the port would take it.
+TEST_F(host_push, a_packet_that_no_frame_holds_is_refused)
+{
+    mrc_port_row port = usable_port(private_network::ifindex("port0"));
+    port.mtu = 9000;
+    update(skeleton_->maps.ports, host_port, port);
+    queue(MRC_PUSH_SLOT_BYTES - 20);
+    expect_refused(MRC_PUSH_STORE);
+}
+
+TEST_F(host_push, a_longer_blank_is_cut)
+{
+    const packet_bytes expected = queue(100);
+    const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_FRAME_MAX, 0xEE));
+
+    EXPECT_EQ(result.verdict, XDP_REDIRECT);
+    EXPECT_TRUE(same_bytes(expected, result.packet));
 }
 
 TEST_F(host_push, unusable_ports_are_refused)

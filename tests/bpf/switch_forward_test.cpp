@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mrc-switch end to end: a switch of two ports in a namespace of its own, frames sent into one veth and captured at the
-// far end of the other, in native and in generic mode.
+// far end of the other, in native and in generic mode, by its own program on the ports and by one that switches share.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/if_packet.h>
@@ -57,7 +57,7 @@ protected:
             network_->attach_action(XDP_PASS, "p" + std::string(number));
         }
         private_network::ip("link set d1 address 02:00:00:00:01:01");
-        write_config(GetParam());
+        write_config();
     }
     void TearDown() override
     {
@@ -67,11 +67,19 @@ protected:
         std::filesystem::remove(directory_, ignored);
     }
 
-    void write_config(const std::string &mode)
+    [[nodiscard]] static bool shares() { return std::string(GetParam()).ends_with("_shared"); }
+    [[nodiscard]] static std::string mode()
+    {
+        const std::string name = GetParam();
+        return name.substr(0, name.find('_'));
+    }
+
+    void write_config()
     {
         std::ofstream{config_}
-            << "name = \"leaf\"\nusid = \"fcbb:bb00:2000::/48\"\nforward = \"xdp\"\nmode = \"" << mode << "\"\npin = \""
-            << pin_ << "\"\n"
+            << "name = \"leaf\"\nusid = \"fcbb:bb00:2000::/48\"\nforward = \"xdp\"\nmode = \"" << mode()
+            << "\"\npin = \"" << pin_ << "\"\n"
+            << (shares() ? "share = \"" + directory_ + "/entry\"\n" : "")
             << "[[port]]\ndevice = \"d0\"\nhost_facing = true\n[[port]]\ndevice = \"d1\"\n"
             << "[[route]]\nusid = \"fcbb:bb00:8000::/48\"\nport = \"d0\"\nmac = \"02:00:00:00:00:0a\"\n"
             << "[[route]]\nusid = \"fcbb:bb00:1000::/48\"\nport = \"d1\"\nmac = \"02:00:00:00:00:0b\"\n";
@@ -130,6 +138,10 @@ protected:
     std::string config_ = "/tmp/switch-test-" + std::to_string(getpid()) + ".toml";
     std::unique_ptr<private_network> network_;
     std::unique_ptr<switch_process> switch_;
+};
+
+class switches_that_share : public switch_forward_test
+{
 };
 
 TEST_P(switch_forward_test, frames_cross_byte_for_byte)
@@ -201,7 +213,7 @@ TEST_P(switch_forward_test, show_reports_what_crossed)
     EXPECT_NE(text.output.find("forwarded"), std::string::npos) << text.output;
     EXPECT_NE(json.output.find(R"("forwarded":1,)"), std::string::npos) << json.output;
     EXPECT_NE(json.output.find(R"("tx_packets":1,"tx_bytes":500)"), std::string::npos) << json.output;
-    EXPECT_NE(json.output.find(std::string(R"("mode":")") + GetParam()), std::string::npos) << json.output;
+    EXPECT_NE(json.output.find(R"("mode":")" + mode()), std::string::npos) << json.output;
 }
 
 TEST_P(switch_forward_test, the_end_leaves_nothing_behind)
@@ -210,7 +222,42 @@ TEST_P(switch_forward_test, the_end_leaves_nothing_behind)
     EXPECT_TRUE(std::filesystem::exists(pin_ + "/sw_impair"));
     EXPECT_EQ(switch_->end(SIGTERM), 0);
     EXPECT_FALSE(std::filesystem::exists(pin_));
+    EXPECT_FALSE(std::filesystem::exists(directory_ + "/entry"));
     EXPECT_EQ(run_command("ip link show d0").output.find("xdp"), std::string::npos);
+}
+
+// One of two ports, another of one.
+TEST_P(switches_that_share, have_one_program_on_their_ports)
+{
+    private_network::veth("d2", "p2", mtu);
+    network_->attach_action(XDP_PASS, "p2");
+    start();
+    const std::string other = config_ + ".other";
+    std::ofstream{other} << "name = \"other\"\nusid = \"fcbb:bb00:2001::/48\"\nmode = \"" << mode() << "\"\npin = \""
+                         << directory_ << "/other\"\nshare = \"" << directory_ << "/entry\"\n"
+                         << "[[port]]\ndevice = \"d2\"\n"
+                         << "[[route]]\nusid = \"fcbb:bb00:1000::/48\"\nport = \"d2\"\nmac = \"02:00:00:00:00:0b\"\n";
+    {
+        switch_process beside{other};
+        ASSERT_EQ(beside.first_line(), "READY other");
+        const auto program_on = [](const std::string &device) {
+            const std::string shown = run_command("ip -details link show " + device).output;
+            const std::size_t at = shown.find("prog/xdp id ");
+            return at == std::string::npos ? device : shown.substr(at, shown.find(' ', at + 12) - at);
+        };
+        EXPECT_EQ(program_on("d0"), program_on("d2"));
+        const capture spine{"p1"};
+        send("p0", to_spine(200));
+        EXPECT_TRUE(same_bytes(at_spine(200), spine.next()));
+        const capture back{"p2"};
+        send("p2", packet("fcbb:bb00:2001:1000:2000:8000::", {}, 64, 200));
+        EXPECT_FALSE(back.next().empty());
+    }
+    EXPECT_TRUE(std::filesystem::exists(directory_ + "/entry/switch_entry"));
+    std::filesystem::remove(other);
+    const capture spine{"p1"};
+    send("p0", to_spine(300));
+    EXPECT_TRUE(same_bytes(at_spine(300), spine.next()));
 }
 
 TEST_P(switch_forward_test, a_killed_switch_is_replaced_by_the_next_run)
@@ -253,7 +300,10 @@ TEST_P(switch_forward_test, a_missing_port_is_named_and_nothing_stays)
     EXPECT_FALSE(std::filesystem::exists(pin_));
 }
 
-INSTANTIATE_TEST_SUITE_P(modes, switch_forward_test, testing::Values("native", "generic"),
+INSTANTIATE_TEST_SUITE_P(modes, switch_forward_test,
+                         testing::Values("native", "generic", "native_shared", "generic_shared"),
+                         [](const auto &instance) { return std::string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(modes, switches_that_share, testing::Values("native_shared", "generic_shared"),
                          [](const auto &instance) { return std::string(instance.param); });
 
 } // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both transmit engines under the same tests: what is committed arrives at the far end of a veth pair byte by byte, in
-// order, whole bursts of it, and nothing leaves through a port that is out of use. And AF_XDP receive in front of
-// host_rx.
+// The transmit engines under the same tests: what is committed arrives at the far end of a veth pair byte by byte, in
+// order, whole bursts of it, and nothing leaves through a port that is out of use. XDP transmit is tested alone, and
+// with the AF_XDP rings for small bursts. And AF_XDP receive in front of host_rx.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +14,7 @@
 
 #include "codec/outer_header.h"
 #include "datapath/af_xdp_transmit.h"
+#include "datapath/mixed_transmit.h"
 #include "datapath/xdp_transmit.h"
 #include "kernel/host_programs.h"
 #include "kernel/probes/af_xdp.h"
@@ -98,16 +99,23 @@ protected:
     {
         port = std::make_unique<one_port>(mtu, longest_packet > kernel::umem::frame_bytes - MRC_OUTER_BYTES);
         far_end = std::make_unique<capture>("leaf0");
-        if (name == "xdp") {
-            engine = std::make_unique<datapath::xdp_transmit>(
+        std::vector<kernel::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
+        sockets[plane] = port->socket.get();
+        if (name != "af_xdp")
+            frames = std::make_unique<datapath::xdp_transmit>(
                 datapath::xdp_transmit_options{.program_fd = port->programs->push_program_fd(),
                                                .slots_fd = port->programs->map_fd("push_slots"),
                                                .ring_fd = port->programs->map_fd("push_ring")});
+        if (name != "xdp")
+            rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
+                                                                port->programs->ports(), longest_packet);
+        if (name == "mixed") {
+            std::array<datapath::port_costs, MRC_MAX_PORTS> costs{};
+            costs.fill(datapath::rings_up_to(small_burst));
+            mixed = std::make_unique<datapath::mixed_transmit>(*frames, *rings, port->programs->paths(), costs);
+            engine = mixed.get();
         } else {
-            std::vector<kernel::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
-            sockets[plane] = port->socket.get();
-            engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
-                                                                 port->programs->ports(), longest_packet);
+            engine = frames ? static_cast<datapath::transmit_engine *>(frames.get()) : rings.get();
         }
     }
 
@@ -139,9 +147,26 @@ protected:
         return expected;
     }
 
+    // Commits a burst, sends it and compares what arrives.
+    void send_burst(std::uint32_t packets)
+    {
+        std::vector<packet_bytes> expected;
+        for (std::uint32_t i = 0; i < packets; ++i)
+            expected.push_back(commit(1000, ++numbered));
+        engine->flush();
+        EXPECT_EQ(engine->queued(), 0U);
+        for (std::uint32_t i = 0; i < packets; ++i)
+            ASSERT_EQ(far_end->next(), expected[i]) << "packet " << i << " of " << packets;
+    }
+
+    static constexpr std::uint32_t small_burst = 8; // goes by the rings
     std::unique_ptr<one_port> port;
     std::unique_ptr<capture> far_end;
-    std::unique_ptr<datapath::transmit_engine> engine;
+    std::unique_ptr<datapath::xdp_transmit> frames;
+    std::unique_ptr<datapath::af_xdp_transmit> rings;
+    std::unique_ptr<datapath::mixed_transmit> mixed;
+    datapath::transmit_engine *engine = nullptr; // one of them
+    std::uint32_t numbered = 0;                  // packets so far
 };
 
 class transmit_engines : public engine_test, public testing::WithParamInterface<const char *>
@@ -157,16 +182,15 @@ protected:
 
 TEST_P(transmit_engines, packets_arrive_byte_by_byte)
 {
-    std::uint32_t number = 0;
     for (const std::uint16_t bytes : std::initializer_list<std::uint16_t>{60, 61, 200, 1440, 3072, 3164}) {
-        const packet_bytes expected = commit(bytes, ++number);
+        const packet_bytes expected = commit(bytes, ++numbered);
         engine->flush();
         EXPECT_EQ(far_end->next(), expected) << bytes << " bytes";
     }
-    EXPECT_EQ(engine->counters().sent, number);
+    EXPECT_EQ(engine->counters().sent, numbered);
     EXPECT_EQ(engine->counters().refused, 0U);
-    EXPECT_EQ(port->programs->ports()[plane].tx_packets, number);
-    EXPECT_EQ(port->programs->paths()[path_row].tx_packets, number);
+    EXPECT_EQ(port->programs->ports()[plane].tx_packets, numbered);
+    EXPECT_EQ(port->programs->paths()[path_row].tx_packets, numbered);
 }
 
 TEST_P(transmit_engines, bursts_arrive_whole_and_in_order)
@@ -216,8 +240,73 @@ TEST_P(transmit_engines, frames_are_given_back)
     EXPECT_GE(port->memory->free_frames() + 1, before);
 }
 
-INSTANTIATE_TEST_SUITE_P(engines, transmit_engines, testing::Values("xdp", "af_xdp"),
+INSTANTIATE_TEST_SUITE_P(engines, transmit_engines, testing::Values("xdp", "mixed", "af_xdp"),
                          [](const auto &engine) { return std::string{engine.param}; });
+
+class mixed_engine : public engine_test
+{
+protected:
+    void SetUp() override
+    {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root to load BPF programs";
+        use("mixed");
+    }
+};
+
+TEST_F(mixed_engine, small_bursts_leave_by_the_rings_and_others_by_live_frames)
+{
+    send_burst(1);
+    send_burst(small_burst);
+    EXPECT_EQ(rings->counters().sent, 1 + small_burst);
+    EXPECT_EQ(frames->counters().sent, 0U);
+    send_burst(small_burst + 1);
+    EXPECT_EQ(rings->counters().sent, 1 + small_burst);
+    EXPECT_EQ(frames->counters().sent, small_burst + 1);
+    send_burst(1);
+    EXPECT_EQ(rings->counters().sent, 2 + small_burst);
+    EXPECT_EQ(engine->counters().sent, 3 + 2 * small_burst);
+    EXPECT_EQ(engine->counters().refused, 0U);
+    EXPECT_EQ(port->programs->ports()[plane].tx_packets, 3 + 2 * small_burst);
+}
+
+TEST_F(mixed_engine, bursts_of_all_sizes_arrive_in_order)
+{
+    for (std::uint32_t packets = 1; packets <= 200; packets += packets < 16 ? 1 : 23)
+        send_burst(packets);
+    for (std::uint32_t i = 0; i < 2 * MRC_PUSH_SLOTS; ++i) // the slots wrap
+        send_burst(1 + i % 12);
+}
+
+// The kernel takes as many as its ring has room for; the rest waits for the next flush, and nothing is lost or twice.
+TEST_F(mixed_engine, everything_leaves_by_the_rings_while_calls_have_to_wait)
+{
+    frames->calls().give_up();
+    ASSERT_FALSE(frames->calls().in_use());
+    for (const std::uint32_t packets : {1U, 64U, 30U})
+        send_burst(packets);
+    EXPECT_EQ(frames->counters().sent, 0U);
+    EXPECT_TRUE(frames->calls().try_one()); // finds nothing to send
+    EXPECT_EQ(frames->counters().sent + frames->counters().refused, 0U);
+
+    std::vector<packet_bytes> expected;
+    while (expected.size() < 700 && engine->ready()) // more than the socket may hold
+        expected.push_back(commit(200, ++numbered));
+    ASSERT_EQ(expected.size(), 700U);
+    std::size_t arrived = 0;
+    for (int flushes = 0; arrived < expected.size() && flushes < 1000; ++flushes) {
+        engine->flush();
+        for (; arrived < expected.size() - engine->queued(); ++arrived)
+            ASSERT_EQ(far_end->next(), expected[arrived]) << "packet " << arrived;
+        if (flushes == 0)
+            frames->calls().give_back(); // in the middle: what has begun by the rings ends by them
+    }
+    EXPECT_EQ(engine->queued(), 0U);
+    EXPECT_TRUE(far_end->empty());
+    EXPECT_EQ(frames->counters().sent, 0U);
+    send_burst(64);
+    EXPECT_EQ(frames->counters().sent, 64U);
+}
 
 // Whether the kernel has AF_XDP sockets for packets of several buffers at all.
 kernel::probes::attempt try_several_buffers()
@@ -235,19 +324,18 @@ TEST_F(engine_test, packets_longer_than_a_frame_leave_in_several_buffers)
     if (const auto several = try_several_buffers(); several.error == EINVAL) // of the flag; other refusals fail below
         GTEST_SKIP() << "this kernel has no AF_XDP for packets of several buffers: " << several.text();
     use("af_xdp", 9000, 8400);
-    std::uint32_t number = 0;
     for (const std::uint16_t bytes :
          std::initializer_list<std::uint16_t>{100, 4041, 4042, 4043, 4096, 4188, 4228, 8137, 8138, 8139, 8400}) {
-        const packet_bytes expected = commit(bytes, ++number);
+        const packet_bytes expected = commit(bytes, ++numbered);
         engine->flush();
         EXPECT_EQ(far_end->next(), expected) << bytes << " bytes";
     }
     for (std::uint32_t i = 0; i < 200; ++i) {
-        const packet_bytes expected = commit(4188, ++number);
+        const packet_bytes expected = commit(4188, ++numbered);
         engine->flush();
         ASSERT_EQ(far_end->next(), expected) << "packet " << i;
     }
-    EXPECT_EQ(engine->counters().sent, number);
+    EXPECT_EQ(engine->counters().sent, numbered);
 }
 
 // A port whose packets are held for ever behind its far end, by a token bucket that hardly fills; unlike at a link that
@@ -276,12 +364,13 @@ protected:
         std::vector<kernel::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
         sockets[plane] = port->socket.get();
         sockets[stuck_plane] = stuck.get();
-        engine = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
-                                                             port->programs->ports());
+        rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
+                                                            port->programs->ports());
+        engine = rings.get();
     }
     void TearDown() override
     {
-        engine.reset();
+        rings.reset();
         stuck.reset();
     }
 

@@ -3,6 +3,7 @@
 // what is redirected to them, and what a packet costs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,17 @@
 
 namespace mrc::kernel::probes
 {
+
+// Of sending small frames to a device, in nanoseconds.
+struct send_cost {
+    std::int64_t call_ns = 0;     // of a call without any frame
+    std::int64_t frame_ns = 0;    // and of each
+    std::int64_t kilobyte_ns = 0; // and of each 1024 bytes that they are longer than the shortest
+};
+
+// A frame that goes nowhere: a switch that has learnt the device's address sends nothing back to where it came from,
+// and no host takes it.
+[[nodiscard]] std::array<std::byte, 60> frame_to_itself(const std::string &device);
 
 class live_frames
 {
@@ -35,6 +47,8 @@ public:
     // Nanoseconds per frame of calls of 64 frames that are redirected to the device, the median of calls during about
     // `budget_ms`. None when a call fails.
     [[nodiscard]] std::optional<double> cost_ns(const std::string &device, int budget_ms);
+    // By the fastest of a few short and a few long calls that are redirected to the device. None when a call fails.
+    [[nodiscard]] std::optional<send_cost> cost(const std::string &device);
 
 private:
     void attach();

@@ -43,6 +43,8 @@ port_abilities try_port(const port_wish &wish, live_frames *frames)
         return found;
     try_sockets(wish, found);
     found.redirect = frames != nullptr ? frames->redirect_into(wish.device) : untried("not asked for");
+    if (found.redirect.worked())
+        found.redirect_cost = frames->cost(wish.device);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "kernel/probes/attempt.h"
@@ -27,6 +28,7 @@ struct port_abilities {
     attempt af_xdp = untried("no program");   // on all queues, as wished; zero copy or not
     bool zero_copy = false;                   // on all queues, with native XDP
     attempt redirect = untried("no program"); // into the port
+    std::optional<send_cost> redirect_cost;   // none: no redirect has worked
 };
 
 // Needs the port and its queues for itself. `frames`: nullptr where nobody will redirect.

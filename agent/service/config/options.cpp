@@ -110,6 +110,7 @@ table_of<transmit_options> transmit_table()
         .add("engine", engines, &row::engine)
         .add("payload", automatic{whole{payload_min, payload_max, 64}}, &row::payload)
         .add("burst", whole{1, 256}, &row::burst)
+        .add("ring_packets", automatic{whole{0, 256}}, &row::ring_packets)
         .add("spin_us", automatic{whole{0, 1000}}, &row::spin_us)
         .add("mrc_from_sockets", flag{}, &row::mrc_from_sockets);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/ports/host_ports.h"
+#include "kernel/probes/ring_cost.h"
 #include "service/log.h"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, k
       attached_(links.ports().begin(), links.ports().end()), first_socket_(MRC_MAX_PORTS), engines_(MRC_MAX_PORTS)
 {
     bind_sockets(modes);
+    measure_costs(modes);
     build_engines(modes);
 }
 
@@ -65,6 +67,32 @@ void host_ports::bind_sockets(const host_modes &modes)
     }
 }
 
+// Both ways carry traffic through this machine's own links in the lab, so they are measured by the fastest try.
+void host_ports::measure_costs(const host_modes &modes)
+{
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const std::uint32_t row = config_.ports[i].plane.value;
+        costs_[row] = datapath::usual_costs;
+        if (!modes.ports[i].uses_xdp())
+            continue;
+        if (const auto configured = config_.transmit.ring_packets) {
+            costs_[row] = datapath::rings_up_to(*configured);
+            continue;
+        }
+        const auto &live = modes.ports[i].live_cost;
+        const auto rings =
+            live ? kernel::probes::ring_cost(*memory_, *first_socket_[row], config_.ports[i].device) : std::nullopt;
+        if (rings)
+            log::debug("port {}: {} ns a call with live frames and {} a frame; AF_XDP {}, {} and {} a KB",
+                       config_.ports[i].device, live->call_ns, live->frame_ns, rings->call_ns, rings->frame_ns,
+                       rings->kilobyte_ns);
+        if (rings)
+            costs_[row] = {
+                .live = {.call_ns = live->call_ns, .packet_ns = live->frame_ns},
+                .rings = {.call_ns = rings->call_ns, .packet_ns = rings->frame_ns, .kilobyte_ns = rings->kilobyte_ns}};
+    }
+}
+
 void host_ports::build_engines(const host_modes &modes)
 {
     const bool any_xdp = std::ranges::any_of(modes.ports, [](const port_modes &port) { return port.uses_xdp(); });
@@ -76,15 +104,19 @@ void host_ports::build_engines(const host_modes &modes)
                                            .burst = config_.transmit.burst});
     af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(*memory_, first_socket_, programs_.paths(), programs_.ports(),
                                                           plan_.payload_bytes + packet_overhead);
+    if (xdp_)
+        mixed_ = std::make_unique<datapath::mixed_transmit>(*xdp_, *af_xdp_, programs_.paths(), costs_);
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
         engines_[config_.ports[i].plane.value] =
-            modes.ports[i].uses_xdp() ? static_cast<datapath::transmit_engine *>(xdp_.get()) : af_xdp_.get();
+            modes.ports[i].uses_xdp() ? static_cast<datapath::transmit_engine *>(mixed_.get()) : af_xdp_.get();
 }
 
 std::string host_ports::describe(const port_options &port) const
 {
     const std::uint32_t row = port.plane.value;
+    const bool mixed = mixed_ && engines_[row] == mixed_.get();
     return "transmit " + std::string{engines_[row]->name()} + ", AF_XDP " +
+           (mixed ? "up to " + std::to_string(costs_[row].crossing(config_.transmit.burst)) + " packets, " : "") +
            (first_socket_[row]->zero_copy() ? "zero copy" : "copy") +
            (memory_->uses_huge_pages() ? ", huge pages" : "");
 }

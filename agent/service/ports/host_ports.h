@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "datapath/af_xdp_transmit.h"
+#include "datapath/mixed_transmit.h"
+#include "datapath/transmit_costs.h"
 #include "datapath/xdp_transmit.h"
 #include "kernel/host_programs.h"
 #include "kernel/umem.h"
@@ -59,6 +61,8 @@ public:
 
     [[nodiscard]] std::vector<std::unique_ptr<kernel::xsk_socket_pair>> &sockets() { return sockets_; }
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
+    // None where no port uses XDP transmit.
+    [[nodiscard]] datapath::live_calls *live_calls() { return xdp_ ? &xdp_->calls() : nullptr; }
     // One line per port for the log: mode, engine, copies.
     [[nodiscard]] std::string describe(const port_options &port) const;
     [[nodiscard]] datapath::transmit_counters transmitted() const override;
@@ -74,6 +78,7 @@ private:
     void show_reason(std::uint32_t row);
     void show_plane_mask();
     void bind_sockets(const host_modes &modes);
+    void measure_costs(const host_modes &modes);
     void build_engines(const host_modes &modes);
 
     const daemon_config &config_;
@@ -86,8 +91,10 @@ private:
     std::vector<kernel::xsk_socket_pair *> first_socket_; // by port row
     std::unique_ptr<datapath::xdp_transmit> xdp_;
     std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
-    std::vector<datapath::transmit_engine *> engines_; // by port row
-    mutable std::mutex changing_;                      // of what follows, and of the rows
+    std::array<datapath::port_costs, MRC_MAX_PORTS> costs_{}; // by port row
+    std::unique_ptr<datapath::mixed_transmit> mixed_;         // of xdp_ and af_xdp_
+    std::vector<datapath::transmit_engine *> engines_;        // by port row
+    mutable std::mutex changing_;                             // of what follows, and of the rows
     ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };

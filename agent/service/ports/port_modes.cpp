@@ -133,6 +133,7 @@ host_modes settle_modes(engine_kind configured, port_trials tried, const kernel:
         settled.ports.push_back({.queues = wish.queues,
                                  .attachment = std::move(abilities.attachment),
                                  .transmit = choose_engine(configured, abilities, live_frames),
+                                 .live_cost = abilities.redirect_cost,
                                  .agent_answers = loses_answers(abilities)});
     }
     return settled;
@@ -141,7 +142,7 @@ host_modes settle_modes(engine_kind configured, port_trials tried, const kernel:
 host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan)
 {
     std::optional<kernel::probes::live_frames> frames;
-    if (plan.engine == engine_kind::automatic)
+    if (plan.engine != engine_kind::af_xdp)
         frames.emplace(true);
     port_trials tried = try_ports(wishes_for(config, links, plan), frames ? &*frames : nullptr);
     if (const std::string refusal = buffers_refusal(plan, tried); !refusal.empty())

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct port_modes {
     std::uint32_t queues = 1;                  // that get an AF_XDP socket
     kernel::probes::xdp_attachment attachment; // of a program in whose place host_rx is put
     engine_choice transmit;
-    bool agent_answers = false; // EV probes, which host_rx answers in place elsewhere
+    std::optional<kernel::probes::send_cost> live_cost; // of frames redirected into it; none: not tried
+    bool agent_answers = false;                         // EV probes, which host_rx answers in place elsewhere
 
     [[nodiscard]] bool uses_xdp() const { return transmit.engine == engine_kind::xdp; }
 };

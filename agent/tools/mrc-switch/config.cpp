@@ -112,6 +112,8 @@ const options::table_of<switch_file> &switch_options()
                  in_config(&switch_config::mode))
             .add("pin", absolute_path{pin_path_longest, ", on a BPF file system"}, in_config(&switch_config::pin),
                  required)
+            .add("share", absolute_path{pin_path_longest, ", on a BPF file system"}, in_config(&switch_config::share),
+                 presence{.default_note = "none"})
             .add_rows("port", port, in_config(&switch_config::ports),
                       {.one_per = "port", .least = 1, .most = MRC_SW_MAX_PORTS})
             .add_rows("route", route, &switch_file::routes, {.one_per = "route", .most = MRC_SW_MAX_ROUTES});

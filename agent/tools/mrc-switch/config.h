@@ -44,6 +44,7 @@ struct switch_config {
     forwarding forward = forwarding::xdp;
     switch_xdp_mode mode = switch_xdp_mode::native;
     std::string pin;
+    std::string share; // folder of the entry program; empty: the ports have this switch's own
     std::vector<port_config> ports;
     std::vector<route_config> routes;
 };

@@ -179,6 +179,8 @@ void running_switch::pin_maps()
 
 void running_switch::attach()
 {
+    if (!config_.share.empty())
+        entry_ = std::make_unique<shared_entry>(config_.share);
     for (std::size_t i = 0; i < devices_.size(); i++)
         attach_to(i);
 }
@@ -190,8 +192,10 @@ void running_switch::attach_to(std::size_t port)
     LIBBPF_OPTS(bpf_link_create_opts, opts);
     opts.flags = config_.mode == switch_xdp_mode::generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 
-    const int link = bpf_link_create(bpf_program__fd(program_->progs.switch_port),
-                                     static_cast<int>(devices_[port].ifindex), BPF_XDP, &opts);
+    const int own = bpf_program__fd(program_->progs.switch_port);
+    const bool shares = entry_ && entry_->add(devices_[port].ifindex, own);
+    const int link =
+        bpf_link_create(shares ? entry_->program_fd() : own, static_cast<int>(devices_[port].ifindex), BPF_XDP, &opts);
     if (link < 0)
         throw switch_error{fmt::format("port {}: attaching the switch program: {}{}", name, std::strerror(-link),
                                        attach_hint(-link, config_.mode))};

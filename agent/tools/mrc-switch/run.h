@@ -11,6 +11,7 @@
 #include "kernel/unique_fd.h"
 #include "tools/mrc-switch/config.h"
 #include "tools/mrc-switch/device.h"
+#include "tools/mrc-switch/entry.h"
 #include "tools/mrc-switch/pins.h"
 
 struct switch_bpf;
@@ -51,6 +52,7 @@ private:
     std::unique_ptr<switch_bpf, destroy_program> program_;
     std::unique_ptr<pin_directory> pins_;
     std::list<without_receive_offload> merging_nothing_; // given back after the programs are detached
+    std::unique_ptr<shared_entry> entry_;                // of the configuration's `share`
     std::vector<kernel::unique_fd> links_;               // bpf_links, not pinned: the kernel detaches when they close
 };
 

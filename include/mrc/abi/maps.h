@@ -353,6 +353,7 @@ struct mrc_tx_config {
 #define MRC_PUSH_SLOTS 1024 /* power of two */
 #define MRC_PUSH_SLOT_BYTES 4096
 #define MRC_PUSH_FRAME_MAX 3364 /* longest frame a live-frames page carries on 6.1; 3408 on 6.18 */
+#define MRC_PUSH_BLANK_BYTES 64 /* of the frame that each run starts with; host_push grows it */
 #define MRC_OUTER_BYTES 54      /* Ethernet 14 + outer IPv6 40 */
 
 struct mrc_push_slot {

@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #define MRC_SW_MAX_PORTS 64
+#define MRC_SW_MAX_IFINDEX 65536 /* of ports whose switches share an entry program; beyond, a port has its own */
 #define MRC_SW_MAX_ROUTES                                                                                              \
     1024 /* a hash of what a topology uses: a full /48 table as an array would lock 1 MB a switch */
 #define MRC_SW_NAME_BYTES 32
