@@ -16,7 +16,7 @@ from ports import all_but, all_carry, steps
 from restart_after_kill import started
 from transfer_support import transfer, wait_until
 
-from lab import kernel_switch, namespaces
+from lab import kernel_switch, namespaces, processes
 from lab.state import lab_directory
 from lab.topology import fabric as fabric_of
 
@@ -26,7 +26,8 @@ BOUND_S = 5 * TIME_SCALE  # from a device with carrier to a plane that carries d
 
 
 class cable:
-    """The link of h0's port to its leaf, as the lab made it; the leaf is the kernel's, which minds no new device."""
+    """The link of h0's port to its leaf, as the lab made it. The leaf is the kernel's, and minds no new device; but what is
+    answered by XDP_TX wakes only a veth with a program, which the leaf's mrc-switch has on it."""
 
     def __init__(self, running, plane):
         self.prefix, self.running = running.prefix, running
@@ -45,12 +46,23 @@ class cable:
         leaf_end = dataclasses.replace(self.upper, peer=fresh)
         runner = namespaces.namespace_runner(lab_directory(self.prefix))
         mtu = self.running.status()["mtu"]
-        ends = [f"name {end.device} netns {namespaces.name_of(self.prefix, end.node)} address {end.mac} mtu {mtu}"
-                for end in (fresh, leaf_end)]
+        ends = [f"name {end.device} netns {namespaces.name_of(self.prefix, end.node)} address {end.mac} mtu {mtu} "
+                "numtxqueues 1 numrxqueues 1" for end in (fresh, leaf_end)]
         runner.batch([f"link add {ends[0]} type veth peer {ends[1]}"])
+        self.restart_switch()
         for end, more in ((leaf_end, kernel_switch.port_routes(self.leaf, self.upper)), (fresh, [])):
             runner.script(end.node, namespaces.ip_lines(namespaces.port_commands(end) + more) +
                           namespaces.offload_lines(end))
+
+
+    def restart_switch(self):
+        with lab_directory(self.prefix) as directory:
+            state = directory.load()
+            pid = state.processes[self.leaf.name]["pid"]
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+            wait_until(lambda: not processes.is_alive(state.processes[self.leaf.name]), DEADLINE_S)
+            processes.start_daemons(directory, state, fabric_of(state.options), [self.leaf.name])
 
 
 def device_of(running, port):
