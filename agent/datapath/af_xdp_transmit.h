@@ -28,6 +28,12 @@ public:
                     kernel::mapped_array<mrc_path_row> &paths, kernel::mapped_array<mrc_port_row> &ports,
                     std::uint32_t longest_packet = kernel::umem::frame_bytes - MRC_OUTER_BYTES);
 
+    // What sends for the port of that row from now on; null: nothing does.
+    void use_socket(std::size_t row, kernel::xsk_socket_pair *socket)
+    {
+        outputs_[row] = {.socket = socket, .moved = {}};
+    }
+
     [[nodiscard]] std::string_view name() const override { return "af_xdp"; }
     [[nodiscard]] bool ready() override;
     // Whether the port sends, and has room for so many packets more.

@@ -191,17 +191,29 @@ kernel::probes::xdp_attachment host_programs::attach_port(std::size_t port, kern
 
 std::vector<std::string> host_programs::attach_ports(std::vector<kernel::probes::xdp_attachment> held)
 {
-    std::vector<std::string> modes;
+    std::vector<std::string> modes(options_.ports.size());
     held.resize(options_.ports.size());
-    for (std::size_t i = 0; i < options_.ports.size(); ++i) {
-        kernel::probes::xdp_attachment attachment = attach_port(i, std::move(held[i]));
-        if (!attachment.attached())
-            throw startup_error{"cannot attach XDP program host_rx to '" + options_.ports[i].device +
-                                "': " + attachment.last().text()};
-        links_.push_back(std::move(attachment.link));
-        modes.emplace_back(attachment.native ? "native" : "generic");
-    }
+    links_.resize(options_.ports.size());
+    for (std::size_t i = 0; i < options_.ports.size(); ++i)
+        if (options_.ports[i].ifindex != 0)
+            modes[i] = keep(i, attach_port(i, std::move(held[i])));
     return modes;
+}
+
+std::string host_programs::attach_again(std::size_t port, int ifindex)
+{
+    options_.ports[port].ifindex = ifindex;
+    links_[port].reset(); // of a device that is gone
+    return keep(port, attach_port(port, {}));
+}
+
+std::string host_programs::keep(std::size_t port, kernel::probes::xdp_attachment attachment)
+{
+    if (!attachment.attached())
+        throw startup_error{"cannot attach XDP program host_rx to '" + options_.ports[port].device +
+                            "': " + attachment.last().text()};
+    links_[port] = std::move(attachment.link);
+    return attachment.native ? "native" : "generic";
 }
 
 void host_programs::attach_overlay(int ifindex)

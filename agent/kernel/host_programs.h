@@ -51,17 +51,22 @@ public:
     host_programs &operator=(const host_programs &) = delete;
     ~host_programs() override;
 
-    // Attaches host_rx to all ports, after the sockets stand in `xsks`; in the place of the program that `held` has on
-    // the port already, where it has one. Returns "native" or "generic" per port.
+    // Attaches host_rx to all ports whose device is there, after the sockets stand in `xsks`; in the place of the program
+    // that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for none.
     std::vector<std::string> attach_ports(std::vector<kernel::probes::xdp_attachment> held = {});
     // Attaches host_push to its scratch device anew: the kernel's XDP dispatcher may have a place for it now that it had
     // not. False when that fails; then nothing holds host_push in the dispatcher.
     [[nodiscard]] bool attach_push_again();
+    // Attaches host_rx to the device that a port has now, after its sockets stand in `xsks`; `port` counts those of the
+    // options. Returns "native" or "generic". Throws startup_error. Needs no capability but CAP_NET_ADMIN.
+    std::string attach_again(std::size_t port, int ifindex);
     // Puts host_tx on the overlay's egress; the device's end removes it.
     void attach_overlay(int ifindex);
 
     [[nodiscard]] int map_fd(const std::string &name) const; // throws startup_error on an unknown name
     [[nodiscard]] int push_program_fd() const;
+    // The device that host_push sits on: there as long as this object is.
+    [[nodiscard]] const std::string &scratch_device() const { return scratch_->name(); }
 
     host_tables &tables() { return tables_; }
     mapped_array<mrc_host_row> &host() { return tables_.host; }
@@ -88,6 +93,7 @@ private:
     void load_receive(const port_attachment &port);
     void load_transmit();
     [[nodiscard]] kernel::probes::xdp_attachment attach_port(std::size_t port, kernel::probes::xdp_attachment held);
+    std::string keep(std::size_t port, kernel::probes::xdp_attachment attachment);
     void release();
 
     kernel::probes::libbpf_warnings quiet_; // libbpf prints nothing beside the errors thrown here
@@ -96,7 +102,7 @@ private:
     std::vector<host_rx_bpf *> receive_;
     host_push_bpf *push_ = nullptr;
     host_tx_bpf *overlay_ = nullptr;
-    std::vector<unique_fd> links_;
+    std::vector<unique_fd> links_; // by port
     std::unique_ptr<tap_device> scratch_;
     unique_fd push_link_;
 

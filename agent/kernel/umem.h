@@ -2,7 +2,10 @@
 // UMEM: the packet memory that AF_XDP sockets share, and the frames in it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -46,36 +49,19 @@ private:
     std::uint64_t address_ = 0;
 };
 
-// The memory area, in huge pages when the host has them free, and the list of frames that user space owns.
-class umem
+// Memory that is registered with AF_XDP, for sockets that share it. The kernel lets a socket join through the one that
+// was bound first, and only while that one's device is there. The same memory may be registered several times.
+class umem_registration
 {
 public:
-    static constexpr std::uint32_t frame_bytes = 4096;
-
-    // `ring_size`: entries of the fill and completion rings of every socket that will share this memory. Throws
-    // startup_error.
-    umem(std::uint32_t frames, std::uint32_t ring_size);
-    umem(const umem &) = delete;
-    umem &operator=(const umem &) = delete;
-    ~umem();
-
-    [[nodiscard]] frame allocate(); // empty when none is free
-    [[nodiscard]] std::size_t free_frames() const { return free_.size(); }
-    [[nodiscard]] bool uses_huge_pages() const { return huge_; }
-
-    // Takes back a frame whose address a completion or receive ring delivered.
-    void give_back(std::uint64_t address) { free_.push_back(address & ~std::uint64_t{frame_bytes - 1}); }
-
-    [[nodiscard]] std::byte *data(std::uint64_t address) const
-    {
-        return static_cast<std::byte *>(memory_.get()) + address;
-    }
-    [[nodiscard]] xsk_umem *handle() const { return handle_; }
+    // `ring_size`: entries of the fill and completion rings of every socket of it. Throws startup_error: without
+    // CAP_NET_RAW, and without CAP_IPC_LOCK beyond RLIMIT_MEMLOCK.
+    umem_registration(void *memory, std::size_t bytes, std::uint32_t ring_size);
+    umem_registration(const umem_registration &) = delete;
+    umem_registration &operator=(const umem_registration &) = delete;
+    ~umem_registration(); // after its sockets
 
 private:
-    mapping memory_;
-    bool huge_ = false;
-    std::vector<std::uint64_t> free_;
     xsk_umem *handle_ = nullptr;
     // libxdp makes one pair of rings with the UMEM itself. The first socket must use exactly these: given others, a
     // bind that fails would unmap them and leave nothing to retry with.
@@ -83,6 +69,61 @@ private:
     xsk_ring_prod fill_{};
     xsk_ring_cons completion_{};
     bool rings_taken_ = false;
+};
+
+// The memory area, in huge pages when the host has them free, and the list of frames that user space owns.
+class umem
+{
+public:
+    static constexpr std::uint32_t frame_bytes = 4096;
+    static constexpr std::uint32_t frame_shift = 12;
+    using holder = std::uint32_t; // a socket that the kernel has frames for; 0: user space
+
+    // `ring_size`: entries of the fill and completion rings of every socket that will share this memory. Throws
+    // startup_error.
+    umem(std::uint32_t frames, std::uint32_t ring_size);
+    umem(const umem &) = delete;
+    umem &operator=(const umem &) = delete;
+    ~umem() = default;
+
+    [[nodiscard]] frame allocate(); // empty when none is free
+    [[nodiscard]] std::size_t free_frames() const { return free_.size(); }
+    [[nodiscard]] bool uses_huge_pages() const { return huge_; }
+
+    [[nodiscard]] holder new_holder() { return ++holders_made_; } // any thread
+    // The frame belongs to the kernel from now on, for this socket; returns its address, for a fill or transmit ring.
+    std::uint64_t lend(frame given, holder to)
+    {
+        const std::uint64_t address = given.release();
+        holders_[address >> frame_shift] = to;
+        return address;
+    }
+    // Takes back a frame whose address a completion or receive ring delivered.
+    void give_back(std::uint64_t address)
+    {
+        holders_[address >> frame_shift] = 0;
+        free_.push_back(address & ~std::uint64_t{frame_bytes - 1});
+    }
+    // Takes back all that a socket had when its device went: nothing delivers them any more.
+    void reclaim(holder gone);
+
+    [[nodiscard]] std::byte *data(std::uint64_t address) const
+    {
+        return static_cast<std::byte *>(memory_.get()) + address;
+    }
+    // The first one.
+    [[nodiscard]] umem_registration &registration() { return *registration_; }
+    // Another one; any thread. Throws startup_error.
+    [[nodiscard]] std::unique_ptr<umem_registration> register_again() const;
+
+private:
+    mapping memory_;
+    bool huge_ = false;
+    std::vector<std::uint64_t> free_;
+    std::vector<holder> holders_; // by frame
+    std::atomic<holder> holders_made_ = 0;
+    std::uint32_t ring_size_;
+    std::unique_ptr<umem_registration> registration_;
 };
 
 inline frame::~frame()

@@ -34,19 +34,25 @@ int xsk_socket_pair::bind_once()
     // Left to itself, the kernel takes zero copy where the driver has it.
     config.bind_flags = static_cast<__u16>(XDP_USE_NEED_WAKEUP | (options_.multi_buffer ? XDP_USE_SG : 0) |
                                            (options_.force_copy ? XDP_COPY : 0));
-    return xsk_socket__create_shared(&handle_, options_.device.c_str(), options_.queue, memory_.handle(), &receive_,
-                                     &transmit_, fill_, completion_, &config);
+    return xsk_socket__create_shared(&handle_, options_.device.c_str(), options_.queue, registration_.handle_,
+                                     &receive_, &transmit_, fill_, completion_, &config);
 }
 
 xsk_socket_pair::xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms)
-    : memory_{memory}, options_{std::move(options)}
+    : xsk_socket_pair{memory, memory.registration(), std::move(options), busy_limit_ms}
+{
+    begin();
+}
+
+xsk_socket_pair::xsk_socket_pair(umem &memory, umem_registration &with, xsk_options options, int busy_limit_ms)
+    : memory_{memory}, registration_{with}, holder_{memory.new_holder()}, options_{std::move(options)}
 {
     using clock = std::chrono::steady_clock;
     if (options_.multi_buffer)
         assembly_.resize(longest_packet);
-    if (!memory_.rings_taken_) {
-        fill_ = &memory_.fill_;
-        completion_ = &memory_.completion_;
+    if (!registration_.rings_taken_) {
+        fill_ = &registration_.fill_;
+        completion_ = &registration_.completion_;
     }
     const auto deadline = clock::now() + std::chrono::milliseconds{busy_limit_ms};
     int result = bind_once();
@@ -59,18 +65,19 @@ xsk_socket_pair::xsk_socket_pair(umem &memory, xsk_options options, int busy_lim
                          options_.device + "'" +
                          (options_.multi_buffer ? " for packets of several buffers (needs kernel 6.6)" : ""),
                      -result);
-    memory_.rings_taken_ = true;
+    registration_.rings_taken_ = true;
 
     xdp_options mode{};
     socklen_t length = sizeof(mode);
     zero_copy_ =
         ::getsockopt(fd(), SOL_XDP, XDP_OPTIONS, &mode, &length) == 0 && (mode.flags & XDP_OPTIONS_ZEROCOPY) != 0;
-    refill();
 }
 
 xsk_socket_pair::~xsk_socket_pair()
 {
     xsk_socket__delete(handle_);
+    if (lent_ + queued_ + outstanding_ != 0)
+        memory_.reclaim(holder_);
 }
 
 void xsk_socket_pair::refill()
@@ -81,7 +88,7 @@ void xsk_socket_pair::refill()
     std::uint32_t index = 0;
     if (want != 0 && xsk_ring_prod__reserve(fill_, want, &index) == want) {
         for (std::uint32_t i = 0; i < want; ++i)
-            *xsk_ring_prod__fill_addr(fill_, index + i) = memory_.allocate().release();
+            *xsk_ring_prod__fill_addr(fill_, index + i) = memory_.lend(memory_.allocate(), holder_);
         xsk_ring_prod__submit(fill_, want);
         lent_ += want;
     }
@@ -114,7 +121,7 @@ bool xsk_socket_pair::transmit(frame packet, std::uint32_t length, bool more)
     if (!has_room(1) || xsk_ring_prod__reserve(&transmit_, 1, &index) != 1)
         return false;
     xdp_desc *descriptor = xsk_ring_prod__tx_desc(&transmit_, index);
-    descriptor->addr = packet.release();
+    descriptor->addr = memory_.lend(std::move(packet), holder_);
     descriptor->len = length;
     descriptor->options = more ? XDP_PKT_CONTD : 0;
     ++queued_;

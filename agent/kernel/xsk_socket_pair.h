@@ -29,12 +29,17 @@ class xsk_socket_pair
 {
 public:
     // Binds; zero copy when the driver has it, else copy mode. A queue whose previous owner has just gone can answer
-    // EBUSY for up to a second: binding waits for it, at most `busy_limit_ms`. Throws startup_error.
+    // EBUSY for up to a second: binding waits for it, at most `busy_limit_ms`. Throws startup_error. Any thread; what
+    // follows is for the memory's.
+    xsk_socket_pair(umem &memory, umem_registration &with, xsk_options options, int busy_limit_ms = 2000);
+    // The same with the memory's first registration, and begins to receive.
     xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms = 2000);
     xsk_socket_pair(const xsk_socket_pair &) = delete;
     xsk_socket_pair &operator=(const xsk_socket_pair &) = delete;
-    ~xsk_socket_pair();
+    ~xsk_socket_pair(); // its frames are the memory's again
 
+    // Gives the kernel frames to receive into.
+    void begin() { refill(); }
     [[nodiscard]] int fd() const { return xsk_socket__fd(handle_); }
     [[nodiscard]] bool zero_copy() const { return zero_copy_; }
 
@@ -94,6 +99,8 @@ private:
     int bind_once();
 
     umem &memory_;
+    umem_registration &registration_;
+    umem::holder holder_;
     xsk_options options_;
     xsk_socket *handle_ = nullptr;
     xsk_ring_cons receive_{};

@@ -78,8 +78,9 @@ void become(const daemon_user &user, const daemon_config &config)
     if (user.is_lacking)
         log::warn("the daemon stays user root: this system has no user mrc (systemd-sysusers makes it), and [daemon] "
                   "user names no other");
-    kernel::give_up_privileges(user.who, kernel::capability_set{1} << CAP_NET_ADMIN);
-    log::info("running as user {} with CAP_NET_ADMIN and no other capability", user.who.name);
+    kernel::give_up_privileges(user.who,
+                               kernel::capability_set{1} << CAP_NET_ADMIN | kernel::capability_set{1} << CAP_NET_RAW);
+    log::info("running as user {} with CAP_NET_ADMIN, CAP_NET_RAW and no other capability", user.who.name);
     if (::access(config.origin.file.c_str(), R_OK) != 0)
         log::warn("user {} cannot read {} ({}): SIGHUP will change nothing", user.who.name, config.origin.file,
                   std::generic_category().message(errno));

@@ -45,7 +45,7 @@ std::unique_ptr<kernel::tap_device> create_overlay(const daemon_config &config, 
     auto overlay = std::make_unique<kernel::tap_device>(
         kernel::tap_options{.name = "mrcnet%d", .segmentation_offload = true, .up = false});
     overlay->set_no_arp();
-    overlay->set_mtu(smallest_mtu(links) - outer_header);
+    overlay->set_mtu(mtus_of(links.ports()).smallest - outer_header);
     if (const auto address4 = rules.address4_of(rules.self()))
         overlay->set_ipv4_address(*address4);
     overlay->bring_up();

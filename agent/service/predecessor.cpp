@@ -42,6 +42,8 @@ void await_free_ports(const daemon_config &config, const link_monitor &links)
 {
     const auto deadline = std::chrono::steady_clock::now() + predecessor_patience;
     for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        if (!links.ports()[i].is_present())
+            continue;
         const auto ifindex = static_cast<int>(links.ports()[i].ifindex);
         auto holder = kernel::probes::find_xdp_holder(ifindex);
         if (!holder || std::chrono::steady_clock::now() >= deadline)

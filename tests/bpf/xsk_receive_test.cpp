@@ -94,6 +94,31 @@ TEST_F(xsk_receive_test, a_socket_holds_no_more_than_its_share_of_the_memory)
     EXPECT_EQ(memory->free_frames(), memory_frames - share);
 }
 
+// Its device goes while it holds frames to receive into and to send; another device takes its place.
+TEST_F(xsk_receive_test, a_device_that_goes_takes_no_memory_along)
+{
+    private_network::veth("anchor", "anchored", 1500);
+    sockets.clear();
+    ASSERT_EQ(memory->free_frames(), memory_frames);
+    memory.reset(); // the first socket's queue is its until then
+    kernel::umem shared{memory_frames, ring_size};
+    const kernel::xsk_socket_pair anchor{shared, shared.registration(),
+                                         kernel::xsk_options{.device = "anchor", .force_copy = true}};
+    for (int replaced = 0; replaced < 3; ++replaced) {
+        kernel::xsk_socket_pair socket{
+            shared, shared.registration(),
+            kernel::xsk_options{
+                .device = "port0", .ring_size = ring_size, .receive_frames = share, .force_copy = true}};
+        EXPECT_EQ(shared.free_frames(), memory_frames) << "before it begins";
+        socket.begin();
+        EXPECT_EQ(shared.free_frames(), memory_frames - share);
+        ASSERT_TRUE(socket.transmit(shared.allocate(), 100));
+        private_network::ip("link del port0");
+        private_network::veth("port0", "leaf0", 1500);
+    }
+    EXPECT_EQ(shared.free_frames(), memory_frames);
+}
+
 class any_memory final : public protocol::memory_sink
 {
 public:

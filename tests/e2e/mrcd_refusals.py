@@ -47,7 +47,8 @@ def main():
 
         refuses(running, "without privilege", config, ["CAP_BPF", "CAP_NET_ADMIN"], unprivileged)
         refuses(running, "without BPF", config, ["CAP_BPF"], without_bpf)
-        refuses(running, "missing port", config.replace('device = "p1"', 'device = "p7"'), ["p7", "does not exist"])
+        missing = config.replace('device = "p0"', 'device = "p6"').replace('device = "p1"', 'device = "p7"')
+        refuses(running, "no port", missing, ["p6", "does not exist", "any other port"])
         refuses(running, "wrong key", config.replace("planes = 2", "plains = 2"), ["plains", "planes", ".toml:"])
         refuses(running, "wrong value", config.replace("planes = 2", "planes = 9"), ["planes", "9", "8"])
         foreign = pathlib.Path("/sys/fs/bpf") / f"{running.prefix}-foreign"

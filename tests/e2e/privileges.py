@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""mrcd gives up what it needs to start: all of its threads run as a user of its own, with one capability and no way to
+"""mrcd gives up what it needs to start: all of its threads run as a user of its own, with two capabilities and no way to
 more, with either transmit engine; and it still transfers, finds its ports' gateways anew, reads its configuration
 again, and clears up."""
 
@@ -15,7 +15,7 @@ from lab_support import DEADLINE_S, check, lab, need_binaries, need_root
 from pinned_maps import host_maps
 from transfer_support import transfer, wait_until
 
-NET_ADMIN = 1 << 12
+NET_ADMIN, NET_RAW = 1 << 12, 1 << 13
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapAmb")
 
 
@@ -37,7 +37,7 @@ def check_threads(pid, user):
     check({status["Gid"] for status in threads} == {"\t".join([str(user.pw_gid)] * 4)}, "and as its group")
     check(all("0" not in status["Groups"].split() for status in threads), "root's groups are gone")
     for name in CAPABILITIES:
-        wanted = NET_ADMIN if name in ("CapPrm", "CapEff") else 0
+        wanted = NET_ADMIN | NET_RAW if name in ("CapPrm", "CapEff") else 0
         found = {int(status[name], 16) for status in threads}
         check(found == {wanted}, f"{name} is {wanted:#x} everywhere {sorted(found)}")
     check({status["NoNewPrivs"] for status in threads} == {"1"}, "none of them can gain any")

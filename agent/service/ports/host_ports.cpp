@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/ports/host_ports.h"
-#include "kernel/probes/ring_cost.h"
-#include "service/log.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "kernel/probes/ring_cost.h"
+#include "kernel/startup_error.h"
+#include "service/log.h"
 
 namespace mrc::service
 {
@@ -13,9 +17,13 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint32_t ring_size = kernel::usual_ring_size;
-constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
-constexpr std::uint32_t transmit_frames = 512;          // per queue
+std::uint32_t queues_of(const host_modes &modes)
+{
+    std::uint32_t queues = 0;
+    for (const port_modes &port : modes.ports)
+        queues += port.queues;
+    return queues;
+}
 
 std::uint64_t eui64_of(const mac_address &mac)
 {
@@ -24,50 +32,52 @@ std::uint64_t eui64_of(const mac_address &mac)
     return std::bit_cast<std::uint64_t>(eui64);
 }
 
-} // namespace
-
-std::size_t packet_memory_bytes(std::uint32_t queues)
+// Of the first port that is there; 0: none is.
+std::uint64_t guid_of(const link_monitor &links)
 {
-    return std::size_t{queues} * (receive_frames + transmit_frames) * kernel::umem::frame_bytes;
+    const auto first = std::ranges::find_if(links.ports(), &port_condition::is_present);
+    return first == links.ports().end() ? 0 : eui64_of(first->mac);
 }
+
+} // namespace
 
 host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
-      attached_(links.ports().begin(), links.ports().end()), first_socket_(MRC_MAX_PORTS), engines_(MRC_MAX_PORTS)
+      attached_(links.ports().begin(), links.ports().end()),
+      sockets_{queues_of(modes), modes.force_copy ? programs.scratch_device() : std::string{}}, engines_(MRC_MAX_PORTS)
 {
-    bind_sockets(modes);
+    for (const port_modes &port : modes.ports)
+        uses_.push_back(
+            {.queues = port.queues, .uses_xdp = port.uses_xdp(), .force_copy = modes.force_copy || !port.was_tried});
+    bind_sockets();
     measure_costs(modes);
-    build_engines(modes);
+    build_engines();
 }
 
-void host_ports::bind_sockets(const host_modes &modes)
+port_sockets::binding host_ports::binding_of(std::size_t port) const
 {
-    std::uint32_t queues = 0;
-    for (const port_modes &port : modes.ports)
-        queues += port.queues;
-    memory_ = std::make_unique<kernel::umem>(
-        static_cast<std::uint32_t>(packet_memory_bytes(queues) / kernel::umem::frame_bytes), ring_size);
+    return {.device = config_.ports[port].device,
+            .queues = uses_[port].queues,
+            .multi_buffer = plan_.multi_buffer,
+            .force_copy = uses_[port].force_copy};
+}
+
+void host_ports::bind_sockets()
+{
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        if (!attached_[i].is_present())
+            continue;
         const std::uint32_t row = config_.ports[i].plane.value;
-        for (std::uint32_t queue = 0; queue < modes.ports[i].queues; ++queue) {
-            sockets_.push_back(std::make_unique<kernel::xsk_socket_pair>(
-                *memory_,
-                kernel::xsk_options{.device = config_.ports[i].device,
-                                    .queue = queue,
-                                    .ring_size = ring_size,
-                                    .transmit_frames = std::min(ring_size, modes.ports[i].queues * transmit_frames),
-                                    .receive_frames = receive_frames,
-                                    .multi_buffer = plan_.multi_buffer,
-                                    .force_copy = modes.force_copy}));
-            programs_.set_socket(row, queue, sockets_.back()->fd());
-            if (queue == 0)
-                first_socket_[row] = sockets_.back().get();
-        }
+        const std::size_t before = sockets_.all().size();
+        sockets_.bind(row, binding_of(i));
+        for (std::uint32_t queue = 0; queue < uses_[i].queues; ++queue)
+            programs_.set_socket(row, queue, sockets_.all()[before + queue]->fd());
     }
 }
 
-// Both ways carry traffic through this machine's own links in the lab, so they are measured by the fastest try.
+// Both ways carry traffic through this machine's own links in the lab, so they are measured by the fastest try. A port
+// whose device is not there has the usual costs.
 void host_ports::measure_costs(const host_modes &modes)
 {
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
@@ -80,35 +90,39 @@ void host_ports::measure_costs(const host_modes &modes)
             continue;
         }
         const auto &live = modes.ports[i].live_cost;
-        const auto rings =
-            live ? kernel::probes::ring_cost(*memory_, *first_socket_[row], config_.ports[i].device) : std::nullopt;
-        if (rings)
-            log::debug("port {}: {} ns a call with live frames and {} a frame; AF_XDP {}, {} and {} a KB",
-                       config_.ports[i].device, live->call_ns, live->frame_ns, rings->call_ns, rings->frame_ns,
-                       rings->kilobyte_ns);
-        if (rings)
-            costs_[row] = {
-                .live = {.call_ns = live->call_ns, .packet_ns = live->frame_ns},
-                .rings = {.call_ns = rings->call_ns, .packet_ns = rings->frame_ns, .kilobyte_ns = rings->kilobyte_ns}};
+        kernel::xsk_socket_pair *socket = sockets_.first(row);
+        const auto rings = live && socket != nullptr
+                               ? kernel::probes::ring_cost(sockets_.memory(), *socket, config_.ports[i].device)
+                               : std::nullopt;
+        if (!rings)
+            continue;
+        log::debug("port {}: {} ns a call with live frames and {} a frame; AF_XDP {}, {} and {} a KB",
+                   config_.ports[i].device, live->call_ns, live->frame_ns, rings->call_ns, rings->frame_ns,
+                   rings->kilobyte_ns);
+        costs_[row] = {
+            .live = {.call_ns = live->call_ns, .packet_ns = live->frame_ns},
+            .rings = {.call_ns = rings->call_ns, .packet_ns = rings->frame_ns, .kilobyte_ns = rings->kilobyte_ns}};
     }
 }
 
-void host_ports::build_engines(const host_modes &modes)
+void host_ports::build_engines()
 {
-    const bool any_xdp = std::ranges::any_of(modes.ports, [](const port_modes &port) { return port.uses_xdp(); });
-    if (any_xdp)
+    if (std::ranges::any_of(uses_, &use::uses_xdp))
         xdp_ = std::make_unique<datapath::xdp_transmit>(
             datapath::xdp_transmit_options{.program_fd = programs_.push_program_fd(),
                                            .slots_fd = programs_.map_fd("push_slots"),
                                            .ring_fd = programs_.map_fd("push_ring"),
                                            .burst = config_.transmit.burst});
-    af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(*memory_, first_socket_, programs_.paths(), programs_.ports(),
-                                                          plan_.payload_bytes + packet_overhead);
+    std::vector<kernel::xsk_socket_pair *> first(MRC_MAX_PORTS);
+    for (std::uint32_t row = 0; row < MRC_MAX_PORTS; ++row)
+        first[row] = sockets_.first(row);
+    af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(sockets_.memory(), first, programs_.paths(),
+                                                          programs_.ports(), plan_.payload_bytes + packet_overhead);
     if (xdp_)
         mixed_ = std::make_unique<datapath::mixed_transmit>(*xdp_, *af_xdp_, programs_.paths(), costs_);
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
         engines_[config_.ports[i].plane.value] =
-            modes.ports[i].uses_xdp() ? static_cast<datapath::transmit_engine *>(mixed_.get()) : af_xdp_.get();
+            uses_[i].uses_xdp ? static_cast<datapath::transmit_engine *>(mixed_.get()) : af_xdp_.get();
 }
 
 std::string host_ports::describe(const port_options &port) const
@@ -117,8 +131,8 @@ std::string host_ports::describe(const port_options &port) const
     const bool mixed = mixed_ && engines_[row] == mixed_.get();
     return "transmit " + std::string{engines_[row]->name()} + ", AF_XDP " +
            (mixed ? "up to " + std::to_string(costs_[row].crossing(config_.transmit.burst)) + " packets, " : "") +
-           (first_socket_[row]->zero_copy() ? "zero copy" : "copy") +
-           (memory_->uses_huge_pages() ? ", huge pages" : "");
+           (sockets_.first(row)->zero_copy() ? "zero copy" : "copy") +
+           (sockets_.memory().uses_huge_pages() ? ", huge pages" : "");
 }
 
 datapath::transmit_counters host_ports::transmitted() const
@@ -139,23 +153,66 @@ ports_view host_ports::view() const
 
 std::uint64_t host_ports::socket_drops() const
 {
+    const std::scoped_lock lock{changing_};
     std::uint64_t sum = 0;
-    for (const auto &socket : sockets_) {
+    for (const auto &socket : sockets_.all()) {
         const auto drops = socket->drops();
         sum += drops.receive_dropped + drops.receive_ring_full;
     }
     return sum;
 }
 
-// A device that came back, from another network namespace or as another one, has none of our sockets, and one whose MTU
-// has shrunk carries probes but no data: neither is usable, whatever the link says.
+bool host_ports::is_unattached(std::size_t port, const port_condition &status) const
+{
+    return status.is_present() &&
+           (status.ifindex != attached_[port].ifindex || status.departures != attached_[port].departures);
+}
+
+void host_ports::change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh)
+{
+    const std::scoped_lock lock{changing_};
+    if (fresh.sockets.empty())
+        sockets_.remove(row);
+    else
+        sockets_.install(row, std::move(fresh));
+    af_xdp_->use_socket(row, sockets_.first(row));
+}
+
+std::expected<std::string, std::string> host_ports::take_in(std::size_t port, const port_condition &status,
+                                                            const on_worker &run)
+{
+    const std::uint32_t row = config_.ports[port].plane.value;
+    run([&] { change_sockets(row, {}); });
+    try {
+        const std::uint32_t queues = served_queues(config_.ports[port]);
+        if (queues > uses_[port].queues)
+            return std::unexpected{
+                fmt::format("it has {} receive queues, and there is packet memory for {}: ethtool -L "
+                            "{} combined {}, or restart mrcd",
+                            queues, uses_[port].queues, config_.ports[port].device, uses_[port].queues)};
+        port_sockets::binding how = binding_of(port);
+        how.queues = queues;
+        port_sockets::fresh_sockets fresh = sockets_.bind_later(how);
+        for (std::uint32_t queue = 0; queue < queues; ++queue)
+            programs_.set_socket(row, queue, fresh.sockets[queue]->fd());
+        const std::string mode = programs_.attach_again(port, static_cast<int>(status.ifindex));
+        run([&] { change_sockets(row, std::move(fresh)); });
+        const std::scoped_lock lock{changing_};
+        attached_[port] = status;
+        return fmt::format("XDP {}, {}", mode, describe(config_.ports[port]));
+    } catch (const kernel::startup_error &refusal) {
+        return std::unexpected{refusal.what()};
+    }
+}
+
+// A device that has not been taken in has none of our sockets, and one whose MTU has shrunk carries probes but no data:
+// neither is usable, whatever the link says.
 mrc_port_reason host_ports::reason_of(std::size_t port, const port_condition &status)
 {
     if (status.reason == MRC_PORT_MISSING)
         return MRC_PORT_MISSING;
     const std::uint32_t row = config_.ports[port].plane.value;
-    const bool came_back = status.ifindex != attached_[port].ifindex || status.departures != attached_[port].departures;
-    if (came_back || !programs_.set_transmit_port(row, static_cast<int>(status.ifindex)))
+    if (is_unattached(port, status) || !programs_.set_transmit_port(row, static_cast<int>(status.ifindex)))
         return MRC_PORT_REPLACED;
     const bool small = status.mtu < plan_.payload_bytes + packet_overhead;
     return small && status.reason == MRC_PORT_IN_USE ? MRC_PORT_SMALL_MTU : status.reason;
@@ -191,7 +248,8 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
     programs_.host()[0].planes = rules_.planes();
     programs_.host()[0].payload_bytes = plan_.payload_bytes;
     view_.up = usable;
-    view_.guid = eui64_of(links.ports().front().mac);
+    if (view_.guid == 0) // it stays what clients have seen, whatever device the port has later
+        view_.guid = guid_of(links);
     show_plane_mask();
     return usable;
 }
@@ -227,6 +285,8 @@ void attach_ports(const daemon_config &config, kernel::host_programs &programs, 
         held.push_back(std::move(port.attachment));
     const std::vector<std::string> attached = programs.attach_ports(std::move(held));
     for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        if (attached[i].empty())
+            continue;
         const std::string &reason = modes.ports[i].transmit.reason;
         log::info("port {} (plane {}): XDP {}, {}{}{}", config.ports[i].device, config.ports[i].plane.value,
                   attached[i], ports.describe(config.ports[i]), reason.empty() ? "" : "; " + reason,

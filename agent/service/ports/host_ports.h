@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's ports from configuration to running: what the kernel says of them, AF_XDP sockets on every queue, transmit
 // engines, the `ports` rows and the one plane mask.
+//
+// A port's device may be missing at the start, or go and come back, the same or another one of its name: its plane is
+// out of use until the device is taken in, with sockets and a program of its own (port_watch.h).
 #pragma once
 
 #include <array>
+#include <expected>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,19 +19,15 @@
 #include "datapath/transmit_costs.h"
 #include "datapath/xdp_transmit.h"
 #include "kernel/host_programs.h"
-#include "kernel/umem.h"
-#include "kernel/xsk_socket_pair.h"
 #include "service/config/config.h"
 #include "service/fabric_rules.h"
 #include "service/ports/link_monitor.h"
 #include "service/ports/port_modes.h"
 #include "service/ports/port_plan.h"
+#include "service/ports/port_sockets.h"
 
 namespace mrc::service
 {
-
-// Packet memory that AF_XDP sockets on so many queues take.
-[[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues);
 
 // The ports as clients see them, at one moment.
 struct ports_view {
@@ -59,42 +60,58 @@ public:
     host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
                const port_plan &plan, const host_modes &modes, const link_monitor &links);
 
-    [[nodiscard]] std::vector<std::unique_ptr<kernel::xsk_socket_pair>> &sockets() { return sockets_; }
+    [[nodiscard]] port_sockets::socket_list &sockets() { return sockets_.all(); }
     [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
     // None where no port uses XDP transmit.
     [[nodiscard]] datapath::live_calls *live_calls() { return xdp_ ? &xdp_->calls() : nullptr; }
     // One line per port for the log: mode, engine, copies.
     [[nodiscard]] std::string describe(const port_options &port) const;
     [[nodiscard]] datapath::transmit_counters transmitted() const override;
-    [[nodiscard]] std::uint64_t socket_drops() const override;
     // The following from any thread.
+    [[nodiscard]] std::uint64_t socket_drops() const override;
     [[nodiscard]] ports_view view() const override;
     // Writes what the kernel says of the ports into their rows; returns the planes that are usable now.
     protocol::plane_mask update(const link_monitor &links);
     void enable(protocol::plane_mask enabled) override;
 
+    // Has a device that its sockets and program are not on; `port` counts the configured ones.
+    [[nodiscard]] bool is_unattached(std::size_t port, const port_condition &status) const;
+    // Runs a task on the worker's thread and waits for it.
+    using on_worker = std::function<void(const std::function<void()> &)>;
+    // Puts sockets and program on that device; update() shows it afterwards. Returns how it is used, or why it cannot
+    // be: what was bound is gone then, and it may be tried again. Not before the worker uses the sockets.
+    [[nodiscard]] std::expected<std::string, std::string> take_in(std::size_t port, const port_condition &status,
+                                                                  const on_worker &run);
+
 private:
     [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_condition &status);
     void show_reason(std::uint32_t row);
     void show_plane_mask();
-    void bind_sockets(const host_modes &modes);
+    void bind_sockets();
     void measure_costs(const host_modes &modes);
-    void build_engines(const host_modes &modes);
+    void build_engines();
+    [[nodiscard]] port_sockets::binding binding_of(std::size_t port) const;
+    void change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh);
 
     const daemon_config &config_;
     const fabric_rules &rules_;
     kernel::host_programs &programs_;
     port_plan plan_;
+    // By configured port: how it is used, in a few words each.
+    struct use {
+        std::uint32_t queues = 1; // that there is memory for
+        bool uses_xdp = true;     // to transmit
+        bool force_copy = false;
+    };
+    std::vector<use> uses_;
     std::vector<port_condition> attached_; // what programs and sockets were put on, by configured port
-    std::unique_ptr<kernel::umem> memory_;
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
-    std::vector<kernel::xsk_socket_pair *> first_socket_; // by port row
+    port_sockets sockets_;
     std::unique_ptr<datapath::xdp_transmit> xdp_;
     std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
     std::array<datapath::port_costs, MRC_MAX_PORTS> costs_{}; // by port row
     std::unique_ptr<datapath::mixed_transmit> mixed_;         // of xdp_ and af_xdp_
     std::vector<datapath::transmit_engine *> engines_;        // by port row
-    mutable std::mutex changing_;                             // of what follows, and of the rows
+    mutable std::mutex changing_;                             // of sockets, of what follows, and of the rows
     ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };

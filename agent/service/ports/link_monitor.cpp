@@ -46,6 +46,7 @@ public:
     [[nodiscard]] std::span<const port_condition> ports() const { return statuses_; }
     [[nodiscard]] std::expected<bool, std::error_code> refresh();
     [[nodiscard]] bool on_readable();
+    void retry_each_second(bool wanted);
 
 private:
     struct watched_port {
@@ -66,6 +67,7 @@ private:
     [[nodiscard]] bool is_port(std::uint32_t ifindex) const;
     [[nodiscard]] bool take_expiry();
     [[nodiscard]] bool evaluate(bool is_time_to_solicit);
+    void run_timer(bool wanted);
     [[nodiscard]] port_condition status_of(const watched_port &port) const;
     void solicit(std::uint32_t ifindex, const gateway_option &gateway);
     void confirm(std::uint32_t ifindex, const gateway_option &gateway);
@@ -75,6 +77,7 @@ private:
     neighbour_table neighbours_;
     bool has_new_device_ = false; // its neighbours were not followed so far
     bool is_incomplete_ = false;  // the last dump failed
+    bool wants_retry_ = false;    // retry_each_second
     kernel::netlink_socket events_{RTNLGRP_LINK, RTNLGRP_NEIGH};
     kernel::netlink_socket requests_;
     router_call routers_;
@@ -150,7 +153,8 @@ bool link_monitor::implementation::on_readable()
         is_incomplete_ = static_cast<bool>(dump_links()) || static_cast<bool>(dump_neighbours());
     else if (has_new_device_)
         is_incomplete_ = static_cast<bool>(dump_neighbours());
-    return evaluate(is_time);
+    const bool changed = evaluate(is_time);
+    return changed || (wants_retry_ && is_time);
 }
 
 bool link_monitor::implementation::take_expiry()
@@ -219,7 +223,7 @@ bool link_monitor::implementation::is_port(std::uint32_t ifindex) const
 bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
 {
     bool has_changed = false;
-    bool needs_timer = is_incomplete_;
+    bool needs_timer = is_incomplete_ || wants_retry_;
     for (std::size_t row = 0; row < ports_.size(); row++) {
         const auto status = status_of(ports_[row]);
         const bool is_new = status != statuses_[row];
@@ -232,11 +236,24 @@ bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
         if (status.is_usable())
             confirm(status.ifindex, ports_[row].options.gateway);
     }
-    if (needs_timer != is_timer_armed_)
-        is_timer_armed_ = timerfd_settime(timer_.get(), 0, needs_timer ? &every_second : &disarmed, nullptr) == 0
-                              ? needs_timer
-                              : is_timer_armed_;
+    run_timer(needs_timer);
     return has_changed;
+}
+
+void link_monitor::implementation::run_timer(bool wanted)
+{
+    if (wanted != is_timer_armed_)
+        is_timer_armed_ = timerfd_settime(timer_.get(), 0, wanted ? &every_second : &disarmed, nullptr) == 0
+                              ? wanted
+                              : is_timer_armed_;
+}
+
+// No longer wanted: the next evaluation ends the timer, unless somebody else needs it.
+void link_monitor::implementation::retry_each_second(bool wanted)
+{
+    wants_retry_ = wanted;
+    if (wanted)
+        run_timer(true);
 }
 
 port_condition link_monitor::implementation::status_of(const watched_port &port) const
@@ -303,6 +320,11 @@ std::expected<bool, std::error_code> link_monitor::refresh()
 bool link_monitor::on_readable()
 {
     return implementation_->on_readable();
+}
+
+void link_monitor::retry_each_second(bool wanted)
+{
+    implementation_->retry_each_second(wanted);
 }
 
 std::span<const port_condition> link_monitor::ports() const

@@ -29,6 +29,7 @@ struct port_condition {
     mac_address gateway_mac{};                 // zero unless MRC_PORT_NEIGHBOUR
     mrc_port_reason reason = MRC_PORT_MISSING; // why it is not usable
 
+    [[nodiscard]] bool is_present() const { return ifindex != 0; }
     [[nodiscard]] bool is_usable() const { return flags == MRC_PORT_USABLE; }
     friend bool operator==(const port_condition &, const port_condition &) = default;
 };
@@ -49,6 +50,9 @@ public:
     [[nodiscard]] std::expected<bool, std::error_code> refresh();
     // Takes in what the kernel has told since. Says whether any port changed. Never waits for other hosts.
     [[nodiscard]] bool on_readable();
+
+    // Has on_readable say a second from now that something changed, and each second from then on, until told otherwise.
+    void retry_each_second(bool wanted);
 
     // In the order of the options.
     [[nodiscard]] std::span<const port_condition> ports() const;

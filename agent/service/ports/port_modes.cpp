@@ -50,12 +50,29 @@ std::vector<kernel::probes::port_wish> wishes_for(const daemon_config &config, c
     std::vector<kernel::probes::port_wish> wishes;
     wishes.reserve(config.ports.size());
     for (std::size_t i = 0; i < config.ports.size(); ++i)
-        wishes.push_back({.device = config.ports[i].device,
-                          .ifindex = static_cast<int>(links.ports()[i].ifindex),
-                          .mode = xdp_mode_of(config.ports[i].mode),
-                          .queues = served_queues(config.ports[i]),
-                          .multi_buffer = plan.multi_buffer});
+        if (links.ports()[i].is_present())
+            wishes.push_back({.device = config.ports[i].device,
+                              .ifindex = static_cast<int>(links.ports()[i].ifindex),
+                              .mode = xdp_mode_of(config.ports[i].mode),
+                              .queues = served_queues(config.ports[i]),
+                              .multi_buffer = plan.multi_buffer});
     return wishes;
+}
+
+// Puts those between that could not be tried.
+void add_missing(const daemon_config &config, const link_monitor &links, const port_plan &plan,
+                 const kernel::probes::attempt &live_frames, host_modes &modes)
+{
+    const std::uint32_t most_queues = std::ranges::max_element(modes.ports, {}, &port_modes::queues)->queues;
+    for (std::size_t i = 0; i < config.ports.size(); ++i) {
+        if (links.ports()[i].is_present())
+            continue;
+        const auto at = modes.ports.begin() + static_cast<std::ptrdiff_t>(i);
+        modes.ports.insert(at, port_modes{.queues = config.ports[i].queues.value_or(most_queues),
+                                          .attachment = {},
+                                          .transmit = choose_engine(plan.engine, {}, live_frames),
+                                          .was_tried = false});
+    }
 }
 
 // Nothing but a packet from the wire could show it: XDP_TX of a frame in zero-copy memory sends a copy without headroom
@@ -149,7 +166,10 @@ host_modes choose_modes(const daemon_config &config, const link_monitor &links, 
         throw kernel::startup_error{refusal};
     plan.multi_buffer = plan.multi_buffer && tried.single_buffer.empty();
     require_attached(tried.ports);
-    return settle_modes(plan.engine, std::move(tried), frames ? frames->possible() : kernel::probes::worked());
+    const kernel::probes::attempt live_frames = frames ? frames->possible() : kernel::probes::worked();
+    host_modes modes = settle_modes(plan.engine, std::move(tried), live_frames);
+    add_missing(config, links, plan, live_frames, modes);
+    return modes;
 }
 
 } // namespace mrc::service

@@ -32,6 +32,7 @@ struct port_modes {
     engine_choice transmit;
     std::optional<kernel::probes::send_cost> live_cost; // of frames redirected into it; none: not tried
     bool agent_answers = false;                         // EV probes, which host_rx answers in place elsewhere
+    bool was_tried = true;                              // its device was there
 
     [[nodiscard]] bool uses_xdp() const { return transmit.engine == engine_kind::xdp; }
 };
@@ -66,7 +67,8 @@ struct port_trials {
 // Receive queues of a port that get a socket: as configured, else all. Throws startup_error beyond MRC_MAX_QUEUES.
 [[nodiscard]] std::uint32_t served_queues(const port_options &port);
 
-// Tries the ports and settles their modes. Where several buffers are wanted and refused, the plan falls back to one;
+// Tries the ports and settles their modes; those whose device is not there cannot be tried, and get what needs no trial:
+// copy mode, and as many queues as the port that has most. Where several buffers are wanted and refused, the plan falls back to one;
 // where that leaves no room for the configured payload, and where a port takes no XDP program, throws startup_error.
 [[nodiscard]] host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan);
 

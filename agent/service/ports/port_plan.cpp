@@ -78,8 +78,7 @@ std::expected<port_plan, std::string> make_plan(const daemon_config &config, mtu
 
 port_plan plan_ports(const daemon_config &config, const link_monitor &links)
 {
-    const auto by_mtu = std::ranges::minmax(links.ports(), {}, &port_condition::mtu);
-    const auto plan = make_plan(config, {.smallest = by_mtu.min.mtu, .largest = by_mtu.max.mtu});
+    const auto plan = make_plan(config, mtus_of(links.ports()));
     if (!plan)
         throw kernel::startup_error{plan.error()};
     return *plan;
@@ -89,15 +88,19 @@ void require_ports(const daemon_config &config, link_monitor &links)
 {
     if (const auto read = links.refresh(); !read)
         throw kernel::startup_error{"cannot read the state of the ports: " + read.error().message()};
-    for (std::size_t i = 0; i < config.ports.size(); ++i)
-        if (links.ports()[i].ifindex == 0)
-            throw kernel::startup_error{"port device '" + config.ports[i].device + "' (plane " +
-                                        std::to_string(config.ports[i].plane.value) + ") does not exist"};
+    if (std::ranges::any_of(links.ports(), &port_condition::is_present))
+        return;
+    throw kernel::startup_error{"port device '" + config.ports.front().device + "' does not exist" +
+                                (config.ports.size() == 1 ? "" : ", nor does that of any other port")};
 }
 
-std::uint32_t smallest_mtu(const link_monitor &links)
+mtu_range mtus_of(std::span<const port_condition> ports)
 {
-    return std::ranges::min(links.ports(), {}, &port_condition::mtu).mtu;
+    mtu_range range{.smallest = UINT32_MAX, .largest = 0};
+    for (const port_condition &port : ports)
+        if (port.is_present())
+            range = {.smallest = std::min(range.smallest, port.mtu), .largest = std::max(range.largest, port.mtu)};
+    return range.largest == 0 ? mtu_range{} : range;
 }
 
 std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric_rules &rules,

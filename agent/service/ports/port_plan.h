@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,14 +48,16 @@ struct port_plan {
 // The same for ports as the kernel has them. Throws startup_error.
 [[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
 
-// Reads the state of the ports for the first time. Throws startup_error for a device that does not exist.
+// Reads the state of the ports for the first time. Throws startup_error when none of the devices exists: without a port
+// nothing tells how long packets may be. One that is missing is taken in when it appears (host_ports.h).
 void require_ports(const daemon_config &config, link_monitor &links);
 
 // What host_rx of each port is told.
 [[nodiscard]] std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric_rules &rules,
                                                                const link_monitor &links, const port_plan &plan);
 
-[[nodiscard]] std::uint32_t smallest_mtu(const link_monitor &links);
+// Of the ports that are there.
+[[nodiscard]] mtu_range mtus_of(std::span<const port_condition> ports);
 
 [[nodiscard]] kernel::xdp_mode xdp_mode_of(attach_mode mode);
 

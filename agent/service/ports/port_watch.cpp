@@ -19,6 +19,8 @@ namespace
 std::string remedy_for(const port_options &port, mrc_port_reason reason)
 {
     switch (reason) {
+    case MRC_PORT_MISSING:
+        return "it is taken in when the device appears";
     case MRC_PORT_DOWN:
         return fmt::format("ip link set dev {} up", port.device);
     case MRC_PORT_NO_CARRIER:
@@ -38,12 +40,36 @@ std::string remedy_for(const port_options &port, mrc_port_reason reason)
 } // namespace
 
 port_watch::port_watch(surroundings around, boost::asio::io_context &context, announcement announce)
-    : around_{around}, context_{context}, announce_{std::move(announce)},
+    : around_{around}, context_{context}, announce_{std::move(announce)}, refusals_(around.config.ports.size()),
       watch_{around.links.fd(), [this] {
-                 if (around_.links.on_readable())
-                     boost::asio::post(context_, [this, changes = follow_links()] { announce_(changes); });
+                 if (!around_.links.on_readable())
+                     return;
+                 take_in_new_devices();
+                 boost::asio::post(context_, [this, changes = follow_links()] { announce_(changes); });
              }}
 {
+}
+
+void port_watch::take_in_new_devices()
+{
+    bool any_refused = false;
+    for (std::size_t i = 0; i < refusals_.size(); ++i) {
+        const port_condition &status = around_.links.ports()[i];
+        if (!around_.ports.is_unattached(i, status))
+            continue;
+        const port_options &port = around_.config.ports[i];
+        const auto taken =
+            around_.ports.take_in(i, status, [this](const std::function<void()> &task) { around_.worker.call(task); });
+        if (taken)
+            log::info("port {} (plane {}): device {} taken in, {}", port.device, port.plane.value, status.ifindex,
+                      *taken);
+        else if (refusals_[i] != taken.error())
+            log::warn("port {} (plane {}): its device cannot be taken in yet: {}", port.device, port.plane.value,
+                      taken.error());
+        refusals_[i] = taken ? std::string{} : taken.error();
+        any_refused = any_refused || !taken;
+    }
+    around_.links.retry_each_second(any_refused);
 }
 
 std::vector<port_change> port_watch::follow_links()

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the host's ports while mrcd runs: what the kernel says of a link is written into the port's row and given to
-// the worker at once, on a thread of its own (link_watch.h); whoever else is to know learns of it on the context's.
+// the worker at once, on a thread of its own (link_watch.h); whoever else is to know learns of it on the context's. A
+// device that a port did not have at the start, or has again, is taken in; where that fails, each second anew.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,7 +46,7 @@ public:
 
     port_watch(surroundings around, boost::asio::io_context &context, announcement announce);
 
-    // The ports as they are now, before start().
+    // The ports as they are now, before start(). Devices that are new are taken in from start() on.
     [[nodiscard]] std::vector<port_change> follow_links();
     // From now on by itself. Throws startup_error.
     void start() { watch_.start(); }
@@ -55,9 +57,12 @@ public:
     void warn_of_unusable() const;
 
 private:
+    void take_in_new_devices();
+
     surroundings around_;
     boost::asio::io_context &context_;
     announcement announce_;
+    std::vector<std::string> refusals_; // the last one of each configured port, so that it is told once
     link_watch watch_;
 };
 

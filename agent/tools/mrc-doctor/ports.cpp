@@ -162,11 +162,14 @@ std::string try_free_ports(const service::port_plan &plan, const std::vector<sub
 std::vector<subject *> look_at(std::vector<subject> &ports)
 {
     std::vector<subject *> free;
+    const bool none = std::ranges::all_of(ports, [](const subject &of) { return of.ifindex == 0; });
     for (subject &of : ports) {
         if (of.ifindex == 0) {
-            of.findings.push_back(of.make(
-                "link", state::broken, "no such device here",
-                {.cost = "mrcd ends at its start", .remedy = "ip -brief link  # shows the devices that there are"}));
+            of.findings.push_back(
+                of.make("link", none ? state::broken : state::slower, "no such device here",
+                        {.cost = none ? "mrcd ends at its start: no port has a device"
+                                      : "its plane is out of use; mrcd takes the device in when it appears",
+                         .remedy = "ip -brief link  # shows the devices that there are"}));
             continue;
         }
         of.findings.push_back(examine_link(of));

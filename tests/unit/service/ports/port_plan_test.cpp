@@ -2,6 +2,7 @@
 // Configuration and MTUs → payload, buffers and engine, or why mrcd does not run.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -91,6 +92,15 @@ TEST(buffers_refusal, concerns_packets_that_need_several_buffers_only)
     EXPECT_EQ(buffers_refusal(large, {}), "");
     EXPECT_NE(buffers_refusal(large, refused).find("4096"), std::string::npos);
     EXPECT_NE(buffers_refusal(large, refused).find("'eth0': Invalid argument"), std::string::npos);
+}
+
+TEST(mtus_of, leaves_out_ports_that_are_missing)
+{
+    const std::vector<port_condition> ports{{}, {.ifindex = 4, .mtu = 9000}, {.ifindex = 7, .mtu = 1500}, {}};
+    const mtu_range range = mtus_of(ports);
+    EXPECT_EQ(range.smallest, 1500U);
+    EXPECT_EQ(range.largest, 9000U);
+    EXPECT_EQ(mtus_of({}).largest, 0U);
 }
 
 } // namespace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// AF_XDP sockets on every served queue of every port, and the one packet memory that they share.
+//
+// A socket ends with its device. When the port has a device again, its sockets are bound anew on the thread that follows
+// the links, because the kernel may keep it waiting, and change places with the old ones on the memory's thread, which
+// has what lay in the old ones back then.
+//
+// Sockets of one memory join through the first one, which has to be on a device that stays. In copy mode that is a socket
+// which does nothing else, on a device of mrcd's own. Zero copy is for devices that have it only: there a device that
+// comes later gets a registration of its own, of the same memory, which counts against RLIMIT_MEMLOCK by then.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel/umem.h"
+#include "kernel/xsk_socket_pair.h"
+#include "mrc/abi/maps.h"
+
+namespace mrc::service
+{
+
+// Packet memory that AF_XDP sockets on so many queues take.
+[[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues);
+
+class port_sockets
+{
+public:
+    struct binding {
+        std::string device;
+        std::uint32_t queues = 1;
+        bool multi_buffer = false; // packets longer than one buffer can arrive
+        bool force_copy = false;
+    };
+    // Sockets that are bound and not yet in use, in the order of the queues.
+    struct fresh_sockets {
+        std::unique_ptr<kernel::umem_registration> registration; // null: the memory's first
+        std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets;
+    };
+    using socket_list = std::vector<std::unique_ptr<kernel::xsk_socket_pair>>;
+
+    // Memory for so many queues of all ports. `anchor`: device for the socket that others join through; empty: none.
+    // Throws startup_error.
+    port_sockets(std::uint32_t queues, const std::string &anchor);
+    port_sockets(const port_sockets &) = delete;
+    port_sockets &operator=(const port_sockets &) = delete;
+    ~port_sockets();
+
+    [[nodiscard]] kernel::umem &memory() { return *memory_; }
+    [[nodiscard]] const kernel::umem &memory() const { return *memory_; }
+    [[nodiscard]] socket_list &all() { return all_; }
+    [[nodiscard]] const socket_list &all() const { return all_; }
+    // Of queue 0; null where the port has none.
+    [[nodiscard]] kernel::xsk_socket_pair *first(std::uint32_t row) const { return first_[row]; }
+
+    // At the start, in the memory's own registration. Throws startup_error.
+    void bind(std::uint32_t row, const binding &how);
+    // For a device that comes later; any thread. Throws startup_error.
+    [[nodiscard]] fresh_sockets bind_later(const binding &how) const;
+    // On the thread that uses the memory.
+    void remove(std::uint32_t row);
+    void install(std::uint32_t row, fresh_sockets fresh);
+
+private:
+    std::unique_ptr<kernel::umem> memory_;
+    std::unique_ptr<kernel::xsk_socket_pair> anchor_;
+    std::array<std::unique_ptr<kernel::umem_registration>, MRC_MAX_PORTS> registrations_; // of later sockets, by row
+    socket_list all_;
+    std::array<kernel::xsk_socket_pair *, MRC_MAX_PORTS> first_{};
+    std::array<std::vector<const kernel::xsk_socket_pair *>, MRC_MAX_PORTS> of_row_;
+};
+
+} // namespace mrc::service
