@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gloo's older buffers, each bound to a pair and a slot: what is sent lands in the far end's receive buffer of the same
+// slot, at the offset that the sender chooses, always by a WRITE.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+
+#include <gloo/transport/buffer.h>
+
+#include "gloo_adapter/messages.h"
+#include "messaging/registration_cache.h"
+
+namespace mrc::gloo_adapter
+{
+
+class gloo_pair;
+
+class bound_buffer : public gloo::transport::Buffer
+{
+public:
+    bound_buffer(gloo_pair &pair, int slot, void *address, std::size_t bytes, bool receives);
+    bound_buffer(const bound_buffer &) = delete;
+    bound_buffer &operator=(const bound_buffer &) = delete;
+    ~bound_buffer() override;
+
+    void send(std::size_t offset, std::size_t bytes, std::size_t peer_offset) override;
+    void waitRecv() override; // throws gloo::IoException
+    void waitSend() override; // throws gloo::IoException
+
+private:
+    friend class bound_buffers;
+    struct request {
+        std::size_t offset;
+        std::size_t bytes;
+        std::size_t peer_offset;
+    };
+    // What a WRITE that is under way may outlive the buffer with.
+    struct progress {
+        std::uint64_t sent = 0;   // and not waited for yet
+        std::uint64_t unsent = 0; // posted or waiting
+        std::uint64_t received = 0;
+        std::condition_variable changed;
+    };
+    void wait(std::uint64_t &count, const char *what);
+
+    gloo_pair &pair_;
+    bool receives_;
+    std::uint32_t id_ = 0;
+    messaging::held_range memory_;
+    std::deque<request> waiting_; // for the far end's buffer
+    std::shared_ptr<progress> progress_ = std::make_shared<progress>();
+    bool waits_ = false;
+};
+
+// Those of one pair. With the lock held, but for create().
+class bound_buffers
+{
+public:
+    explicit bound_buffers(gloo_pair &pair) : pair_{pair} {}
+
+    [[nodiscard]] std::unique_ptr<gloo::transport::Buffer> create(int slot, void *address, std::size_t bytes,
+                                                                  bool receives);
+    [[nodiscard]] bool receives() const { return !own_.empty(); }
+    [[nodiscard]] bool knows(std::uint32_t id) const { return own_.contains(id); }
+    [[nodiscard]] bool waits() const; // somebody waits for the far end
+    void on_message(const message_head &head);
+    void on_arrival(std::uint32_t id);
+    void on_failure();
+
+private:
+    friend class bound_buffer;
+    void add(bound_buffer &one);
+    void remove(bound_buffer &one);
+    void post(bound_buffer &from, const bound_buffer::request &what, const message_head &target);
+
+    gloo_pair &pair_;
+    std::map<std::uint32_t, bound_buffer *> own_;         // that receive, by id
+    std::map<std::uint64_t, bound_buffer *> senders_;     // by slot
+    std::map<std::uint64_t, message_head> peers_buffers_; // by slot
+};
+
+} // namespace mrc::gloo_adapter

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gloo_adapter/gloo_context.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <gloo/common/error.h>
+
+#include "gloo_adapter/gloo_buffer.h"
+
+namespace mrc::gloo_adapter
+{
+
+gloo_context::gloo_context(std::shared_ptr<gloo_device> device, int own_rank, int ranks)
+    : Context{own_rank, ranks}, device_{std::move(device)}
+{
+}
+
+gloo_context::~gloo_context()
+{
+    pairs_.clear(); // they know the device by this context
+}
+
+std::unique_ptr<gloo::transport::Pair> &gloo_context::createPair(int peer)
+{
+    auto &place = pairs_.at(static_cast<std::size_t>(peer));
+    place = std::make_unique<gloo_pair>(*this, peer);
+    return place;
+}
+
+std::unique_ptr<gloo::transport::UnboundBuffer> gloo_context::createUnboundBuffer(void *address, std::size_t bytes)
+{
+    return std::make_unique<gloo_buffer>(shared_from_this(), address, bytes);
+}
+
+gloo_pair &gloo_context::pair_to(int peer)
+{
+    auto *pair = peer >= 0 && peer < size ? dynamic_cast<gloo_pair *>(getPair(peer).get()) : nullptr;
+    if (pair == nullptr)
+        throw gloo::InvalidOperationException("mrc: rank " + std::to_string(rank) + " has no pair with rank " +
+                                              std::to_string(peer));
+    return *pair;
+}
+
+void gloo_context::receive_from_any(gloo_buffer &buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes,
+                                    std::vector<int> ranks)
+{
+    const auto held = lock();
+    const auto wanted = [&](int peer) { return std::ranges::find(ranks, peer) != ranks.end(); };
+    if (const auto waiting = offers_.find(slot); waiting != offers_.end()) {
+        const auto found = std::ranges::find_if(waiting->second, wanted);
+        if (found != waiting->second.end()) {
+            pair_to(*found).receive(&buffer, slot, offset, bytes);
+            return;
+        }
+    }
+    const auto gone = [&](int peer) { return peer == rank || pair_to(peer).failure() != nullptr; };
+    if (std::ranges::all_of(ranks, gone)) // there is none to wait for
+        for (const int peer : ranks)
+            if (peer != rank)
+                pair_to(peer).throw_if_failed();
+    open_receives_[slot].push_back({.buffer = &buffer, .offset = offset, .bytes = bytes, .ranks = std::move(ranks)});
+}
+
+bool gloo_context::offer(int peer, std::uint64_t slot)
+{
+    offers_[slot].push_back(peer);
+    const auto waiting = open_receives_.find(slot);
+    if (waiting == open_receives_.end())
+        return false;
+    const auto found = std::ranges::find_if(waiting->second, [&](const open_receive &one) {
+        return std::ranges::find(one.ranks, peer) != one.ranks.end();
+    });
+    if (found == waiting->second.end())
+        return false;
+    const open_receive taken = *found;
+    waiting->second.erase(found);
+    if (waiting->second.empty())
+        open_receives_.erase(waiting);
+    pair_to(peer).receive(taken.buffer, slot, taken.offset, taken.bytes);
+    return true;
+}
+
+bool gloo_context::take_offer(int peer, std::uint64_t slot)
+{
+    const auto waiting = offers_.find(slot);
+    if (waiting == offers_.end())
+        return false;
+    const auto found = std::ranges::find(waiting->second, peer);
+    if (found == waiting->second.end())
+        return false;
+    waiting->second.erase(found);
+    if (waiting->second.empty())
+        offers_.erase(waiting);
+    return true;
+}
+
+std::string gloo_context::ranks_of(const gloo_buffer &buffer) const
+{
+    std::string names;
+    const auto add = [&](int peer) { names += (names.empty() ? "rank " : ", rank ") + std::to_string(peer); };
+    for (const auto &pair : pairs_)
+        if (const auto *one = static_cast<const gloo_pair *>(pair.get()); one != nullptr && one->uses(buffer))
+            add(one->peer_rank());
+    for (const auto &[slot, receives] : open_receives_)
+        for (const open_receive &one : receives)
+            if (one.buffer == &buffer)
+                std::ranges::for_each(one.ranks, add);
+    return names;
+}
+
+void gloo_context::fail(messaging::fabric_endpoint::lock_type &held, const std::string &why)
+{
+    std::vector<gloo_pair *> all;
+    for (const auto &pair : pairs_)
+        if (pair)
+            all.push_back(static_cast<gloo_pair *>(pair.get()));
+    cut(all, held, why);
+}
+
+void gloo_context::cut(std::span<gloo_pair *const> pairs, messaging::fabric_endpoint::lock_type &held,
+                       const std::string &why)
+{
+    std::vector<messaging::fabric_connection *> connections;
+    for (gloo_pair *pair : pairs) {
+        pair->refuse(why);
+        if (pair->connection() != nullptr)
+            connections.push_back(pair->connection());
+    }
+    endpoint().cut(connections, held);
+    for (gloo_pair *pair : pairs) {
+        pair->on_cut();
+        pair->signal();
+    }
+}
+
+void gloo_context::forget(gloo_buffer &buffer)
+{
+    auto held = lock();
+    for (auto &[slot, receives] : open_receives_)
+        std::erase_if(receives, [&](const open_receive &one) { return one.buffer == &buffer; });
+    std::erase_if(open_receives_, [](const auto &entry) { return entry.second.empty(); });
+    for (const auto &pair : pairs_) {
+        auto *one = static_cast<gloo_pair *>(pair.get());
+        if (one == nullptr || !one->uses(buffer))
+            continue;
+        one->drop(buffer);
+        cut(std::span{&one, 1}, held,
+            "mrc: a buffer went before its transfer with " + one->peer_name() + " was complete");
+    }
+}
+
+} // namespace mrc::gloo_adapter

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gloo_adapter/gloo_pair.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <gloo/common/error.h>
+
+#include "gloo_adapter/gloo_buffer.h"
+#include "gloo_adapter/gloo_context.h"
+#include "messaging/failure.h"
+
+namespace mrc::gloo_adapter
+{
+
+namespace
+{
+
+std::byte *at(const gloo_buffer &buffer, std::size_t offset)
+{
+    return static_cast<std::byte *>(buffer.ptr) + offset;
+}
+
+} // namespace
+
+gloo_pair::gloo_pair(gloo_context &context, int peer_rank) : context_{context}, peer_rank_{peer_rank}, bound_{*this}
+{
+    try {
+        connection_ = context_.endpoint().open(*this);
+    } catch (const messaging::messaging_failure &failure) {
+        throw gloo::IoException("mrc: no pair with rank " + std::to_string(peer_rank) + ": " + failure.what());
+    }
+    address_ = gloo_address{connection_->address()};
+}
+
+gloo_pair::~gloo_pair()
+{
+    auto held = context_.lock();
+    end(held);
+}
+
+void gloo_pair::close()
+{
+    auto held = context_.lock();
+    end(held);
+}
+
+void gloo_pair::end(messaging::fabric_endpoint::lock_type &held)
+{
+    refuse("mrc: the pair with " + peer_name() + " is closed");
+    if (connection_ == nullptr)
+        return;
+    // The far end may write into receives, and what flies is read: not after this.
+    if (!cutting_ && receives_.empty() && !bound_.receives() && !connection_->ring().writes_under_way()) {
+        context_.endpoint().close(connection_);
+    } else {
+        messaging::fabric_connection *only = connection_;
+        context_.endpoint().cut(std::span{&only, 1}, held);
+    }
+    connection_ = nullptr;
+    signal();
+}
+
+void gloo_pair::connect(const std::vector<char> &bytes)
+{
+    const auto peer = messaging::peer_address::decode(bytes);
+    if (!peer)
+        throw gloo::InvalidOperationException(
+            "mrc: rank " + std::to_string(peer_rank_) +
+            " has no address of this transport; does it use GLOO_DEVICE_TRANSPORT=MRC?");
+    auto held = context_.lock();
+    peer_text_ = peer->text();
+    if (failure_)
+        std::rethrow_exception(failure_);
+    (void)context_.endpoint().connect(*connection_, *peer);
+    const std::chrono::milliseconds limit = context_.getTimeout();
+    const auto ready = [&] { return connected_ || failure_ != nullptr; };
+    if (limit == gloo::kNoTimeout)
+        connected_changed_.wait(held, ready);
+    else if (!connected_changed_.wait_for(held, limit, ready))
+        refuse("mrc: " + peer_name() + " did not connect within " + std::to_string(limit.count()) + "ms");
+    if (!connected_)
+        std::rethrow_exception(failure_);
+}
+
+void gloo_pair::setSync(bool /*enable*/, bool /*busy_poll*/) {}
+
+std::unique_ptr<gloo::transport::Buffer> gloo_pair::createSendBuffer(int slot, void *address, std::size_t bytes)
+{
+    return bound_.create(slot, address, bytes, false);
+}
+
+std::unique_ptr<gloo::transport::Buffer> gloo_pair::createRecvBuffer(int slot, void *address, std::size_t bytes)
+{
+    return bound_.create(slot, address, bytes, true);
+}
+
+std::string gloo_pair::peer_name() const
+{
+    return "rank " + std::to_string(peer_rank_) + (peer_text_.empty() ? "" : " (" + peer_text_ + ")");
+}
+
+void gloo_pair::throw_if_failed() const
+{
+    if (failure_)
+        std::rethrow_exception(failure_);
+    if (!connected_)
+        throw gloo::IoException("mrc: " + peer_name() + " is not connected");
+}
+
+std::uint32_t gloo_pair::next_id()
+{
+    do
+        last_id_ = (last_id_ + 1) & arrival_value::id_mask;
+    while (receives_.contains(last_id_) || bound_.knows(last_id_));
+    return last_id_;
+}
+
+std::uint32_t gloo_pair::most_inline() const
+{
+    return connection_->ring().longest_message() - static_cast<std::uint32_t>(sizeof(message_head));
+}
+
+messaging::held_range gloo_pair::registered(const void *address, std::size_t bytes, messaging::region_use use)
+{
+    auto found = context_.endpoint().registrations().find(address, bytes, use);
+    if (!found)
+        throw gloo::IoException("mrc: cannot register " + std::to_string(bytes) + " bytes for " + peer_name() + ": " +
+                                std::strerror(errno));
+    return found;
+}
+
+void gloo_pair::send(gloo::transport::UnboundBuffer *buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes)
+{
+    const auto held = context_.lock();
+    throw_if_failed();
+    const waiting_send one{.buffer = static_cast<gloo_buffer *>(buffer), .offset = offset, .bytes = bytes};
+    const auto known = slots_.find(slot);
+    if (known == slots_.end() || known->second.receives.empty()) {
+        slots_[slot].sends.push_back(one);
+        tell({.type = message_type::send_ready, .slot = slot});
+        return;
+    }
+    const message_head receive = known->second.receives.front();
+    known->second.receives.pop_front();
+    if (known->second.receives.empty())
+        slots_.erase(known);
+    transfer(one, receive, false);
+}
+
+void gloo_pair::recv(gloo::transport::UnboundBuffer *buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes)
+{
+    const auto held = context_.lock();
+    receive(static_cast<gloo_buffer *>(buffer), slot, offset, bytes);
+}
+
+void gloo_pair::receive(gloo_buffer *buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes)
+{
+    throw_if_failed();
+    posted_receive one{.buffer = buffer, .offset = offset, .bytes = bytes, .slot = slot, .memory = {}};
+    message_head head{.type = message_type::receive_ready, .id = next_id(), .slot = slot, .bytes = bytes};
+    if (bytes > most_inline()) {
+        one.memory = registered(buffer->ptr, buffer->size, messaging::region_use::target);
+        head.address = reinterpret_cast<std::uintptr_t>(at(*buffer, offset));
+        head.rkey = one.memory->rkey;
+    }
+    receives_.emplace(head.id, std::move(one));
+    if (!context_.take_offer(peer_rank_, slot))
+        ++unannounced_[slot];
+    tell(head);
+}
+
+void gloo_pair::transfer(const waiting_send &send, const message_head &receive, bool announced)
+{
+    const std::uint64_t flight = next_flight_++;
+    flying_.emplace(flight, send.buffer);
+    if (send.bytes > receive.bytes) {
+        fail_connection("receives " + std::to_string(receive.bytes) + " bytes where this rank sends " +
+                        std::to_string(send.bytes) + " (slot " + std::to_string(receive.slot) + ")");
+        return;
+    }
+    const auto done = [this, flight] {
+        if (const auto found = flying_.find(flight); found != flying_.end()) {
+            gloo_buffer *buffer = found->second;
+            flying_.erase(found);
+            buffer->on_sent(peer_rank_);
+        }
+    };
+    if (send.bytes <= most_inline()) {
+        const message_head head{.type = message_type::data,
+                                .id = receive.id,
+                                .slot = receive.slot,
+                                .bytes = send.bytes,
+                                .announced = announced ? 1U : 0U};
+        ring().send(bytes_of(head), {at(*send.buffer, send.offset), send.bytes}, done);
+        return;
+    }
+    const auto memory = registered(send.buffer->ptr, send.buffer->size, messaging::region_use::source);
+    const messaging::write_order order{.source = reinterpret_cast<std::uintptr_t>(at(*send.buffer, send.offset)),
+                                       .lkey = memory->lkey,
+                                       .target = receive.address,
+                                       .rkey = receive.rkey,
+                                       .imm = {}};
+    ring().write(order, send.bytes, arrival_value::encode(receive.id, announced), [done, memory] { done(); });
+}
+
+void gloo_pair::on_connected()
+{
+    connected_ = true;
+    connected_changed_.notify_all();
+}
+
+void gloo_pair::on_message(std::span<const std::byte> message)
+{
+    const auto head = head_of(message);
+    if (!head) {
+        fail_connection("sent a message of " + std::to_string(message.size()) + " bytes, which is none");
+        return;
+    }
+    switch (head->type) {
+    case message_type::send_ready:
+        on_send_ready(head->slot);
+        return;
+    case message_type::receive_ready:
+        on_receive_ready(*head);
+        return;
+    case message_type::data:
+        on_data(*head, message.subspan(sizeof(*head)));
+        return;
+    case message_type::buffer_ready:
+    case message_type::buffer_gone:
+        on_buffer(*head);
+        return;
+    }
+    fail_connection("sent a message that this version does not know");
+}
+
+void gloo_pair::on_send_ready(std::uint64_t slot)
+{
+    if (const auto owed = unannounced_.find(slot); owed != unannounced_.end()) {
+        if (--owed->second == 0)
+            unannounced_.erase(owed);
+        return;
+    }
+    try {
+        (void)context_.offer(peer_rank_, slot);
+    } catch (const gloo::Exception &failure) {
+        fail_connection(std::string{"cannot be received from: "} + failure.what());
+    }
+}
+
+void gloo_pair::on_buffer(const message_head &head)
+{
+    try {
+        bound_.on_message(head);
+    } catch (const gloo::Exception &failure) {
+        fail_connection(std::string{"cannot be sent to: "} + failure.what());
+    }
+}
+
+void gloo_pair::on_receive_ready(const message_head &head)
+{
+    slot_queue &queue = slots_[head.slot];
+    if (queue.sends.empty()) {
+        queue.receives.push_back(head);
+        return;
+    }
+    const waiting_send one = queue.sends.front();
+    queue.sends.pop_front();
+    if (queue.sends.empty())
+        slots_.erase(head.slot);
+    try {
+        transfer(one, head, true);
+    } catch (const gloo::Exception &failure) {
+        fail_connection(std::string{"cannot be sent to: "} + failure.what());
+    }
+}
+
+void gloo_pair::on_data(const message_head &head, std::span<const std::byte> bytes)
+{
+    const auto found = receives_.find(head.id);
+    if (found == receives_.end() || bytes.size() > found->second.bytes) {
+        fail_connection("sent " + std::to_string(bytes.size()) + " bytes that nobody receives");
+        return;
+    }
+    if (!bytes.empty())
+        std::memcpy(at(*found->second.buffer, found->second.offset), bytes.data(), bytes.size());
+    complete_receive(head.id, head.announced != 0, bytes.size());
+}
+
+void gloo_pair::on_arrival(std::uint32_t value, std::uint64_t bytes)
+{
+    const std::uint32_t id = arrival_value::id(value);
+    if (bound_.knows(id))
+        bound_.on_arrival(id);
+    else
+        complete_receive(id, arrival_value::announced(value), bytes);
+}
+
+void gloo_pair::complete_receive(std::uint32_t id, bool announced, std::uint64_t bytes)
+{
+    const auto found = receives_.find(id);
+    if (found == receives_.end()) {
+        fail_connection("wrote " + std::to_string(bytes) + " bytes that nobody receives");
+        return;
+    }
+    gloo_buffer *buffer = found->second.buffer;
+    const std::uint64_t slot = found->second.slot;
+    receives_.erase(found);
+    if (!announced) // it shows by itself
+        if (const auto owed = unannounced_.find(slot); owed != unannounced_.end() && --owed->second == 0)
+            unannounced_.erase(owed);
+    buffer->on_received(peer_rank_);
+}
+
+} // namespace mrc::gloo_adapter

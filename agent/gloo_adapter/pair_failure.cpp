@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a pair ends: by its far end, by a failure, by a time-out of the program.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <gloo/common/error.h>
+
+#include "gloo_adapter/gloo_buffer.h"
+#include "gloo_adapter/gloo_context.h"
+#include "gloo_adapter/gloo_pair.h"
+
+namespace mrc::gloo_adapter
+{
+
+bool gloo_pair::waits() const
+{
+    const auto sends = [](const auto &entry) { return !entry.second.sends.empty(); };
+    return !connected_ || !receives_.empty() || bound_.waits() || std::ranges::any_of(slots_, sends);
+}
+
+bool gloo_pair::uses(const gloo_buffer &buffer) const
+{
+    const auto is = [&](const auto &one) { return one.buffer == &buffer; };
+    return std::ranges::any_of(receives_, [&](const auto &entry) { return is(entry.second); }) ||
+           std::ranges::any_of(flying_, [&](const auto &entry) { return entry.second == &buffer; }) ||
+           std::ranges::any_of(slots_, [&](const auto &entry) { return std::ranges::any_of(entry.second.sends, is); });
+}
+
+void gloo_pair::drop(const gloo_buffer &buffer)
+{
+    std::erase_if(receives_, [&](const auto &entry) { return entry.second.buffer == &buffer; });
+    std::erase_if(flying_, [&](const auto &entry) { return entry.second == &buffer; });
+    for (auto &[slot, queue] : slots_)
+        std::erase_if(queue.sends, [&](const waiting_send &one) { return one.buffer == &buffer; });
+}
+
+void gloo_pair::refuse(const std::string &why)
+{
+    if (!failure_)
+        failure_ = std::make_exception_ptr(gloo::IoException(why));
+    connected_changed_.notify_all();
+}
+
+void gloo_pair::signal()
+{
+    std::set<gloo_buffer *> waiting;
+    for (const auto &[id, one] : receives_)
+        waiting.insert(one.buffer);
+    for (const auto &[flight, buffer] : flying_)
+        waiting.insert(buffer);
+    for (const auto &[slot, queue] : slots_)
+        for (const waiting_send &one : queue.sends)
+            waiting.insert(one.buffer);
+    receives_.clear();
+    flying_.clear();
+    slots_.clear();
+    for (gloo_buffer *buffer : waiting)
+        buffer->on_failure(failure_);
+    bound_.on_failure();
+}
+
+void gloo_pair::fail_connection(const std::string &why)
+{
+    refuse("mrc: " + peer_name() + " " + why);
+    if (connection_ != nullptr && !std::exchange(cutting_, true))
+        context_.endpoint().cut_later(connection_, [this] {
+            connection_ = nullptr;
+            signal();
+        });
+}
+
+void gloo_pair::on_failure(const std::string &why)
+{
+    refuse("mrc: " + peer_name() + ": " + why);
+    signal(); // the queue pair is in error: nothing reaches this process's memory
+}
+
+// What is under way to the far end completes, or fails, by itself: it may have been received before.
+void gloo_pair::on_closed()
+{
+    const bool idle = !waits();
+    refuse("mrc: " + peer_name() + " closed the connection");
+    if (idle)
+        return;
+    const auto flying = std::move(flying_);
+    flying_.clear();
+    signal();
+    flying_ = flying;
+}
+
+} // namespace mrc::gloo_adapter

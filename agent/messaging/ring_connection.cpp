@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "messaging/ring_connection.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace mrc::messaging
+{
+
+ring_connection::ring_connection(write_port &port, const ring_shape &shape, ring_memory memory,
+                                 connection_listener &listener)
+    : port_{port}, shape_{shape}, memory_{memory}, listener_{&listener}
+{
+}
+
+bool ring_connection::prepare()
+{
+    for (std::uint32_t i = 0; i < shape_.receives() && !failed_; ++i)
+        if (const int error = port_.post_receive(); error != 0)
+            fail(std::string{"cannot post a receive request: "} + std::strerror(error));
+    return !failed_;
+}
+
+void ring_connection::start(const ring_shape &peer, std::uint64_t peer_ring, std::uint32_t peer_rkey)
+{
+    peer_shape_ = peer;
+    peer_ring_ = peer_ring;
+    peer_rkey_ = peer_rkey;
+    longest_message_ = std::min(shape_.slot_bytes, peer.slot_bytes);
+    credit_.emplace(shape_.slots, peer.slots);
+    post_own(immediate_kind::hello, 0);
+    pump();
+}
+
+void ring_connection::send(std::span<const std::byte> head, std::span<const std::byte> body, done_function done)
+{
+    if (failed_ || closing_)
+        return;
+    outgoing next;
+    next.message.reserve(head.size() + body.size());
+    next.message.insert(next.message.end(), head.begin(), head.end());
+    next.message.insert(next.message.end(), body.begin(), body.end());
+    next.done = std::move(done);
+    waiting_.push_back(std::move(next));
+    pump();
+}
+
+void ring_connection::write(const write_order &whole, std::uint64_t bytes, std::uint32_t value, done_function done)
+{
+    if (failed_ || closing_)
+        return;
+    ++long_writes_;
+    waiting_.push_back({.message = {}, .order = whole, .left = bytes, .value = value, .done = std::move(done)});
+    pump();
+}
+
+void ring_connection::probe()
+{
+    if (failed_ || !started() || under_way())
+        return;
+    (void)post({.source = 0, .bytes = 0, .lkey = 0, .target = peer_ring_, .rkey = peer_rkey_, .imm = {}}, {});
+}
+
+void ring_connection::farewell()
+{
+    if (failed_ || closing_ || !started())
+        return;
+    closing_ = true;
+    waiting_.clear();
+    post_own(immediate_kind::farewell, 0);
+}
+
+void ring_connection::pump()
+{
+    if (!started())
+        return;
+    while (!failed_ && !closing_ && !waiting_.empty() && credit_->may_send() && posted_.size() < shape_.slots)
+        post_front();
+}
+
+void ring_connection::post_front()
+{
+    outgoing &front = waiting_.front();
+    if (front.message.empty())
+        post_piece(front);
+    else
+        post_message(front);
+}
+
+void ring_connection::post_message(outgoing &front)
+{
+    const std::uint64_t own_slot = sent_messages_ % shape_.slots; // free: fewer WRITEs than slots are under way
+    const std::uint64_t peer_slot = sent_messages_ % peer_shape_.slots;
+    const std::span<std::byte> staged = memory_.staging.subspan(own_slot * shape_.slot_bytes, front.message.size());
+    std::ranges::copy(front.message, staged.begin());
+    const write_order order{.source = reinterpret_cast<std::uintptr_t>(staged.data()),
+                            .bytes = static_cast<std::uint32_t>(staged.size()),
+                            .lkey = memory_.lkey,
+                            .target = peer_ring_ + peer_slot * peer_shape_.slot_bytes,
+                            .rkey = peer_rkey_,
+                            .imm = immediate{.kind = immediate_kind::message, .value = 0}.encode()};
+    posted what{.kind = posted_kind::message, .farewell = false, .done = std::move(front.done)};
+    waiting_.pop_front();
+    ++sent_messages_;
+    credit_->on_sent();
+    (void)post(order, std::move(what));
+}
+
+void ring_connection::post_piece(outgoing &front)
+{
+    write_order order = front.order;
+    order.bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(front.left, longest_write));
+    front.left -= order.bytes;
+    front.order.source += order.bytes;
+    front.order.target += order.bytes;
+    const bool last = front.left == 0;
+    order.imm =
+        immediate{.kind = last ? immediate_kind::arrival : immediate_kind::piece, .value = front.value}.encode();
+    posted what{.kind = posted_kind::piece, .farewell = false, .done = {}};
+    if (last) {
+        what.done = [this, done = std::move(front.done)] {
+            --long_writes_;
+            if (done)
+                done();
+        };
+        waiting_.pop_front();
+    }
+    credit_->on_sent();
+    (void)post(order, std::move(what));
+}
+
+bool ring_connection::post(const write_order &order, posted what)
+{
+    if (failed_)
+        return false;
+    posted_.push_back(std::move(what));
+    if (const int error = port_.post_write(order); error != 0) {
+        fail(std::string{"cannot post a WRITE: "} + std::strerror(error));
+        return false;
+    }
+    return true;
+}
+
+void ring_connection::post_own(immediate_kind kind, std::uint32_t value)
+{
+    (void)post({.source = 0,
+                .bytes = 0,
+                .lkey = 0,
+                .target = peer_ring_,
+                .rkey = peer_rkey_,
+                .imm = immediate{.kind = kind, .value = value}.encode()},
+               {.kind = posted_kind::own, .farewell = kind == immediate_kind::farewell, .done = {}});
+}
+
+void ring_connection::return_credit()
+{
+    if (!started() || failed_ || closing_)
+        return;
+    const std::uint32_t due = credit_->due();
+    if (due == 0 || posted_.size() + credit_account::reserve >= shape_.sends())
+        return; // with the next completion
+    credit_->on_returned(due);
+    post_own(immediate_kind::credit, due);
+}
+
+void ring_connection::on_write_completed()
+{
+    if (failed_ || posted_.empty())
+        return;
+    heard_ = true;
+    const posted first = std::move(posted_.front());
+    posted_.pop_front();
+    if (first.done)
+        first.done();
+    return_credit();
+    pump();
+}
+
+void ring_connection::on_received(std::uint32_t imm, std::uint32_t bytes)
+{
+    if (failed_)
+        return;
+    heard_ = true;
+    consume(immediate::decode(imm), bytes);
+    if (failed_)
+        return;
+    if (const int error = port_.post_receive(); error != 0) {
+        fail(std::string{"cannot post a receive request: "} + std::strerror(error));
+        return;
+    }
+    return_credit();
+    pump();
+}
+
+void ring_connection::consume(immediate what, std::uint32_t bytes)
+{
+    if (!started()) {
+        fail("the far end wrote before this end was connected");
+        return;
+    }
+    switch (what.kind) {
+    case immediate_kind::message: {
+        const std::uint64_t slot = received_messages_++ % shape_.slots;
+        credit_->on_consumed();
+        if (listener_ != nullptr)
+            listener_->on_message(memory_.ring.subspan(slot * shape_.slot_bytes, std::min(bytes, shape_.slot_bytes)));
+        return;
+    }
+    case immediate_kind::piece:
+        arriving_bytes_ += bytes;
+        credit_->on_consumed();
+        return;
+    case immediate_kind::arrival:
+        credit_->on_consumed();
+        if (listener_ != nullptr)
+            listener_->on_arrival(what.value, std::exchange(arriving_bytes_, 0) + bytes);
+        return;
+    case immediate_kind::credit:
+        credit_->on_credit(what.value);
+        return;
+    case immediate_kind::hello:
+        if (listener_ != nullptr)
+            listener_->on_connected();
+        return;
+    case immediate_kind::farewell:
+        farewell_arrived_ = true;
+        closed_by_peer_ = true;
+        if (listener_ != nullptr)
+            listener_->on_closed();
+        return;
+    }
+    fail("the far end speaks another language");
+}
+
+void ring_connection::fail(const std::string &why)
+{
+    if (std::exchange(failed_, true))
+        return;
+    waiting_.clear();
+    port_.abandon();
+    if (listener_ != nullptr)
+        listener_->on_failure(why);
+}
+
+void ring_connection::detach()
+{
+    listener_ = nullptr;
+    for (outgoing &one : waiting_)
+        one.done = {};
+    for (posted &one : posted_)
+        one.done = {};
+}
+
+} // namespace mrc::messaging
