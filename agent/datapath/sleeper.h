@@ -37,7 +37,7 @@ public:
 
     // Until `deadline` at the latest, but not longer than some 100 ms; not at all if `anything_waiting()` once the
     // clients can see that this end sleeps. `packets`: descriptors that become readable with packets; they stay open as
-    // long as the sleeper. One system call, and none where something waits; a bell that rang meanwhile ends the next one.
+    // long as the sleeper. One system call; none where something waits: a bell that rang meanwhile ends the next sleep.
     template <typename Waiting, typename Descriptors>
     sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting)
     {

@@ -54,8 +54,8 @@ public:
     // Attaches host_rx to all ports whose device is there, after the sockets stand in `xsks`; in the place of the program
     // that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for none.
     std::vector<std::string> attach_ports(std::vector<kernel::probes::xdp_attachment> held = {});
-    // Attaches host_push to its scratch device anew: the kernel's XDP dispatcher may have a place for it now that it had
-    // not. False when that fails; then nothing holds host_push in the dispatcher.
+    // Attaches host_push to its scratch device anew: the kernel's XDP dispatcher may have a place for it now and had
+    // none. False when that fails; then nothing holds host_push in the dispatcher.
     [[nodiscard]] bool attach_push_again();
     // Attaches host_rx to the device that a port has now, after its sockets stand in `xsks`; `port` counts those of the
     // options. Returns "native" or "generic". Throws startup_error. Needs no capability but CAP_NET_ADMIN.

@@ -117,8 +117,8 @@ def create_links(runner, fabric):
 
     def end(port):
         queues = fabric.options.queues
-        return (f"name {port.device} index {next(indexes)} netns {name_of(runner.prefix, port.node)} address {port.mac} "
-                f"mtu {fabric.options.mtu} numtxqueues {queues} numrxqueues {queues}")
+        return (f"name {port.device} index {next(indexes)} netns {name_of(runner.prefix, port.node)} "
+                f"address {port.mac} mtu {fabric.options.mtu} numtxqueues {queues} numrxqueues {queues}")
 
     runner.batch([f"link add {end(link.lower)} type veth peer {end(link.upper)}" for link in fabric.links
                   if link.lower.node in fabric.nodes and not link.lower.cabled and link.upper.node in fabric.nodes])

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""XDP transmit whose calls have to wait for the kernel's XDP dispatcher leaves everything to AF_XDP, says so once, and is
-in use again when calls no longer wait: while somebody attaches and detaches programs in an unrelated network namespace,
-and where all places of the dispatcher were taken when mrcd started and are free now."""
+"""XDP transmit whose calls have to wait for the kernel's XDP dispatcher leaves everything to AF_XDP, says so once, and
+is in use again when calls no longer wait: while somebody attaches and detaches programs in an unrelated network
+namespace, and where all places of the dispatcher were taken when mrcd started and are free now."""
 
 import contextlib
 import pathlib

@@ -20,7 +20,7 @@ XDP_FLAGS_SKB_MODE = 2
 CLONE_NEWNET = 0x40000000
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 PASS = bytes((0xB7, 0, 0, 0, 2, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0))  # r0 = XDP_PASS; exit
-PLACES = 48  # BPF_DISPATCHER_MAX, include/linux/bpf.h
+PLACES = 48  # the kernel's BPF_DISPATCHER_MAX
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,7 +41,8 @@ def load_program():
 
 def attach(program, ifindex):
     """Until the descriptor that this returns is closed."""
-    return bpf(BPF_LINK_CREATE, bytes((ctypes.c_uint32 * 4)(program, ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE)).ljust(48, b"\0"))
+    fields = (ctypes.c_uint32 * 4)(program, ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE)
+    return bpf(BPF_LINK_CREATE, bytes(fields).ljust(48, b"\0"))
 
 
 def fill():

@@ -91,7 +91,8 @@ def print_table(results):
         for rounds in results.values():
             values = [values[name] for values in rounds]
             digits = 1 if unit == "us" else 3 if unit == "M/s" else 2
-            cells.append(f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})")
+            least, middle, most = min(values), statistics.median(values), max(values)
+            cells.append(f"{middle:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})")
         print(f"| {name}, {unit} | " + " | ".join(cells) + " |")
 
 
