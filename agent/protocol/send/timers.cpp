@@ -71,8 +71,8 @@ instant late_at(const requester_state &sender)
     if (sender.edge() >= sender.next)
         return never;
     const transmission &oldest = sender.packets[sender.edge()];
-    if (sender.reached < oldest.sent_at || oldest.fate != packet_fate::inflight ||
-        oldest.order == sender.asked_about || !sender.rtt.has_sample())
+    if (sender.reached < oldest.sent_at || oldest.fate != packet_fate::inflight || oldest.order == sender.asked_about ||
+        !sender.rtt.has_sample())
         return never;
     const duration rtt = sender.rtt.smoothed();
     const bool tried = sender.way.paths.evidence().carried(oldest.slot);
