@@ -28,7 +28,7 @@ public:
     {
         for (worker_qp *qp = idle_.front(); qp != nullptr && now - qp->idle_since >= rest_after; qp = idle_.front()) {
             idle_.remove(*qp);
-            if (qp->active)
+            if (qp->active || qp->waiting.listed)
                 continue;
             qp->protocol->rest();
             if (qp->posted)

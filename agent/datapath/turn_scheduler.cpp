@@ -12,9 +12,11 @@ void turn_scheduler::activate(worker_qp &qp)
         return;
     worker_client &client = *qp.client;
     qp.active = true;
+    qp.active_place = client.active.size();
     client.active.push_back(&qp);
     if (!client.listed) {
         client.listed = true;
+        client.listed_place = clients_.size();
         clients_.push_back(&client);
     }
 }
@@ -24,11 +26,9 @@ void turn_scheduler::deactivate(worker_qp &qp)
     if (!qp.active)
         return;
     worker_client &client = *qp.client;
-    remove(client, static_cast<std::size_t>(std::ranges::find(client.active, &qp) - client.active.begin()));
-    if (client.active.empty()) {
-        client.listed = false;
-        std::erase(clients_, &client);
-    }
+    remove(client, qp.active_place);
+    if (client.active.empty())
+        remove_client(client.listed_place);
 }
 
 // The last one takes its place, and the turn that it is about to have.
@@ -36,7 +36,17 @@ void turn_scheduler::remove(worker_client &client, std::size_t place)
 {
     client.active[place]->active = false;
     client.active[place] = client.active.back();
+    client.active[place]->active_place = place;
     client.active.pop_back();
+}
+
+// The same.
+void turn_scheduler::remove_client(std::size_t place)
+{
+    clients_[place]->listed = false;
+    clients_[place] = clients_.back();
+    clients_[place]->listed_place = place;
+    clients_.pop_back();
 }
 
 // A turn that was interrupted is over when arrivals have used up the rest of its allowance.

@@ -47,6 +47,7 @@ struct turn_limits {
 //   size_t deliver(worker_qp &, size_t most)              completions; how many
 //   size_t take(worker_qp &, size_t most, instant)        requests; how many
 //   uint32_t send(worker_qp &, instant)                   one packet; its cost, 0 when nothing may be sent now
+//   void visited(worker_qp &)                             its turn is over
 //   bool retire(worker_qp &)                              it has nothing to do any more, and leaves the turns
 //   void flush()                                          packets leave
 //   bool others_wait(const worker_client &)               other clients have requests that nobody has looked at
@@ -101,7 +102,8 @@ private:
     [[nodiscard]] std::size_t entries_for(const worker_qp &qp) const;
     void pay(worker_qp &qp, std::int64_t cost);
     void pay_entries(worker_qp &qp, std::size_t count);
-    void remove(worker_client &client, std::size_t place);
+    static void remove(worker_client &client, std::size_t place);
+    void remove_client(std::size_t place);
     void resume();
 
     template <typename Work>
@@ -136,8 +138,7 @@ std::size_t turn_scheduler::run(std::size_t packets_before, Work work)
         serve(client, work);
         fruitless = done() == before ? fruitless + 1 : 0;
         if (client.active.empty()) {
-            client.listed = false;
-            clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(turn_));
+            remove_client(turn_);
             fruitless = 0;
         } else if (client.allowance <= 0 || !round_full()) {
             ++turn_;
@@ -200,6 +201,7 @@ bool turn_scheduler::visit(worker_qp &qp, Work &work)
         tally_.packets += sent_all ? 0 : 1;
         pay(qp, cost);
     }
+    work.visited(qp);
     const bool exhausted = sent_all && delivered < most_completions && taken < most_requests;
     if (exhausted)
         qp.allowance = 0;

@@ -110,10 +110,14 @@ bool has_requests(const worker_qp &qp)
     return can_take_sends(qp) || can_flush_receives(qp);
 }
 
+bool only_waits(const worker_qp &qp)
+{
+    return !has_requests(qp) && qp.protocol->only_waits();
+}
+
 bool is_idle(const worker_qp &qp)
 {
-    return !has_requests(qp) && qp.protocol->outstanding() == 0 && !qp.protocol->has_receive_completion() &&
-           !qp.protocol->has_answer() && qp.protocol->next_deadline() == protocol::never;
+    return only_waits(qp) && qp.protocol->outstanding() == 0 && qp.protocol->next_deadline() == protocol::never;
 }
 
 std::size_t take_requests(worker_qp &qp, std::size_t most, instant now)

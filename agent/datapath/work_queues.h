@@ -14,7 +14,10 @@ namespace mrc::datapath
 // There are requests that may be taken now, or that are to be flushed.
 [[nodiscard]] bool has_requests(const worker_qp &qp);
 
-// Nothing to take, nothing to send, nothing to complete, nothing to wait for.
+// Nothing to take, to send, or to complete, but what something else must bring.
+[[nodiscard]] bool only_waits(const worker_qp &qp);
+
+// The same, and nothing to wait for.
 [[nodiscard]] bool is_idle(const worker_qp &qp);
 
 // Send requests, while the queue pair has room for them; of a failed one, send and receive requests, which are flushed.

@@ -60,10 +60,15 @@ public:
             qp.protocol->fail(protocol::completion_status::local_protection_error);
         return packet_cost(packet->payload.bytes);
     }
+    void visited(worker_qp &qp) { of_.deadlines_.expect(qp, qp.protocol->next_deadline()); }
     bool retire(worker_qp &qp)
     {
-        if (!is_idle(qp))
+        if (!only_waits(qp))
             return false;
+        if (!is_idle(qp)) {
+            of_.waiting_.add(qp);
+            return true;
+        }
         write_row((*of_.io_.qps)[MRC_QPN_ROW(qp.number.value)], qp);
         of_.resting_.add(qp, now());
         return true;
@@ -141,10 +146,12 @@ void worker::add_qp(std::unique_ptr<worker_qp> qp)
     worker_qp &added = qps_.add(std::move(qp));
     added.client->by_bell[added.bell] = &added;
     added.protocol->set_receive_penalty(overload_.penalty());
+    added.protocol->set_receive_share(overload_.share());
     added.protocol->announce();
     if (added.posted)
         added.posted->announce();
-    turns_.activate(added);
+    waiting_.enter(added);
+    activate(added);
 }
 
 std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
@@ -156,6 +163,8 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
     turns_.deactivate(*qp);
     qp->client->by_bell[qp->bell] = nullptr;
     resting_.remove(*qp);
+    waiting_.leave(*qp);
+    deadlines_.remove(*qp);
     qp->protocol.reset(); // what they have borrowed is this thread's
     qp->posted.reset();
     return qp;
@@ -191,6 +200,7 @@ std::size_t worker::round()
     answer_bells();
     if (timer_gate_.may_run(received.unread))
         run_timers(now);
+    look_at_ways();
     work += turns_.run(desk_.transmit(now), turn_work{*this});
     if (now >= next_watch_) {
         desk_.watch(qps_.connected().peers(), now);
@@ -254,7 +264,7 @@ void worker::on_qp_packet(worker_qp *qp, const codec::decoded &packet, const pro
     ++counters_.drops[MRC_AGENT_ACCEPTED];
     turn_scheduler::charge_arrival(*qp->client, static_cast<std::uint32_t>(packet.payload.size()));
     take_receives_for_packet(*qp);
-    turns_.activate(*qp);
+    activate(*qp);
     qp->protocol->on_packet(packet.content, packet.payload, how, now);
 }
 
@@ -263,7 +273,7 @@ void worker::answer_bells()
     for (const auto &client : clients_)
         client->bells().answer([&](std::uint32_t bell) {
             if (bell < client->by_bell.size() && client->by_bell[bell] != nullptr)
-                turns_.activate(*client->by_bell[bell]);
+                activate(*client->by_bell[bell]);
         });
 }
 
@@ -275,16 +285,28 @@ bool worker::bells_rung(const worker_client *except) const
 
 void worker::run_timers(instant now)
 {
-    turns_.for_each_active([now](worker_qp &qp) {
-        if (qp.protocol->next_deadline() <= now)
+    while (deadlines_.first_due() <= now) {
+        worker_qp &qp = *deadlines_.first();
+        if (qp.protocol->next_deadline() <= now) {
             qp.protocol->on_timer(now);
-    });
+            activate(qp);
+        }
+        deadlines_.correct_first(std::max(qp.protocol->next_deadline(), now + 1ns));
+    }
+}
+
+// What flies on a way that is lost is sent again at once, whoever waits for the answer.
+bool worker::look_at_ways()
+{
+    return waiting_.look([this](worker_qp &qp) { turns_.activate(qp); });
 }
 
 void worker::report()
 {
     follow_receive_drops();
-    turns_.for_each_active([this](const worker_qp &qp) { write_row((*io_.qps)[MRC_QPN_ROW(qp.number.value)], qp); });
+    const auto write = [this](const worker_qp &qp) { write_row((*io_.qps)[MRC_QPN_ROW(qp.number.value)], qp); };
+    turns_.for_each_active(write);
+    waiting_.for_each(write);
     idle_reports_.write_some(*io_.qps, qps_.all());
     for (const probe_targets::group &group : desk_.groups())
         write_rows(*io_.paths, *group.paths);
@@ -311,14 +333,22 @@ void worker::follow_receive_drops()
         dropped += drops.receive_dropped + drops.receive_ring_full;
     }
     if (overload_.follow(dropped))
-        for (const auto &qp : qps_.all()) // an idle one has to know it, too, when it goes on
+        for (const auto &qp : qps_.all()) { // an idle one has to know it, too, when it goes on
             qp->protocol->set_receive_penalty(overload_.penalty());
+            qp->protocol->set_receive_share(overload_.share());
+        }
 }
 
 instant worker::next_deadline()
 {
     instant first = desk_.next_deadline();
-    turns_.for_each_active([&](const worker_qp &qp) { first = std::min(first, qp.protocol->next_deadline()); });
+    for (worker_qp *qp = deadlines_.first(); qp != nullptr; qp = deadlines_.first()) {
+        const instant due = qp->protocol->next_deadline();
+        if (due <= deadlines_.first_due())
+            break;
+        deadlines_.correct_first(due);
+    }
+    first = std::min(first, deadlines_.first_due());
     const bool stuck = output_.unsent() || memory_.take_refused();
     return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
 }
@@ -326,7 +356,7 @@ instant worker::next_deadline()
 void worker::sleep()
 {
     report_changes();
-    if (memory_.replenish()) // somebody has waited for it
+    if (memory_.replenish() || look_at_ways()) // somebody has waited for it
         return;
     const sleep_end end = sleeper_.park_until(next_deadline(), *io_.sockets, [this] {
         return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests);

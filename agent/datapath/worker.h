@@ -6,6 +6,7 @@
 // what                                               where
 // queue pairs, and the hosts that they use           queue_pair_table.h, connections.h
 // whose turn it is                                   turn_scheduler.h
+// who waits: for the peer, for a time, for nothing   waiting_queue_pairs.h, deadline_heap.h, resting_queue_pairs.h
 // requests in, completions out                       work_queues.h
 // packets of hosts and paths, not of queue pairs     endpoint_desk.h
 // encoding and transmit engines                      packet_output.h
@@ -24,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "datapath/deadline_heap.h"
 #include "datapath/endpoint_desk.h"
 #include "datapath/fair_receive.h"
 #include "datapath/map_reporter.h"
@@ -37,6 +39,7 @@
 #include "datapath/timer_gate.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/turn_scheduler.h"
+#include "datapath/waiting_queue_pairs.h"
 #include "datapath/worker_batch.h"
 #include "datapath/worker_client.h"
 #include "kernel/mapped_array.h"
@@ -118,7 +121,12 @@ public:
     [[nodiscard]] std::unique_ptr<worker_qp> remove_qp(protocol::qpn number);
     [[nodiscard]] worker_qp *find_qp(protocol::qpn number) { return qps_.find(number); }
     [[nodiscard]] const connections &connected() const { return qps_.connected(); }
-    void activate(worker_qp &qp) { turns_.activate(qp); } // it may have something to do
+    // It may have something to do.
+    void activate(worker_qp &qp)
+    {
+        waiting_.remove(qp);
+        turns_.activate(qp);
+    }
     // As endpoint_desk's.
     void add_peer(const worker_peer &peer) { desk_.add_peer(peer); }
     void add_peer_address(const worker_peer &peer, const mrc_ip &address) { desk_.add_peer_address(peer, address); }
@@ -145,6 +153,7 @@ private:
     void answer_bells();
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
     void run_timers(protocol::instant now);
+    bool look_at_ways();
     void report();
     void report_changes();
     void follow_receive_drops();
@@ -158,6 +167,8 @@ private:
     protocol::slab_pool memory_;
     queue_pair_table qps_;
     resting_queue_pairs resting_;
+    waiting_queue_pairs waiting_;
+    deadline_heap deadlines_{MRC_MAX_QPS};
     turn_scheduler turns_;
     packet_output output_;
     endpoint_desk desk_;

@@ -22,6 +22,7 @@ namespace mrc::datapath
 {
 
 struct worker_client;
+struct waiting_room;
 
 // Everything of one queue pair that lives in the worker.
 struct worker_qp {
@@ -42,11 +43,16 @@ struct worker_qp {
     completion_ring *send_completions = nullptr;
     completion_ring *receive_completions = nullptr;
     std::shared_ptr<const client_pipe> events;
-    std::uint32_t received = 0; // receive requests completed
-    std::int64_t allowance = 0; // bytes that it may send in this turn
-    std::size_t place = 0;      // the queue pair table's
-    list_links<worker_qp> idle; // resting_queue_pairs.h
+    std::uint32_t received = 0;   // receive requests completed
+    std::int64_t allowance = 0;   // bytes that it may send in this turn
+    std::size_t place = 0;        // the queue pair table's
+    std::size_t active_place = 0; // in the client's list
+    list_links<worker_qp> idle;   // resting_queue_pairs.h
     protocol::instant idle_since;
+    list_links<worker_qp> waiting; // waiting_queue_pairs.h
+    waiting_room *room = nullptr;
+    bool waits_for_time = false; // deadline_heap.h
+    std::size_t heap_place = 0;
     bool active = false;           // in the client's list
     bool failure_reported = false; // as an event
     bool drain_reported = false;
@@ -61,6 +67,7 @@ struct worker_client {
     std::size_t turn = 0;             // whose of them it is
     std::int64_t allowance = 0;       // bytes that the client may send in this turn
     bool listed = false;              // among the worker's active clients
+    std::size_t listed_place = 0;
 
     [[nodiscard]] session::bell_page &bells() { return *static_cast<session::bell_page *>(bell_memory.get()); }
 };

@@ -26,7 +26,7 @@ struct qp_config {
     psn first_send;
     psn first_receive;
     std::uint32_t payload_bytes = 1024; // per packet, 256…4096: every First and Middle packet has exactly this much
-    // PSNs beyond cack, up to 4096: what this end sends (API: mpr) and what it takes (mpr_dest). Each is at most what
+    // PSNs beyond cack, up to 32,640: what this end sends (API: mpr) and what it takes (mpr_dest). Each is at most what
     // the other end's counterpart says.
     std::uint32_t window_psns = 1024;
     std::uint32_t receive_window_psns = 1024;

@@ -85,6 +85,13 @@ public:
     // Nothing has happened for a while: whatever is not needed for what is under way goes back to the pool.
     void rest();
 
+    // Until a packet, a request, its deadline, or a change of the ways to the peer, no call will find anything to do.
+    [[nodiscard]] bool only_waits() const
+    {
+        return !responder_.has_answer() && !responder_.has_receive_completion() &&
+               !(sends() && requester_.wants_to_send());
+    }
+
     // In posting order; unsignalled requests appear only when they fail.
     [[nodiscard]] std::optional<completion> next_completion();
 
@@ -110,6 +117,7 @@ public:
 
     // What SACKs tell the peer of this end: responder.h.
     void set_receive_penalty(std::uint8_t penalty, bool restore = false) { responder_.set_penalty(penalty, restore); }
+    void set_receive_share(unsigned share) { responder_.set_share(share); }
 
 private:
     [[nodiscard]] std::optional<path_choice> draw_reverse(std::optional<path_index> cause);

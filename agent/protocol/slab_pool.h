@@ -54,6 +54,7 @@ public:
     // Has take() refused since the last call? Whoever was refused has to be looked at again.
     [[nodiscard]] bool take_refused() { return std::exchange(refused_, false); }
 
+    [[nodiscard]] std::size_t most_bytes() const { return limits_.most_bytes; }
     [[nodiscard]] std::size_t held_bytes() const { return held_bytes_; } // from the heap
     [[nodiscard]] std::size_t lent_bytes() const { return lent_bytes_; } // of these
 

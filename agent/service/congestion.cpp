@@ -36,6 +36,7 @@ std::unique_ptr<protocol::congestion_control> make_congestion_control(const tran
                              .base_rtt = std::chrono::microseconds{options.base_rtt_us.value_or(unmeasured_rtt_us)},
                              .mtu = packet,
                              .trimming = options.trim_nack,
+                             .target_delay = std::chrono::microseconds{options.target_delay_us.value_or(0)},
                              .software = true};
     if (!options.base_rtt_us)
         return std::make_unique<protocol::nscc>(link, window);

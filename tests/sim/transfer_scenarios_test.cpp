@@ -122,6 +122,45 @@ TEST(transfer, path_that_is_dead_on_the_way_back_loses_no_more_answers)
         << "probes, one in 5 ms, and answers to heartbeats of the other side";
 }
 
+// A plane in that direction: its answers go elsewhere a few milliseconds later, whatever its number of paths.
+TEST(transfer, plane_that_is_dead_on_the_way_back_takes_no_answers_after_5_ms)
+{
+    network net{{.planes = 4, .uplinks = 64}, usual_qp(), memory_bytes};
+    const instant dies = net.now() + 20ms;
+    for (unsigned slot = 64; slot < 128; ++slot)
+        net.right().out[slot].outages.push_back({dies, dies + 10s});
+    write_stream writes{net, net.left(), net.right(), 40000, write_bytes};
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies + 5ms));
+    const std::uint64_t lost = net.count(fault::flap);
+    std::printf("%llu frames lost in 5 ms\n", static_cast<unsigned long long>(lost));
+    EXPECT_FALSE(net.right().paths.good_planes().has(plane_index{1})) << "at least suspected";
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies + 15ms));
+    EXPECT_LE(net.count(fault::flap) - lost, 100u) << "probes, and answers to the other side's";
+    EXPECT_TRUE(net.left().paths.good_planes().has(plane_index{1})) << "data gets through";
+    EXPECT_EQ(net.left().qp().counters().timeouts, 0u);
+    EXPECT_EQ(net.needless(), 0u);
+}
+
+// The last packets of a message, on a plane that swallows them: what is missing is sent again three round trips later.
+TEST(transfer, last_packets_that_a_dead_plane_swallowed_are_there_in_three_round_trips_more)
+{
+    qp_config config = usual_qp();
+    config.retry.timeout_exponent = 12; // 4 ms: neither a time-out nor a quiet tail's probe may help
+    network net{{}, config, memory_bytes};
+    write_stream before{net, net.left(), net.right(), 100, write_bytes};
+    ASSERT_TRUE(before.run(1s));
+    const duration rtt = net.left().qp().smoothed_rtt();
+    const instant dies = net.now() + 1ms;
+    net.each_path_of(1, [&](path_model &path) { path.outages.push_back({dies, dies + 10s}); });
+    const std::size_t had = net.left().completions().size();
+    net.at(dies + 1us, [&] { net.post(net.left(), 1000, 0, 0, 16 * 3072); });
+    ASSERT_TRUE(net.run([&] { return net.left().completions().size() > had; }, dies + 10ms));
+    const duration took = net.now() - dies;
+    std::printf("%lld us, round trip %lld us\n", static_cast<long long>(took / 1us), static_cast<long long>(rtt / 1us));
+    EXPECT_LE(took, 4 * rtt) << "one of them its own";
+    EXPECT_EQ(net.left().qp().counters().timeouts, 0u);
+}
+
 TEST(transfer, continues_after_an_outage_of_all_planes_of_two_seconds)
 {
     network net{{}, usual_qp(), memory_bytes};
@@ -191,6 +230,28 @@ TEST(transfer, delay_of_one_ev_retransmits_nothing)
     ASSERT_TRUE(writes.run(5s));
     writes.expect_delivered();
     EXPECT_EQ(net.left().qp().counters().losses, 0u) << "reordering between paths is no loss";
+}
+
+// The largest that SACKs can describe, over a long way.
+TEST(transfer, window_of_32640_packets_fills_and_slides)
+{
+    qp_config config = usual_qp();
+    config.payload_bytes = 256;
+    config.window_psns = config.receive_window_psns = 255 * MRC_MPR_UNIT;
+    config.retry.timeout_exponent = 17; // until the round trip of 40 ms is known
+    network net{{.serialisation = duration{500}}, config, 16 << 20, std::uint64_t{1} << 40};
+    net.each_path([](path_model &path) {
+        path.delay = 20ms;
+        path.loss = 0.0005;
+    });
+    std::uint32_t most = 0;
+    net.on_served([&](host &) { most = std::max(most, net.left().qp().inflight_packets()); });
+    write_stream writes{net, net.left(), net.right(), 40, 1 << 20};
+    ASSERT_TRUE(writes.run(60s));
+    writes.expect_delivered();
+    EXPECT_GE(most, 32'000u);
+    EXPECT_GT(net.count(fault::loss), 20u);
+    EXPECT_EQ(net.needless(), 0u);
 }
 
 TEST(transfer, psn_wraps)

@@ -171,13 +171,30 @@ void nscc::sample_base_rtt(duration rtt, instant now)
         return;
     }
     const std::optional<duration> least = measured_->meter.on_sample(rtt, now);
-    if (least && std::max(*least, config_.base_rtt_floor) != base_rtt_)
-        derive_from(measured_->link, std::max(*least, config_.base_rtt_floor));
+    if (!least)
+        return;
+    const duration base_rtt = std::max(*least, config_.base_rtt_floor);
+    nscc_link &link = measured_->link;
+    const duration jitter = measured_jitter(base_rtt);
+    const bool moved = std::chrono::abs(jitter - link.idle_jitter) > link.idle_jitter / 8;
+    if (base_rtt == base_rtt_ && !moved)
+        return;
+    link.idle_jitter = jitter;
+    derive_from(link, base_rtt);
+}
+
+// Bounded, for a host that stalls for milliseconds must not make NSCC blind for queues.
+duration nscc::measured_jitter(duration base_rtt) const
+{
+    constexpr int most_base_rtts = 2;
+    if (measured_->link.target_delay != duration{0})
+        return duration{0};
+    return std::min(measured_->meter.idle_jitter(), most_base_rtts * base_rtt);
 }
 
 void nscc::derive_from(nscc_link link, duration base_rtt)
 {
-    ++counters_.base_rtt_changes;
+    counters_.base_rtt_changes += base_rtt == base_rtt_ ? 0 : 1;
     const std::uint64_t max_cwnd = config_.max_cwnd;
     link.base_rtt = base_rtt_ = base_rtt;
     config_ = derive_nscc(link);

@@ -26,7 +26,8 @@
 // any            other NACKs                                       the same; out of the flight, nothing else
 // any            RTT below base_rtt, or the clean probe's          the same; base_rtt = it, at least the floor; max_wnd
 // any            begin_with(share), nothing sent yet               the same; cwnd = share * max_wnd, at least a packet
-// any            measured: a median is complete                    the same; every constant anew from the new base_rtt
+// any            measured: a median is complete                    the same; every constant anew from the new base_rtt, and
+//                                                                  from a T that is no less than the idle jitter
 //
 // An adjustment, every adjust_period_threshold or adjust_bytes_threshold: cwnd += inc / cwnd (+ eta with the period).
 //
@@ -51,10 +52,10 @@ struct nscc_link {
     duration base_rtt{12'000};                       // of one full packet over the longest idle path
     std::uint32_t mtu = 4184;                        // nominal_bytes() of a full packet
     bool trimming = true;                            // the fabric trims instead of dropping
-    duration target_delay{0};                        // 0: 0.75 * base_rtt with trimming, else base_rtt
+    duration target_delay{0};                        // T; 0: 0.75 * base_rtt with trimming, else base_rtt
     // Extras of a software host; off, the constants are UEC's.
     bool software = false;        // "delay ≈ 0" scales with T
-    duration idle_jitter{0};      // p99 of the idle RTT's: T is not below it
+    duration idle_jitter{0};      // p99 of the idle RTT above base_rtt: T is not below it
     duration base_rtt_floor{0};   // base_rtt does not fall below it: one lucky sample is not the path's RTT
     std::uint64_t min_window = 0; // max_wnd does not fall below it: 4 * tx_batch * packet, bytes
 };
@@ -115,7 +116,8 @@ class nscc final : public congestion_control
 public:
     // The base RTT is known, and falls with the samples down to its floor.
     explicit nscc(const nscc_config &config);
-    // The base RTT is measured, `link.base_rtt` holds until then; `max_cwnd` as in nscc_config.
+    // The base RTT is measured, `link.base_rtt` holds until then, and so is the idle jitter, unless `link.target_delay`
+    // is set; `max_cwnd` as in nscc_config.
     nscc(const nscc_link &link, std::uint64_t max_cwnd);
 
     void begin_with(double share) override;
@@ -149,6 +151,7 @@ private:
 
     void sample_base_rtt(duration rtt, instant now);
     void lower_base_rtt(duration rtt);
+    [[nodiscard]] duration measured_jitter(duration base_rtt) const;
     void derive_from(nscc_link link, duration base_rtt);
     void average(duration delay, bool congested);
     [[nodiscard]] bool penalize(const sack_signal &signal, std::int64_t newly, instant now);

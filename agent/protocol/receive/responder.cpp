@@ -49,7 +49,7 @@ responder::responder(const qp_config &config, memory_sink &memory, qp_counters &
     : local_{config.local}, peer_{config.peer}, answer_trimmed_{config.answer_trimmed},
       nack_out_of_window_{config.nack_out_of_window}, dynamic_mpr_{config.dynamic_mpr},
       service_time_{config.service_time}, backlog_mark_{config.backlog_mark}, space_{config.first_receive},
-      memory_{memory}, counters_{counters}, received_{config.receive_window_psns, pool},
+      memory_{memory}, counters_{counters}, pool_{pool}, received_{config.receive_window_psns, pool},
       ends_{config.receive_window_psns, pool}, immediate_ends_{config.receive_window_psns, pool},
       immediates_{config.receive_max_wimm, pool}, receives_{config.receive_queue_depth, pool}, sacks_{pool},
       nacks_{nack_capacity, pool}
@@ -84,6 +84,12 @@ void responder::set_penalty(std::uint8_t penalty, bool restore)
 {
     penalty_ = std::min(penalty, longest_penalty);
     restore_ = restore && penalty_ == 0;
+}
+
+void responder::set_share(unsigned share)
+{
+    restore_ = dynamic_mpr_ && penalty_ == 0 && share == whole_window && (restore_ || share_ != whole_window);
+    share_ = static_cast<std::uint8_t>(share);
 }
 
 void responder::fail()
@@ -435,7 +441,7 @@ sack_packet responder::make_sack(const sack_trigger &trigger, instant now)
     const packet_number offset = trigger.number - cack;
     sack.ack_psn_offset = static_cast<std::int16_t>(!trigger.probe && std::in_range<std::int16_t>(offset) ? offset : 0);
     const packet_number base = bitmap_base(trigger);
-    sack.mpr = dynamic_mpr_ ? static_cast<std::uint8_t>(received_.window() / MRC_MPR_UNIT) : std::uint8_t{0};
+    sack.mpr = dynamic_mpr_ ? offered_units(received_.window(), share_, pool_) : std::uint8_t{0};
     sack.sack_offset = static_cast<std::int16_t>(base - cack);
     sack.bitmap = received_.extract(base);
     sack.tx_timestamp = reflected(trigger.tx_timestamp, trigger.arrived, now);

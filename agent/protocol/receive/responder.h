@@ -28,6 +28,7 @@
 #include "protocol/receive/acceptance.h"
 #include "protocol/receive/host_backlog.h"
 #include "protocol/receive/immediate_stash.h"
+#include "protocol/receive/offered_window.h"
 #include "protocol/receive/pending_sacks.h"
 #include "protocol/receive/receive_queue.h"
 #include "protocol/receive/sack_bitmap.h"
@@ -82,6 +83,9 @@ public:
     // What every SACK says of this end: by how much the sender's window shall shrink (rcv_cwnd_pen, 0…127), or, without
     // a penalty, that it be restored at once.
     void set_penalty(std::uint8_t penalty, bool restore = false);
+    // With Dynamic MPR: of its window SACKs offer so many parts of `whole_window`, offered_window.h. Less than all, and
+    // then all: the cuts meanwhile are taken back (restore_cwnd).
+    void set_share(unsigned share);
 
     [[nodiscard]] const receive_progress &progress() const { return progress_; }
     void reset_progress() { progress_ = {}; }
@@ -132,6 +136,7 @@ private:
     psn_space space_;
     memory_sink &memory_;
     qp_counters &counters_;
+    const slab_pool *pool_;
 
     sack_bitmap received_;
     bit_ring ends_;               // the packet is the last of its message
@@ -144,6 +149,7 @@ private:
     packet_number sweep_ = 0;      // where the next view between edge and trigger begins
     std::uint8_t penalty_ = 0;
     bool restore_ = false;
+    std::uint8_t share_ = whole_window;
     immediate_stash immediates_;
     receive_queue receives_;
     std::optional<completion_status> failure_;

@@ -68,7 +68,7 @@ public:
 
 private:
     static constexpr std::size_t first_places = 64;
-    static constexpr std::uint16_t none = 0xFFFF; // windows end at 4096 packets
+    static constexpr std::uint16_t none = 0xFFFF; // windows end at 32,640 packets
     struct link {
         instant armed_at;
         std::uint16_t previous = none;

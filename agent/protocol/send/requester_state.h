@@ -107,6 +107,7 @@ struct requester_state {
     instant heard_at;                 // anything from the peer's QP, or the flight began
     instant reached = instant::min(); // the peer's QP: latest sending time of what is known to have arrived
     instant timer_floor;              // waits count from here at the earliest
+    std::uint64_t asked_about = 0;    // transmission that was late by time, and whose path has been asked for that
     // To be sent besides data.
     struct {
         bool probe = false;
@@ -142,6 +143,12 @@ struct requester_state {
     }
     // One short of the responder's window: sources differ by one on its upper edge (§2.3).
     [[nodiscard]] bool window_open() const { return next < queue.end() && next < edge() + window - 1; }
+    // Something would leave, if window, paths and memory allowed it.
+    [[nodiscard]] bool wants_to_send() const
+    {
+        return due.probe || due.probe_elsewhere || due.clean_probe || due.last_again || !lost.empty() ||
+               (window_open() && !silence.active());
+    }
     // SQD: whatever had begun is complete.
     [[nodiscard]] bool drained() const { return draining && !waiting(); }
     // Memory for one more packet under way; false: the pool is empty, and the packet waits.

@@ -65,6 +65,31 @@ void expire_packets(requester_state &sender, instant now)
     }
 }
 
+// When the oldest packet is late by its age; never: it is not, or its path has been asked.
+instant late_at(const requester_state &sender)
+{
+    if (sender.edge() >= sender.next)
+        return never;
+    const transmission &oldest = sender.packets[sender.edge()];
+    if (sender.reached < oldest.sent_at || oldest.fate != packet_fate::inflight || oldest.order == sender.asked_about ||
+        !sender.rtt.has_sample())
+        return never;
+    const duration rtt = sender.rtt.smoothed();
+    const bool tried = sender.way.paths.evidence().carried(oldest.slot);
+    return oldest.sent_at + std::max(rtt + sender.skew.margin(rtt), tried ? 0 * rtt : sender.first_answer_rtts * rtt);
+}
+
+void ask_for_late(requester_state &sender, instant now)
+{
+    if (sender.silence.active() || now < late_at(sender))
+        return;
+    const transmission &oldest = sender.packets[sender.edge()];
+    sender.asked_about = oldest.order;
+    sender.due.probe = true;
+    sender.tail.on_activity(now);
+    doubt(sender, oldest, now);
+}
+
 void probe_quiet_tail(requester_state &sender, instant now)
 {
     if (sender.silence.active() || !sender.waiting() ||
@@ -94,6 +119,7 @@ void on_timer(requester_state &sender, instant now)
     forgive_lateness(sender, now);
     expire_packets(sender, now);
     leave_dead_paths(sender, now);
+    ask_for_late(sender, now);
     probe_quiet_tail(sender, now);
 }
 
@@ -104,7 +130,8 @@ instant next_deadline(const requester_state &sender)
     const instant gives_up = gives_up_at(sender);
     if (sender.silence.active())
         return std::min(gives_up, sender.silence.next_deadline());
-    instant due = std::min(gives_up, sender.timers.next_deadline(sender.retry, sender.rto(), sender.timer_floor));
+    instant due = std::min(
+        {gives_up, sender.timers.next_deadline(sender.retry, sender.rto(), sender.timer_floor), late_at(sender)});
     if (sender.waiting())
         due = std::min(due, sender.tail.next_deadline(sender.rtt, sender.retry.shortest()));
     return due;

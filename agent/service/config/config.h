@@ -95,10 +95,11 @@ struct transport_options {
         window_bytes;                       // the congestion window, or what it may grow to; auto: 128 packets a plane
     std::optional<std::uint32_t> link_gbps; // of a port; auto: port_mbps
     std::uint32_t port_mbps = 10'000;       // found (port_speed.h); unless any port tells, this
-    std::optional<std::uint32_t> base_rtt_us; // of an idle fabric, hosts' latency included; auto: measured
-    std::uint32_t timeout = 8;                // first retransmission after 1.024 us * 2^timeout
-    std::uint32_t linear = 7;                 // retries at that interval
-    std::uint32_t exponential = 14;           // further retries, each after twice the time; 25: for ever
+    std::optional<std::uint32_t> base_rtt_us;     // of an idle fabric, hosts' latency included; auto: measured
+    std::optional<std::uint32_t> target_delay_us; // NSCC's T; auto: of the base RTT, and of the idle jitter
+    std::uint32_t timeout = 8;                    // first retransmission after 1.024 us * 2^timeout
+    std::uint32_t linear = 7;                     // retries at that interval
+    std::uint32_t exponential = 14;               // further retries, each after twice the time; 25: for ever
     std::uint32_t active_paths_per_plane = 32;
     std::uint32_t backlog_mark_us = 50; // what waits longer in this host slows its sender down; 0: nothing does
     std::uint32_t min_active = 1;       // paths of a plane that stay in use however bad they look

@@ -119,11 +119,12 @@ table_of<transport_options> transport_table()
 {
     using row = transport_options;
     return table_of<row>{}
-        .add("window_psns", whole{MRC_MPR_UNIT, 4096, MRC_MPR_UNIT}, &row::window_psns)
+        .add("window_psns", whole{MRC_MPR_UNIT, 255 * MRC_MPR_UNIT, MRC_MPR_UNIT}, &row::window_psns)
         .add("congestion", congestion_algorithms, &row::congestion)
         .add("congestion_scope", congestion_scopes, &row::scope)
         .add("link_gbps", automatic{whole{1, 800}}, &row::link_gbps)
         .add("base_rtt_us", automatic{whole{1, 8000}}, &row::base_rtt_us)
+        .add("target_delay_us", automatic{whole{1, 8000}}, &row::target_delay_us)
         .add("window_bytes", automatic{whole{payload_max, window_bytes_max}}, &row::window_bytes)
         .add("timeout", whole{0, 24}, &row::timeout)
         .add("linear", whole{0, 7}, &row::linear)

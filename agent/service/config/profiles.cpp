@@ -238,6 +238,7 @@ protocol::nscc_link nscc_link_of(const daemon_config &config, std::uint32_t payl
     link.base_rtt = std::chrono::microseconds{transport.base_rtt_us.value_or(unmeasured_rtt_us)};
     link.mtu = protocol::nominal_bytes(payload_bytes);
     link.trimming = transport.trim_nack;
+    link.target_delay = std::chrono::microseconds{transport.target_delay_us.value_or(0)};
     link.software = true;
     return link;
 }

@@ -18,9 +18,9 @@ using namespace std::string_view_literals;
 // Of [transport], what queue pairs take when they are made. Path groups, which all of them share, take the rest.
 constexpr std::array queue_pair_options{"window_psns"sv,  "congestion"sv, "congestion_scope"sv, "link_gbps"sv,
                                         "base_rtt_us"sv,  "timeout"sv,    "linear"sv,           "exponential"sv,
-                                        "window_bytes"sv, "trim_nack"sv};
-constexpr std::array congestion_options{"congestion"sv,  "congestion_scope"sv, "link_gbps"sv,
-                                        "base_rtt_us"sv, "window_bytes"sv,     "trim_nack"sv};
+                                        "window_bytes"sv, "trim_nack"sv,  "target_delay_us"sv};
+constexpr std::array congestion_options{"congestion"sv,   "congestion_scope"sv, "link_gbps"sv,      "base_rtt_us"sv,
+                                        "window_bytes"sv, "trim_nack"sv,        "target_delay_us"sv};
 constexpr std::array daemon_options_at_once{"group"sv, "drain_ms"sv, "log_level"sv};
 
 template <std::size_t Count>

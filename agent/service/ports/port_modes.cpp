@@ -71,6 +71,7 @@ void add_missing(const daemon_config &config, const link_monitor &links, const p
         modes.ports.insert(at, port_modes{.queues = config.ports[i].queues.value_or(most_queues),
                                           .attachment = {},
                                           .transmit = choose_engine(plan.engine, {}, live_frames),
+                                          .live_cost = {},
                                           .was_tried = false});
     }
 }

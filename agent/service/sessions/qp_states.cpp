@@ -129,7 +129,11 @@ answer move(session_state &state, owned_qp &qp, qp_state from, qp_state to)
             return start_sending(state, qp);
         [[fallthrough]];
     case qp_state::send_queue_drained:
-        state.shared.worker.call([&] { moved = state.shared.worker.find_qp(number)->protocol->modify(event_to(to)); });
+        state.shared.worker.call([&] {
+            datapath::worker_qp &here = *state.shared.worker.find_qp(number);
+            moved = here.protocol->modify(event_to(to));
+            state.shared.worker.activate(here); // what it waits for may be another thing now
+        });
         break;
     case qp_state::error:
         fail(state, qp);

@@ -14,10 +14,25 @@ TEST(receive_overload, stands_until_a_look_finds_no_new_drops)
     EXPECT_FALSE(overload.follow(0));
     EXPECT_TRUE(overload.follow(5));
     EXPECT_EQ(overload.penalty(), 2U);
-    EXPECT_FALSE(overload.follow(6));
+    EXPECT_TRUE(overload.follow(6));
     EXPECT_EQ(overload.penalty(), 2U) << "for queue pairs that are made meanwhile, too";
     EXPECT_TRUE(overload.follow(6));
     EXPECT_EQ(overload.penalty(), 0U);
+}
+
+TEST(receive_overload, halves_what_is_offered_at_once_and_gives_it_back_little_by_little)
+{
+    receive_overload overload;
+    EXPECT_EQ(overload.share(), protocol::whole_window);
+    for (std::uint64_t dropped = 1; dropped <= 10; ++dropped) {
+        (void)overload.follow(dropped);
+        EXPECT_EQ(overload.share(), std::max(protocol::whole_window >> dropped, 1U));
+    }
+    for (unsigned share = 2; share <= protocol::whole_window; ++share) {
+        EXPECT_TRUE(overload.follow(10));
+        EXPECT_EQ(overload.share(), share);
+    }
+    EXPECT_FALSE(overload.follow(10));
 }
 
 } // namespace

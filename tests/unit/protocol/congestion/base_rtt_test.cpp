@@ -55,6 +55,51 @@ TEST(base_rtt_meter_test, a_long_pause_leaves_nothing_of_before)
     EXPECT_EQ(feed(meter, 300us, 0, instant{125s}), 300us);
 }
 
+// Of 100 samples one, and of 200 one, are late by so much.
+void feed_jitter(base_rtt_meter &meter, duration base, duration p99, duration worst, instant now)
+{
+    for (int i = 0; i < 200 * 64; ++i)
+        (void)meter.on_sample(i % 200 == 7 ? base + worst : i % 50 == 3 ? base + p99 : base + i % 20 * 1us, now);
+}
+
+TEST(base_rtt_meter_test, idle_jitter_is_what_one_sample_in_a_hundred_exceeds)
+{
+    base_rtt_meter meter;
+    feed_jitter(meter, 100us, 80us, 500us, instant{1s});
+    EXPECT_GT(meter.idle_jitter(), 50us);
+    EXPECT_LT(meter.idle_jitter(), 120us);
+    const duration idle = meter.idle_jitter();
+    for (std::size_t i = 0; i < 100 * base_rtt_meter::block; ++i)
+        (void)meter.on_sample(400us, instant{2s});
+    EXPECT_EQ(meter.idle_jitter(), idle) << "queues are no jitter of the hosts";
+}
+
+TEST(nscc_measured_test, target_delay_is_no_less_than_the_idle_jitter)
+{
+    nscc controller{link_of_hosts, 0};
+    base_rtt_meter same;
+    for (int i = 0; i < 200 * 64; ++i) {
+        const duration rtt = i % 50 == 3 ? 250us : 100us + i % 20 * 1us;
+        (void)same.on_sample(rtt, instant{1s});
+        controller.on_sent(1000, instant{1s});
+        controller.on_sack({.newly_bytes = 1000, .rtt = rtt}, instant{1s});
+    }
+    EXPECT_GT(controller.config().target_delay, 100us);
+    EXPECT_LE(controller.config().target_delay, 2 * controller.base_rtt()) << "whatever the hosts do";
+    EXPECT_LE(std::chrono::abs(controller.config().target_delay - same.idle_jitter()), same.idle_jitter() / 7);
+}
+
+TEST(nscc_measured_test, a_target_delay_that_is_set_stays)
+{
+    nscc_link link = link_of_hosts;
+    link.target_delay = 30us;
+    nscc controller{link, 0};
+    for (int i = 0; i < 200 * 64; ++i)
+        controller.on_sack({.newly_bytes = 1000, .rtt = i % 50 == 3 ? 250us : 100us}, instant{1s});
+    EXPECT_EQ(controller.base_rtt(), 100us);
+    EXPECT_EQ(controller.config().target_delay, 30us);
+}
+
 TEST(nscc_measured_test, every_constant_follows_the_measured_rtt)
 {
     nscc controller{link_of_hosts, 0};

@@ -360,6 +360,54 @@ TEST_F(responder_test, sacks_carry_window_penalty_and_service_time)
     EXPECT_TRUE(next_sack(4).restore_cwnd);
 }
 
+TEST_F(responder_test, offers_what_the_load_leaves_and_takes_the_cuts_back_when_it_is_over)
+{
+    qp_config config = make_config();
+    config.dynamic_mpr = true;
+    responder other{config, memory_, counters_};
+    packet_number number = 0;
+    const auto next_sack = [&] {
+        data_packet data = packet(number++);
+        data.ack_request = true;
+        other.on_data(data, std::span{payload_}.first(payload_bytes), how(), start);
+        return std::get<sack_packet>(other.next_answer(start).value());
+    };
+    other.set_share(whole_window);
+    EXPECT_FALSE(next_sack().restore_cwnd) << "nothing was cut";
+    other.set_penalty(2);
+    other.set_share(whole_window / 2);
+    sack_packet sack = next_sack();
+    EXPECT_EQ(sack.mpr, 4);
+    EXPECT_FALSE(sack.restore_cwnd);
+    other.set_penalty(0);
+    other.set_share(whole_window - 1);
+    sack = next_sack();
+    EXPECT_EQ(sack.mpr, 7);
+    EXPECT_FALSE(sack.restore_cwnd) << "not yet";
+    other.set_penalty(0);
+    other.set_share(whole_window);
+    sack = next_sack();
+    EXPECT_EQ(sack.mpr, 8);
+    EXPECT_TRUE(sack.restore_cwnd);
+    number = 900; // as was offered once
+    EXPECT_EQ(next_sack().ooo_count, 1U) << "and taken, whatever is offered now";
+}
+
+TEST_F(responder_test, restores_no_window_of_a_peer_that_dynamic_mpr_does_not_bind)
+{
+    responder other{make_config(), memory_, counters_};
+    other.set_penalty(2);
+    other.set_share(whole_window / 2);
+    other.set_penalty(0);
+    other.set_share(whole_window);
+    data_packet data = packet(0);
+    data.ack_request = true;
+    other.on_data(data, std::span{payload_}.first(payload_bytes), how(), start);
+    const auto sack = std::get<sack_packet>(other.next_answer(start).value());
+    EXPECT_EQ(sack.mpr, 0);
+    EXPECT_FALSE(sack.restore_cwnd);
+}
+
 // The host's own queue: no path is told, and no answer is asked for that was not due.
 TEST_F(responder_test, wait_in_this_host_raises_the_penalty_and_blames_no_path)
 {

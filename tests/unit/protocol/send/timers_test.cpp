@@ -36,6 +36,111 @@ TEST_F(timers_test, quiet_tail_is_probed_before_it_times_out)
     EXPECT_EQ(counters_.timeouts, 0u);
 }
 
+// A flight too short for age to show in its own SACKs. All paths have carried packets before.
+class late_packet_test : public timers_test
+{
+protected:
+    void SetUp() override
+    {
+        write(8);
+        const auto before = send();
+        now_ += rtt;
+        receive(sack(7, 0, before[7]));
+        acknowledge(7);
+        now_ += 1ms;
+        begun_ = now_;
+        sent_ = trickle(3);
+    }
+    // All but the first have arrived.
+    void receive_rest()
+    {
+        now_ = begun_ + rtt + 2us;
+        sack_packet gap = sack(7, 0b110, sent_[2]);
+        gap.sack_offset = 1;
+        receive(gap);
+    }
+
+    static constexpr duration rtt = 50us;
+    instant begun_;
+    std::vector<outgoing> sent_;
+};
+
+TEST_F(late_packet_test, is_asked_for_after_one_and_a_half_round_trips)
+{
+    receive_rest();
+    EXPECT_TRUE(send().empty());
+    now_ = next_deadline(requester_);
+    EXPECT_LE(now_ - begun_, 2 * rtt) << "at a quiet tail it would be three and more";
+    on_timer(requester_, now_);
+    const auto probes = send();
+    ASSERT_EQ(probes.size(), 2u);
+    EXPECT_TRUE(std::holds_alternative<probe_packet>(probes[0].content));
+    EXPECT_EQ(probes[0].path, sent_[0].path) << "where it flies";
+    EXPECT_NE(plane_of(probes[1]), plane_of(sent_[0])) << "and on another plane";
+    EXPECT_EQ(counters_.retransmits, 0u) << "it may have arrived since";
+
+    now_ += rtt; // the answer of the second proves it by its age
+    sack_packet answer = sack(7, 0b110, sent_[2]);
+    answer.sack_offset = 1;
+    answer.probe_response = true;
+    answer.probe_id = std::get<probe_packet>(probes[1].content).probe_id;
+    answer.entropy = probes[1].entropy;
+    receive(answer);
+    EXPECT_EQ(counters_.losses_by_age, 1u);
+    const auto again = send();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(data(again[0]).sequence, at(8));
+    EXPECT_LE(now_ - begun_, 3 * rtt);
+}
+
+TEST_F(late_packet_test, is_asked_for_once)
+{
+    receive_rest();
+    on_timer(requester_, now_ = next_deadline(requester_));
+    ASSERT_EQ(send().size(), 2u);
+    const std::uint64_t asked = counters_.probes_sent;
+    receive_rest(); // once more, and again it is missing
+    on_timer(requester_, now_ += 1us);
+    (void)send();
+    EXPECT_EQ(counters_.probes_sent, asked);
+}
+
+TEST_F(late_packet_test, is_waited_for_as_long_as_its_path_may_lag)
+{
+    requester_.skew.on_late(1ms, now_);
+    receive_rest();
+    EXPECT_GT(requester_.skew.lag(), 500us);
+    const instant quiet = requester_.tail.next_deadline(requester_.rtt, requester_.retry.shortest());
+    EXPECT_EQ(next_deadline(requester_), quiet) << "the tail's probe comes first";
+}
+
+// All of one instant, as a worker's turn sends them.
+TEST_F(late_packet_test, leaves_its_plane_as_long_as_nothing_of_it_gets_through)
+{
+    now_ = begun_ + rtt;
+    receive(sack(10, 0, sent_[2]));
+    acknowledge(10);
+    write(12);
+    const auto burst = send();
+    const unsigned dead = plane_of(burst[0]);
+    std::uint64_t arrived = 0;
+    const outgoing *last = nullptr;
+    for (std::size_t i = 0; i < burst.size(); ++i)
+        if (plane_of(burst[i]) != dead) {
+            arrived |= std::uint64_t{1} << i;
+            last = &burst[i];
+        }
+    now_ += rtt;
+    sack_packet gap = sack(10, arrived, *last);
+    gap.sack_offset = 1;
+    receive(gap);
+    EXPECT_EQ(paths_.good_planes(), plane_mask{0b11});
+    on_timer(requester_, now_ = next_deadline(requester_));
+    EXPECT_FALSE(paths_.good_planes().has(plane_index{static_cast<std::uint8_t>(dead)}));
+    EXPECT_FALSE(paths_.next_transition()) << "it is only suspected";
+    EXPECT_EQ(counters_.losses_by_age + counters_.timeouts, 0u);
+}
+
 class first_packet_test : public timers_test
 {
 protected:

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/waiting_queue_pairs.h"
+
+#include <utility>
+
+namespace mrc::datapath
+{
+
+void waiting_queue_pairs::enter(worker_qp &qp)
+{
+    std::unique_ptr<waiting_room> &room = rooms_[{qp.peer.ports, qp.peer.paths}];
+    if (!room) {
+        room = std::make_unique<waiting_room>();
+        room->peer = qp.peer;
+    }
+    ++room->queue_pairs;
+    qp.room = room.get();
+}
+
+void waiting_queue_pairs::leave(worker_qp &qp)
+{
+    remove(qp);
+    if (--qp.room->queue_pairs == 0)
+        rooms_.erase({qp.peer.ports, qp.peer.paths});
+    qp.room = nullptr;
+}
+
+void waiting_queue_pairs::add(worker_qp &qp)
+{
+    waiting_room &room = *qp.room;
+    if (!room.links.listed) {
+        (void)note_ways(room);
+        occupied_.push_back(room);
+    }
+    room.members.push_back(qp);
+}
+
+void waiting_queue_pairs::remove(worker_qp &qp)
+{
+    if (!qp.waiting.listed)
+        return;
+    waiting_room &room = *qp.room;
+    room.members.remove(qp);
+    if (room.members.front() == nullptr)
+        occupied_.remove(room);
+}
+
+bool waiting_queue_pairs::note_ways(waiting_room &room)
+{
+    const worker_peer &to = room.peer;
+    const protocol::plane_mask reach = to.ports->peer_ports() & protocol::plane_mask{~to.planes->suspected().bits()};
+    const protocol::plane_mask carrying = to.paths->local().up & reach;
+    const bool same = carrying == room.carrying && to.paths->silence_generation() == room.silences;
+    room.carrying = carrying;
+    room.silences = to.paths->silence_generation();
+    return !same;
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs that have sent all they have, and wait: a turn of theirs would do nothing. A packet, a bell or a deadline
+// gives each its turn again, by itself. What this sees to is what happens to many at once: a way to their peer is lost,
+// or found, and what flies there has to be sent again without delay.
+//
+// By peer, for all queue pairs to a peer have the same ways (protocol/send/requester_state.h: route). Looking costs what
+// there are peers that somebody waits for; those of idle queue pairs cost nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "datapath/linked_list.h"
+#include "datapath/worker_client.h"
+#include "protocol/types.h"
+
+namespace mrc::datapath
+{
+
+// Where the queue pairs to one peer wait.
+struct waiting_room {
+    worker_peer peer;
+    std::size_t queue_pairs = 0; // waiting or not
+    linked_list<worker_qp, &worker_qp::waiting> members;
+    list_links<waiting_room> links;
+    // The ways as they were when somebody began to wait.
+    protocol::plane_mask carrying;
+    std::uint32_t silences = 0;
+};
+
+class waiting_queue_pairs
+{
+public:
+    // The worker gets, or loses, a queue pair; it does not wait.
+    void enter(worker_qp &qp);
+    void leave(worker_qp &qp);
+
+    // Precondition: it has just looked at its paths itself.
+    void add(worker_qp &qp);
+    void remove(worker_qp &qp);
+
+    // Calls `changed(worker_qp &)` for all whose ways are not what they were; they do not wait any more. True if any.
+    template <typename Visitor>
+    bool look(Visitor changed);
+    template <typename Visitor>
+    void for_each(Visitor visit) const
+    {
+        for (const waiting_room *room = occupied_.front(); room != nullptr; room = room->links.next)
+            for (const worker_qp *qp = room->members.front(); qp != nullptr; qp = qp->waiting.next)
+                visit(*qp);
+    }
+
+private:
+    struct host_paths {
+        const protocol::port_status *host = nullptr;
+        const protocol::path_group *paths = nullptr;
+        bool operator==(const host_paths &) const = default;
+    };
+    struct hash {
+        std::size_t operator()(const host_paths &key) const
+        {
+            return std::hash<const void *>{}(key.host) * 31 + std::hash<const void *>{}(key.paths);
+        }
+    };
+
+    // False: they are as when it was called last.
+    static bool note_ways(waiting_room &room);
+
+    std::unordered_map<host_paths, std::unique_ptr<waiting_room>, hash> rooms_;
+    linked_list<waiting_room, &waiting_room::links> occupied_;
+};
+
+template <typename Visitor>
+bool waiting_queue_pairs::look(Visitor changed)
+{
+    bool any = false;
+    waiting_room *next = nullptr;
+    for (waiting_room *room = occupied_.front(); room != nullptr; room = next) {
+        next = room->links.next;
+        if (!note_ways(*room))
+            continue;
+        any = true;
+        while (worker_qp *qp = room->members.front()) {
+            remove(*qp);
+            changed(*qp);
+        }
+    }
+    return any;
+}
+
+} // namespace mrc::datapath

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker without thread and sockets: queue pairs that wait for their peer take no turns, and get them again by what
+// they wait for.
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codec/frame_codec.h"
+#include "datapath/worker.h"
+#include "kernel/monotonic_clock.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+#include "unit/datapath/table_in_memory.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t first_qp = 16;
+constexpr std::uint32_t count = 8;
+
+class worker_waiting_test : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        (void)worker_.memory().replenish();
+        worker_.add_peer(host_.peer());
+        auto made = test::client_in_memory(1);
+        client_ = made.get();
+        worker_.add_client(std::move(made));
+        engine_.on_commit = [this](const departure &, std::span<const std::byte> bytes) {
+            const auto packet = codec::decode(bytes, false);
+            if (packet && std::holds_alternative<protocol::data_packet>(packet->content))
+                ++data_sent_;
+        };
+        for (std::uint32_t n = 0; n < count; ++n) {
+            test::rings_in_memory &rings = rings_.emplace_back(4);
+            rings.post_sends(1);
+            worker_.add_qp(rings.connect(*client_, first_qp + n, host_));
+        }
+        while (data_sent_ < count)
+            worker_.round();
+        worker_.round();
+    }
+    void TearDown() override
+    {
+        for (std::uint32_t n = 0; n < count; ++n)
+            (void)worker_.remove_qp(protocol::qpn{first_qp + n});
+    }
+
+    [[nodiscard]] unsigned taking_turns()
+    {
+        unsigned active = 0;
+        for (std::uint32_t n = 0; n < count; ++n)
+            active += worker_.find_qp(protocol::qpn{first_qp + n})->active ? 1 : 0;
+        return active;
+    }
+
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_qp_row> qps_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
+    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
+    test::counting_engine engine_;
+    test::remote_host host_{1, 2};
+    worker_client *client_ = nullptr;
+    std::deque<test::rings_in_memory> rings_;
+    std::size_t data_sent_ = 0;
+    worker worker_{{},
+                   {.sockets = &sockets_,
+                    .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_),
+                    .paths = &paths_,
+                    .qps = &qps_,
+                    .overlay = &overlay_,
+                    .write_verdict = per_cpu_writer(-1),
+                    .on_peer_change = {},
+                    .on_path_state = {},
+                    .on_batch_done = {}}};
+};
+
+TEST_F(worker_waiting_test, who_has_sent_all_takes_no_turns)
+{
+    EXPECT_EQ(taking_turns(), 0u);
+    EXPECT_EQ(data_sent_, count);
+}
+
+TEST_F(worker_waiting_test, a_lost_plane_is_made_up_for_at_once)
+{
+    const bool on_first = engine_.sent.front().path == host_.group.path(0).index.value;
+    host_.local.up = protocol::plane_mask{on_first ? 0b10U : 0b01U};
+    worker_.round();
+    EXPECT_GT(data_sent_, count) << "what flew there is sent again, without waiting for any time";
+    worker_.round();
+    EXPECT_EQ(taking_turns(), 0u) << "and they wait on";
+}
+
+TEST_F(worker_waiting_test, a_request_is_taken_when_its_bell_rings)
+{
+    rings_[3].post_sends(1);
+    worker_.round();
+    EXPECT_EQ(data_sent_, count);
+    client_->bells().ring(first_qp + 3);
+    worker_.round();
+    EXPECT_EQ(data_sent_, count + 1);
+}
+
+TEST_F(worker_waiting_test, a_deadline_gives_a_turn)
+{
+    const std::size_t before = engine_.sent.size();
+    const auto limit = kernel::monotonic_now() + 5s;
+    while (engine_.sent.size() < before + count && kernel::monotonic_now() < limit)
+        worker_.round();
+    EXPECT_GE(engine_.sent.size(), before + count) << "each asks for its answer";
+}
+
+} // namespace
+} // namespace mrc::datapath
