@@ -73,7 +73,7 @@ bool gloo_context::offer(int peer, std::uint64_t slot)
     });
     if (found == waiting->second.end())
         return false;
-    const open_receive taken = *found;
+    const open_receive taken = std::move(*found);
     waiting->second.erase(found);
     if (waiting->second.empty())
         open_receives_.erase(waiting);

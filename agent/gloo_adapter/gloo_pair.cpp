@@ -69,6 +69,9 @@ void gloo_pair::connect(const std::vector<char> &bytes)
         throw gloo::InvalidOperationException(
             "mrc: rank " + std::to_string(peer_rank_) +
             " has no address of this transport; does it use GLOO_DEVICE_TRANSPORT=MRC?");
+    if (peer->gid == connection_->address().gid)
+        throw gloo::InvalidOperationException("mrc: rank " + std::to_string(peer_rank_) +
+                                              " is on this host, too: mrcd connects hosts; run one rank on each");
     auto held = context_.lock();
     peer_text_ = peer->text();
     if (failure_)

@@ -199,15 +199,14 @@ void fabric_endpoint::run(const std::stop_token &stop)
                                   pollfd{.fd = gone_ ? -1 : verbs_->async_fd, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
         (void)::poll(fds.data(), fds.size(), limit_ms);
+        std::uint64_t times = 0;
+        if (fds[2].revents != 0)
+            (void)!::read(wake_.get(), &times, sizeof(times));
         const lock_type held = lock();
         if (fds[0].revents != 0)
             take_events();
         if (fds[1].revents != 0)
             check_device();
-        if (fds[2].revents != 0) {
-            std::uint64_t times = 0;
-            (void)!::read(wake_.get(), &times, sizeof(times));
-        }
         const clock::time_point now = clock::now();
         probe_silent(now);
         end_closing(now);

@@ -28,7 +28,8 @@ void ring_connection::start(const ring_shape &peer, std::uint64_t peer_ring, std
     peer_ring_ = peer_ring;
     peer_rkey_ = peer_rkey;
     longest_message_ = std::min(shape_.slot_bytes, peer.slot_bytes);
-    credit_.emplace(shape_.slots, peer.slots);
+    credit_ = credit_account{shape_.slots, peer.slots};
+    started_ = true;
     post_own(immediate_kind::hello, 0);
     pump();
 }
@@ -75,7 +76,7 @@ void ring_connection::pump()
 {
     if (!started())
         return;
-    while (!failed_ && !closing_ && !waiting_.empty() && credit_->may_send() && posted_.size() < shape_.slots)
+    while (!failed_ && !closing_ && !waiting_.empty() && credit_.may_send() && posted_.size() < shape_.slots)
         post_front();
 }
 
@@ -103,7 +104,7 @@ void ring_connection::post_message(outgoing &front)
     posted what{.kind = posted_kind::message, .farewell = false, .done = std::move(front.done)};
     waiting_.pop_front();
     ++sent_messages_;
-    credit_->on_sent();
+    credit_.on_sent();
     (void)post(order, std::move(what));
 }
 
@@ -126,7 +127,7 @@ void ring_connection::post_piece(outgoing &front)
         };
         waiting_.pop_front();
     }
-    credit_->on_sent();
+    credit_.on_sent();
     (void)post(order, std::move(what));
 }
 
@@ -157,10 +158,10 @@ void ring_connection::return_credit()
 {
     if (!started() || failed_ || closing_)
         return;
-    const std::uint32_t due = credit_->due();
+    const std::uint32_t due = credit_.due();
     if (due == 0 || posted_.size() + credit_account::reserve >= shape_.sends())
         return; // with the next completion
-    credit_->on_returned(due);
+    credit_.on_returned(due);
     post_own(immediate_kind::credit, due);
 }
 
@@ -202,22 +203,22 @@ void ring_connection::consume(immediate what, std::uint32_t bytes)
     switch (what.kind) {
     case immediate_kind::message: {
         const std::uint64_t slot = received_messages_++ % shape_.slots;
-        credit_->on_consumed();
+        credit_.on_consumed();
         if (listener_ != nullptr)
             listener_->on_message(memory_.ring.subspan(slot * shape_.slot_bytes, std::min(bytes, shape_.slot_bytes)));
         return;
     }
     case immediate_kind::piece:
         arriving_bytes_ += bytes;
-        credit_->on_consumed();
+        credit_.on_consumed();
         return;
     case immediate_kind::arrival:
-        credit_->on_consumed();
+        credit_.on_consumed();
         if (listener_ != nullptr)
             listener_->on_arrival(what.value, std::exchange(arriving_bytes_, 0) + bytes);
         return;
     case immediate_kind::credit:
-        credit_->on_credit(what.value);
+        credit_.on_credit(what.value);
         return;
     case immediate_kind::hello:
         if (listener_ != nullptr)

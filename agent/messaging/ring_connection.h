@@ -106,7 +106,7 @@ public:
     // The program has gone: its listener and its `done` functions are called no more.
     void detach();
 
-    [[nodiscard]] bool started() const { return credit_.has_value(); }
+    [[nodiscard]] bool started() const { return started_; }
     [[nodiscard]] bool failed() const { return failed_; }
     [[nodiscard]] bool closed_by_peer() const { return closed_by_peer_; }
     [[nodiscard]] bool under_way() const { return !posted_.empty(); }        // something waits for the far end's answer
@@ -143,8 +143,9 @@ private:
     write_port &port_;
     ring_shape shape_;
     ring_memory memory_;
-    connection_listener *listener_;        // null once detached
-    std::optional<credit_account> credit_; // once started
+    connection_listener *listener_; // null once detached
+    bool started_ = false;
+    credit_account credit_{0, 0}; // of both ends, once started
     ring_shape peer_shape_;
     std::uint64_t peer_ring_ = 0;
     std::uint32_t peer_rkey_ = 0;

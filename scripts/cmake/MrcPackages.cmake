@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Debian packages that `cpack --config build/CPackConfig.cmake` makes of what is installed: mrcd (daemon and tools),
-# libmrc1, libmrc-dev.
+# libmrc1, libmrc-dev, and mrc-gloo where libmrc-gloo.so is built.
 include_guard(GLOBAL)
 
 # Who answers for the packages; whoever hands them on gives an address that is read.
@@ -14,6 +14,9 @@ set(CPACK_PACKAGE_CONTACT "${MRC_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL mrcd libmrc libmrc-dev)
+if(TARGET libmrc-gloo)
+  list(APPEND CPACK_COMPONENTS_ALL mrc-gloo)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -42,7 +45,15 @@ set(CPACK_COMPONENT_LIBMRC-DEV_DESCRIPTION "OCP MRC API: headers, pkg-config fil
 What is needed to build programs with the MRC API of the Open Compute Project,
 which mrcd serves.")
 
-foreach(component MRCD LIBMRC)
+set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_NAME mrc-gloo)
+set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_DEPENDS "libmrc1 (= ${PROJECT_VERSION}-1), python3:any")
+set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_RECOMMENDS "mrcd, python3-torch")
+set(CPACK_COMPONENT_MRC-GLOO_DESCRIPTION "Gloo transport over MRC, for PyTorch's collectives
+PyTorch programs whose process groups use Gloo carry their collectives over
+all network planes of their hosts when GLOO_DEVICE_TRANSPORT=MRC is set.")
+
+foreach(component MRCD LIBMRC MRC-GLOO)
   set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
 endforeach()
 # mrc-perf needs libmrc: dpkg-shlibdeps passes over libraries that no installed package has.
@@ -53,6 +64,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY
 set(debian ${CMAKE_SOURCE_DIR}/scripts/packaging/debian)
 set(CPACK_DEBIAN_MRCD_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
+set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 
 # What each package says of itself.
 configure_file(${debian}/changelog.in ${CMAKE_BINARY_DIR}/packaging/changelog @ONLY)

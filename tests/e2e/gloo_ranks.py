@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gloo over libmrc-gloo, a process on each host of a lab, one case of the table a run: messages, what does not complete,
-collectives while a plane is cut, a rank that is killed. Every byte is checked by the ranks themselves (tests/gloo)."""
+"""Gloo over libmrc-gloo, a process on each host of a lab, one case of the table a run: messages, what does not
+complete, collectives while a plane is cut, a rank that is killed; the last two with PyTorch, too, which is told of the
+transport in each of the ways there are. Every byte is checked by the ranks themselves (tests/gloo)."""
 
 import contextlib
 import os
@@ -21,21 +22,49 @@ PLANES, CUT_PLANE = 2, 1
 LIMIT_S = 100
 ROUNDS = 12
 CUT_ROUND, RESTORE_ROUND = 3, 7
-TIMEOUT_MS = 4000
+TIMEOUT_S, SLACK_MS = 4, 2000
+
+
+LIBRARY = os.path.join(os.path.dirname(binary("")), "../lib/libmrc-gloo.so")
+MODULES = os.path.join(ROOT, "agent/gloo_adapter/python")
+TORCH_RANK = os.path.join(ROOT, "tests/gloo/torch_rank.py")
+PYTHON = "/usr/bin/python3"  # Debian's, which has its PyTorch
+
+
+def gloo_rank(test, count=0):
+    """The command of a rank: mrc-gloo-rank."""
+    def command(rank, size, folder):
+        store = os.path.join(folder, "store")
+        os.makedirs(store, exist_ok=True)
+        return [binary("mrc-gloo-rank"), test, str(rank), str(size), store, str(count)], {}
+    return command
+
+
+def torch_rank(*arguments):
+    """The command of a rank with PyTorch, by one of the ways to choose the transport."""
+    def command(rank, size, folder):
+        script = [TORCH_RANK, os.path.join(folder, "file"), *arguments]
+        chosen = {"GLOO_DEVICE_TRANSPORT": "MRC", "MRC_GLOO_LIBRARY": LIBRARY, "PYTHONPATH": MODULES}
+        argv, env = (
+            ([PYTHON, "-c", f"import site, sys; site.addsitedir({MODULES!r}); del sys.argv[0]; import runpy; "
+              "runpy.run_path(sys.argv[0], run_name='__main__')", *script], chosen),  # as an installed .pth
+            ([PYTHON, "-m", "mrc_gloo", *script], {**chosen, "GLOO_DEVICE_TRANSPORT": "TCP"}),
+            ([PYTHON, *script], {"GLOO_DEVICE_TRANSPORT": "MRC", "LD_PRELOAD": LIBRARY}))[rank % 3]
+        return argv, {**env, "RANK": str(rank), "WORLD_SIZE": str(size), "OMP_NUM_THREADS": "1"}
+    return command
 
 
 class ranks:
-    """mrc-gloo-rank on h0, h1, …, each with its output in a file."""
+    """Processes on h0, h1, …, each with its output in a file."""
 
-    def __init__(self, fabric, size, folder, test, count=0):
+    def __init__(self, fabric, size, folder, command):
         self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(size)]
         self.processes = []
-        store = os.path.join(folder, "store")
-        os.mkdir(store)
         for rank, log in enumerate(self.logs):
             host = f"h{rank}"
-            argv = fabric.enter(host, binary("mrc-gloo-rank"), test, str(rank), str(size), store, str(count))
-            env = {**os.environ, "MRC_INSTANCE": instance_of(fabric.prefix, host)}
+            words, chosen = command(rank, size, folder)
+            argv = fabric.enter(host, *words)
+            env = {**os.environ, "MRC_INSTANCE": instance_of(fabric.prefix, host), **chosen}
             with open(log, "wb") as output:
                 self.processes.append(subprocess.Popen(argv, env=env, stdout=output, stderr=output,
                                                        stdin=subprocess.DEVNULL))
@@ -69,9 +98,9 @@ class ranks:
 
 
 @contextlib.contextmanager
-def running(fabric, size, test, count=0):
+def running(fabric, size, command):
     with tempfile.TemporaryDirectory() as folder:
-        started = ranks(fabric, size, folder, test, count)
+        started = ranks(fabric, size, folder, command)
         try:
             yield started
         finally:
@@ -79,31 +108,39 @@ def running(fabric, size, test, count=0):
 
 
 def messages(fabric):
-    with running(fabric, 4, "messages") as all_ranks:
+    with running(fabric, 4, gloo_rank("messages")) as all_ranks:
         all_ranks.all_succeed()
         check(all_ranks.said(3).endswith("third context\n"), "4 ranks: all sizes, slots, threads, from any, contexts")
 
 
 def failures(fabric):
-    with running(fabric, 2, "failures") as all_ranks:
+    with running(fabric, 2, gloo_rank("failures")) as all_ranks:
         all_ranks.all_succeed()
         check(all_ranks.said(0).endswith("the far end closes\n"), "what does not complete fails, and names the rank")
 
 
-def collectives(fabric):
-    with running(fabric, 4, "collectives", ROUNDS) as all_ranks:
+def with_a_plane_cut(fabric, size, command):
+    with running(fabric, size, command) as all_ranks:
         all_ranks.wait_for(0, f"round {CUT_ROUND}\n")
         fabric.run("plane", str(CUT_PLANE), "down")
         check(f"round {ROUNDS - 1}\n" not in all_ranks.said(0), f"plane {CUT_PLANE} is cut in the middle")
         all_ranks.wait_for(0, f"round {RESTORE_ROUND}\n")
         fabric.run("plane", str(CUT_PLANE), "up")
         all_ranks.all_succeed()
-        check(all(f"round {ROUNDS - 1}\n" in all_ranks.said(rank) for rank in range(4)),
-              f"4 ranks: {ROUNDS} rounds of all collectives, every number right")
+        check(all(f"round {ROUNDS - 1}\n" in all_ranks.said(rank) for rank in range(size)),
+              f"{size} ranks: {ROUNDS} rounds of all collectives, every number right")
 
 
-def killed(fabric):
-    with running(fabric, 3, "survivor", TIMEOUT_MS) as all_ranks:
+def collectives(fabric):
+    with_a_plane_cut(fabric, 4, gloo_rank("collectives", ROUNDS))
+
+
+def torch(fabric):
+    with_a_plane_cut(fabric, 3, torch_rank(str(ROUNDS)))
+
+
+def one_is_killed(fabric, command):
+    with running(fabric, 3, command) as all_ranks:
         for rank in range(3):
             all_ranks.wait_for(rank, "running\n")
         all_ranks.processes[1].kill()
@@ -112,12 +149,21 @@ def killed(fabric):
             all_ranks.processes[rank].wait(LIMIT_S)
             found = re.search(r"after (\d+) ms: (.*rank \d+.*)", all_ranks.said(rank))
             check(found, f"rank {rank} fails: {all_ranks.said(rank).splitlines()[-1]}")
-            check(int(found[1]) < TIMEOUT_MS + 2000, f"within its time-out: {found[1]} ms of {TIMEOUT_MS}")
+            check(int(found[1]) < TIMEOUT_S * 1000 + SLACK_MS, f"within its time-out: {found[1]} ms of {TIMEOUT_S} s")
             check(all_ranks.processes[rank].returncode == 0, "and ends in order")
 
 
+def killed(fabric):
+    one_is_killed(fabric, gloo_rank("survivor", TIMEOUT_S * 1000))
+
+
+def torch_killed(fabric):
+    one_is_killed(fabric, torch_rank("0", str(TIMEOUT_S)))
+
+
 # name: (the case, hosts)
-CASES = {"messages": (messages, 4), "failures": (failures, 2), "collectives": (collectives, 4), "killed": (killed, 3)}
+CASES = {"messages": (messages, 4), "failures": (failures, 2), "collectives": (collectives, 4), "killed": (killed, 3),
+         "torch": (torch, 3), "torch_killed": (torch_killed, 3)}
 
 
 def main():
@@ -127,6 +173,9 @@ def main():
     need_binaries("mrcd", "mrc-switch")
     if not os.access(binary("mrc-gloo-rank"), os.X_OK):
         skip("libmrc-gloo is not built: libgloo-dev is not installed")
+    if sys.argv[1].startswith("torch") and subprocess.run([PYTHON, "-c", "import torch"], check=False,
+                                                          capture_output=True).returncode != 0:
+        skip("python3-torch is not installed")
     case, hosts = CASES[sys.argv[1]]
     with lab("gloo", "--planes", str(PLANES), "--hosts", str(hosts)) as fabric:
         case(fabric)

@@ -22,7 +22,9 @@ from lab_support import ROOT, check, need_root, skip
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2] / "build"
 BINARIES = ["mrcd", "mrcctl", "mrc-doctor", "mrc-perf", "mrc-sim", "mrc-switch"]
-PACKAGES = ["libmrc-dev", "libmrc1", "mrcd"]
+# libmrc-gloo is built where Gloo's headers are.
+WITH_GLOO = (BUILD / "lib/libmrc-gloo.so").exists()
+PACKAGES = ["libmrc-dev", "libmrc1", *(["mrc-gloo"] if WITH_GLOO else []), "mrcd"]
 PROJECT = (pathlib.Path(ROOT) / "CMakeLists.txt").read_text(encoding="utf-8")
 VERSION = re.search(r"^project\(mrc VERSION ([\d.]+)", PROJECT, re.M)[1]
 
@@ -42,6 +44,10 @@ FILES = {
                    "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so", f"{LIBRARIES}/pkgconfig/mrc.pc",
                    "usr/share/doc/libmrc-dev/api.md"],
 }
+if WITH_GLOO:
+    FILES["mrc-gloo"] = [f"{LIBRARIES}/libmrc-gloo.so", "usr/lib/python3/dist-packages/mrc-gloo.pth",
+                         "usr/lib/python3/dist-packages/mrc_gloo.py", "usr/share/doc/mrc-gloo/gloo.md",
+                         "usr/share/man/man7/mrc-gloo.7.gz"]
 for _package, _files in FILES.items():
     _files += [f"usr/share/doc/{_package}/{_name}" for _name in ("changelog.Debian.gz", "changelog.gz", "copyright")]
     _files += [f"usr/share/lintian/overrides/{_package}"]
@@ -161,7 +167,8 @@ def check_version(root, folder):
     description = (folder / LIBRARIES / "pkgconfig/mrc.pc").read_text(encoding="utf-8")
     check(f"\nVersion: {VERSION}\n" in description, "and mrc.pc says the same")
     pages = [name for name in root.left() if name.startswith("usr/share/man/")]
-    check(all(gzip.decompress((folder / name).read_bytes()).startswith(b'.\\"') for name in pages) and len(pages) == 6,
+    check(all(gzip.decompress((folder / name).read_bytes()).startswith(b'.\\"') for name in pages)
+          and len(pages) == 6 + WITH_GLOO,
           f"manual pages are compressed: {len(pages)}")
 
 
