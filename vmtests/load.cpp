@@ -26,6 +26,7 @@
 #include "host_rx.skel.h"
 #include "host_tx.skel.h"
 #include "switch.skel.h"
+#include "switch_entry.skel.h"
 
 namespace
 {
@@ -230,6 +231,7 @@ int main(int argc, char **argv)
             forward_in_kernel ? "switch-kernel" : "switch",
             [&](switch_bpf &program) { configure_switch(program, forward_in_kernel); }, device, out);
     }
+    try_skeleton<switch_entry_bpf>("switch_entry", [](switch_entry_bpf &) {}, device, out);
     fmt::print("{} passed, {} failed\n", out.passed, out.failed);
     return out.failed == 0 && out.passed > 0 ? 0 : 1;
 }
