@@ -51,8 +51,9 @@ public:
     host_programs &operator=(const host_programs &) = delete;
     ~host_programs() override;
 
-    // Attaches host_rx to all ports whose device is there, after the sockets stand in `xsks`; in the place of the program
-    // that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for none.
+    // Attaches host_rx to all ports whose device is there, after the sockets stand in `xsks`; in the place of the
+    // program that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for
+    // none.
     std::vector<std::string> attach_ports(std::vector<kernel::probes::xdp_attachment> held = {});
     // Attaches host_rx to the device that a port has now, after its sockets stand in `xsks`; `port` counts those of the
     // options. Returns "native" or "generic". Throws startup_error. Needs no capability but CAP_NET_ADMIN.
