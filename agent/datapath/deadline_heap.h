@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue pairs that wait for a time, the earliest first, so that neither timers nor the sleeping worker look at those
-// that wait longer. A binary heap whose members know their places.
+// The queue pairs that wait for a time, the earliest first, so that neither timers nor the sleeping worker look at
+// those that wait longer. A binary heap whose members know their places.
 //
-// A queue pair's deadline moves on with every answer, but its place is by the earliest that it has named since it came up
-// last: whoever comes up is asked again, once per time-out instead of once per packet.
+// A queue pair's deadline moves on with every answer, but its place is by the earliest that it has named since it came
+// up last: whoever comes up is asked again, once per time-out instead of once per packet.
 #pragma once
 
 #include <cstddef>

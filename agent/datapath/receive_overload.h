@@ -6,9 +6,9 @@
 // Dynamic MPR    the share of their windows that queue pairs offer (protocol/receive/offered_window.h): halved by each
 //                look that finds drops, down to a sixteenth; one part of sixteen more with each look that does not
 //
-// The penalty is not taken back where it is all that slows senders: the window that was too large grows again by itself.
-// With Dynamic MPR it is, by restore_cwnd, when the share is whole again: what this host can take bounds the sender then,
-// and the cut of its congestion window said nothing about the network.
+// The penalty is not taken back where it is all that slows senders: the window that was too large grows again by
+// itself. With Dynamic MPR it is, by restore_cwnd, when the share is whole again: what this host can take bounds the
+// sender then, and the cut of its congestion window said nothing about the network.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // gives each its turn again, by itself. What this sees to is what happens to many at once: a way to their peer is lost,
 // or found, and what flies there has to be sent again without delay.
 //
-// By peer, for all queue pairs to a peer have the same ways (protocol/send/requester_state.h: route). Looking costs what
-// there are peers that somebody waits for; those of idle queue pairs cost nothing.
+// By peer, for all queue pairs to a peer have the same ways (protocol/send/requester_state.h: route). Looking costs
+// what there are peers that somebody waits for; those of idle queue pairs cost nothing.
 #pragma once
 
 #include <cstddef>

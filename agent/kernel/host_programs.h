@@ -51,8 +51,9 @@ public:
     host_programs &operator=(const host_programs &) = delete;
     ~host_programs() override;
 
-    // Attaches host_rx to all ports whose device is there, after the sockets stand in `xsks`; in the place of the program
-    // that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for none.
+    // Attaches host_rx to all ports whose device is there, after the sockets stand in `xsks`; in the place of the
+    // program that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for
+    // none.
     std::vector<std::string> attach_ports(std::vector<kernel::probes::xdp_attachment> held = {});
     // Attaches host_push to its scratch device anew: the kernel's XDP dispatcher may have a place for it now and had
     // none. False when that fails; then nothing holds host_push in the dispatcher.

@@ -23,8 +23,8 @@ struct daemon_user {
 // Gives up what the daemon needed to start. What is done from here on needs two capabilities: the kernel's neighbour
 // table is written, when a gateway is to be found or confirmed, with CAP_NET_ADMIN only (ports/link_monitor.h), and a
 // device that a port has again gets new AF_XDP sockets with CAP_NET_RAW only (ports/port_sockets.h). Live frames, maps,
-// links of programs that are loaded, and sockets that are open, need none. Throws kernel::startup_error. The log says what
-// has become of the process, and whether it can read its configuration again.
+// links of programs that are loaded, and sockets that are open, need none. Throws kernel::startup_error. The log says
+// what has become of the process, and whether it can read its configuration again.
 void become(const daemon_user &user, const daemon_config &config);
 
 } // namespace mrc::service

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""mrcd gives up what it needs to start: all of its threads run as a user of its own, with two capabilities and no way to
-more, with either transmit engine; and it still transfers, finds its ports' gateways anew, reads its configuration
+"""mrcd gives up what it needs to start: all of its threads run as a user of its own, with two capabilities and no way
+to more, with either transmit engine; and it still transfers, finds its ports' gateways anew, reads its configuration
 again, and clears up."""
 
 import os

@@ -26,8 +26,8 @@ BOUND_S = 5 * TIME_SCALE  # from a device with carrier to a plane that carries d
 
 
 class cable:
-    """The link of h0's port to its leaf, as the lab made it. The leaf is the kernel's, and minds no new device; but what is
-    answered by XDP_TX wakes only a veth with a program, which the leaf's mrc-switch has on it."""
+    """The link of h0's port to its leaf, as the lab made it. The leaf is the kernel's, and minds no new device; but an
+    answer by XDP_TX wakes only a veth with a program, which the leaf's mrc-switch has on it."""
 
     def __init__(self, running, plane):
         self.prefix, self.running = running.prefix, running

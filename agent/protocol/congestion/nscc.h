@@ -26,8 +26,8 @@
 // any            other NACKs                                       the same; out of the flight, nothing else
 // any            RTT below base_rtt, or the clean probe's          the same; base_rtt = it, at least the floor; max_wnd
 // any            begin_with(share), nothing sent yet               the same; cwnd = share * max_wnd, at least a packet
-// any            measured: a median is complete                    the same; every constant anew from the new base_rtt, and
-//                                                                  from a T that is no less than the idle jitter
+// any            measured: a median is complete                    the same; every constant anew from the new base_rtt,
+//                                                                  and from a T no less than the idle jitter
 //
 // An adjustment, every adjust_period_threshold or adjust_bytes_threshold: cwnd += inc / cwnd (+ eta with the period).
 //

@@ -231,8 +231,8 @@ public:
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
-    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed, nor may
-    // its plane be suspected while there are others.
+    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed, nor
+    // may its plane be suspected while there are others.
     [[nodiscard]] bool carries_answers(unsigned slot) const
     {
         return in_use(slot) && !heartbeat_.missed(slot) && !suspension_.planes().has(paths_[slot].plane);
@@ -248,7 +248,8 @@ public:
     // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least:
     // GOOD paths are asked too.
     void watch(instant until) { heartbeat_.watch(until); }
-    // A queue pair has answered: for a while paths are asked as above, and planes each round trip (reverse_questions.h).
+    // A queue pair has answered: for a while paths are asked as above, and planes each round trip
+    // (reverse_questions.h).
     void on_answer_sent(instant now)
     {
         heartbeat_.watch(now + answer_memory);

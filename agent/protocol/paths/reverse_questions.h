@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reverse EVs (protocol.md §4.4): while queue pairs answer, and nobody acknowledges what they answer, an EV of each plane
-// is asked per round trip, each time another one of the plane. So a plane that has died in the direction of answers only
-// is noticed in milliseconds; heartbeats, which go round all paths, take the paths that died alone (path_heartbeat.h).
+// Reverse EVs (protocol.md §4.4): while queue pairs answer, and nobody acknowledges what they answer, an EV of each
+// plane is asked per round trip, each time another one of the plane. So a plane that has died in the direction of
+// answers only is noticed in milliseconds; heartbeats, which go round all paths, take the paths that died alone
+// (path_heartbeat.h).
 //
 // the plane's question                          the plane
 // answered, or other packets of it delivered    is asked again after an interval
@@ -35,8 +36,8 @@ public:
         until_ = std::max(until_, until);
     }
 
-    // What is due: a question of the plane, to be told by on_asked(); or nothing that was sent on it from `since` on has
-    // got through.
+    // What is due: a question of the plane, to be told by on_asked(); or nothing that was sent on it from `since` on
+    // has got through.
     struct step {
         plane_index plane;
         bool overdue = false;

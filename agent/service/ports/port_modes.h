@@ -67,9 +67,10 @@ struct port_trials {
 // Receive queues of a port that get a socket: as configured, else all. Throws startup_error beyond MRC_MAX_QUEUES.
 [[nodiscard]] std::uint32_t served_queues(const port_options &port);
 
-// Tries the ports and settles their modes; those whose device is not there cannot be tried, and get what needs no trial:
-// copy mode, and as many queues as the port that has most. Where several buffers are wanted and refused, the plan falls back to one;
-// where that leaves no room for the configured payload, and where a port takes no XDP program, throws startup_error.
+// Tries the ports and settles their modes; those whose device is not there cannot be tried, and get what needs no
+// trial: copy mode, and as many queues as the port that has most. Where several buffers are wanted and refused, the
+// plan falls back to one; where that leaves no room for the configured payload, and where a port takes no XDP program,
+// throws startup_error.
 [[nodiscard]] host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan);
 
 } // namespace mrc::service

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // AF_XDP sockets on every served queue of every port, and the one packet memory that they share.
 //
-// A socket ends with its device. When the port has a device again, its sockets are bound anew on the thread that follows
-// the links, because the kernel may keep it waiting, and change places with the old ones on the memory's thread, which
-// has what lay in the old ones back then.
+// A socket ends with its device. When the port has a device again, its sockets are bound anew on the thread that
+// follows the links, because the kernel may keep it waiting, and change places with the old ones on the memory's
+// thread, which has what lay in the old ones back then.
 //
-// Sockets of one memory join through the first one, which has to be on a device that stays. In copy mode that is a socket
-// which does nothing else, on a device of mrcd's own. Zero copy is for devices that have it only: there a device that
-// comes later gets a registration of its own, of the same memory, which counts against RLIMIT_MEMLOCK by then.
+// Sockets of one memory join through the first one, which has to be on a device that stays. In copy mode that is a
+// socket which does nothing else, on a device of mrcd's own. Zero copy is for devices that have it only: there a device
+// that comes later gets a registration of its own, of the same memory, which counts against RLIMIT_MEMLOCK by then.
 #pragma once
 
 #include <array>
