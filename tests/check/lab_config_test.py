@@ -68,7 +68,7 @@ class Configs(unittest.TestCase):
         shape = fabric(options.lab_options(extra_config={"transmit": {"payload": 1024}}))
         config = tomllib.loads(toml_text.render(switch_config("lab0", shape, shape.node("p0t0-0"))))
         self.assertEqual(sorted(port["host_facing"] for port in config["port"]), [False, False, True])
-        self.assertEqual({"name", "usid", "forward", "pin", "mode", "port", "route"}, set(config))
+        self.assertEqual({"name", "usid", "forward", "pin", "share", "mode", "port", "route"}, set(config))
 
 
 class Files(unittest.TestCase):
