@@ -2,7 +2,9 @@
 #include "gloo_adapter/bound_buffers.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include <gloo/common/error.h>
 
@@ -36,10 +38,14 @@ void bound_buffer::send(std::size_t offset, std::size_t bytes, std::size_t peer_
     if (offset > size_ || bytes > size_ - offset)
         throw gloo::InvalidOperationException("mrc: a send beyond the end of its buffer");
     ++progress_->unsent;
-    const request what{.offset = offset, .bytes = bytes, .peer_offset = peer_offset};
+    request what{.offset = offset, .bytes = bytes, .peer_offset = peer_offset, .copy = {}};
+    if (bytes <= pair_.most_inline()) {
+        const auto *first = static_cast<const std::byte *>(ptr_) + offset;
+        what.copy.assign(first, first + bytes);
+    }
     const auto target = pair_.bound().peers_buffers_.find(static_cast<std::uint64_t>(slot_));
     if (target == pair_.bound().peers_buffers_.end())
-        waiting_.push_back(what);
+        waiting_.push_back(std::move(what));
     else
         pair_.bound().post(*this, what, target->second);
 }
@@ -116,17 +122,24 @@ void bound_buffers::post(bound_buffer &from, const bound_buffer::request &what, 
 {
     if (what.peer_offset > target.bytes || what.bytes > target.bytes - what.peer_offset)
         throw gloo::InvalidOperationException("mrc: a send beyond the end of the buffer of " + pair_.peer_name());
+    const auto done = [progress = from.progress_] {
+        --progress->unsent;
+        ++progress->sent;
+        progress->changed.notify_all();
+    };
+    if (what.bytes <= pair_.most_inline()) {
+        const message_head head{
+            .type = message_type::buffer_data, .id = target.id, .address = what.peer_offset, .bytes = what.bytes};
+        pair_.ring().send(bytes_of(head), what.copy, done);
+        return;
+    }
     const messaging::write_order order{
         .source = reinterpret_cast<std::uintptr_t>(static_cast<std::byte *>(from.ptr_) + what.offset),
         .lkey = from.memory_ ? from.memory_->lkey : 0,
         .target = target.address + what.peer_offset,
         .rkey = target.rkey,
         .imm = {}};
-    pair_.ring().write(order, what.bytes, arrival_value::encode(target.id, true), [progress = from.progress_] {
-        --progress->unsent;
-        ++progress->sent;
-        progress->changed.notify_all();
-    });
+    pair_.ring().write(order, what.bytes, arrival_value::encode(target.id, true), done);
 }
 
 bool bound_buffers::waits() const
@@ -149,7 +162,7 @@ void bound_buffers::on_message(const message_head &head)
         return;
     bound_buffer &from = *sender->second;
     while (!from.waiting_.empty()) {
-        const bound_buffer::request what = from.waiting_.front();
+        const bound_buffer::request what = std::move(from.waiting_.front());
         from.waiting_.pop_front();
         post(from, what, head);
     }
@@ -160,6 +173,18 @@ void bound_buffers::on_arrival(std::uint32_t id)
     bound_buffer &into = *own_.at(id);
     ++into.progress_->received;
     into.progress_->changed.notify_all();
+}
+
+bool bound_buffers::on_data(const message_head &head, std::span<const std::byte> bytes)
+{
+    const auto found = own_.find(head.id);
+    if (found == own_.end() || head.address > found->second->size_ ||
+        bytes.size() > found->second->size_ - head.address)
+        return false;
+    if (!bytes.empty())
+        std::memcpy(static_cast<std::byte *>(found->second->ptr_) + head.address, bytes.data(), bytes.size());
+    on_arrival(head.id);
+    return true;
 }
 
 void bound_buffers::on_failure()

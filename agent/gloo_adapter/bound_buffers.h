@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gloo's older buffers, each bound to a pair and a slot: what is sent lands in the far end's receive buffer of the same
-// slot, at the offset that the sender chooses, always by a WRITE.
+// slot, at the offset that the sender chooses. Long sends are WRITEs; short ones are copied when they are posted, as
+// Gloo's algorithms on these buffers expect: some change what they have sent without waiting.
 #pragma once
 
 #include <condition_variable>
@@ -8,6 +9,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <gloo/transport/buffer.h>
 
@@ -37,6 +40,7 @@ private:
         std::size_t offset;
         std::size_t bytes;
         std::size_t peer_offset;
+        std::vector<std::byte> copy; // of a short one
     };
     // What a WRITE that is under way may outlive the buffer with.
     struct progress {
@@ -69,6 +73,8 @@ public:
     [[nodiscard]] bool waits() const; // somebody waits for the far end
     void on_message(const message_head &head);
     void on_arrival(std::uint32_t id);
+    // False: it is for no buffer of this end.
+    [[nodiscard]] bool on_data(const message_head &head, std::span<const std::byte> bytes);
     void on_failure();
 
 private:

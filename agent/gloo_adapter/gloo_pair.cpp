@@ -231,6 +231,10 @@ void gloo_pair::on_message(std::span<const std::byte> message)
     case message_type::data:
         on_data(*head, message.subspan(sizeof(*head)));
         return;
+    case message_type::buffer_data:
+        if (!bound_.on_data(*head, message.subspan(sizeof(*head))))
+            fail_connection("sent " + std::to_string(head->bytes) + " bytes to no buffer of this end");
+        return;
     case message_type::buffer_ready:
     case message_type::buffer_gone:
         on_buffer(*head);

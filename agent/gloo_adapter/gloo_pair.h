@@ -73,6 +73,7 @@ public:
     [[nodiscard]] messaging::ring_connection &ring() { return connection_->ring(); }
     void tell(const message_head &head) { ring().send(bytes_of(head), {}); }
     [[nodiscard]] std::uint32_t next_id();
+    [[nodiscard]] std::uint32_t most_inline() const; // bytes that a message holds
 
 private:
     struct waiting_send {
@@ -108,7 +109,6 @@ private:
     void transfer(const waiting_send &send, const message_head &receive, bool announced);
     void fail_connection(const std::string &why);
     void end(messaging::fabric_endpoint::lock_type &held);
-    [[nodiscard]] std::uint32_t most_inline() const;
 
     gloo_context &context_;
     int peer_rank_;

@@ -21,6 +21,7 @@ enum class message_type : std::uint32_t {
     data,           // id, announced, bytes, which follow
     buffer_ready,   // slot, id, address, rkey, bytes: a bound buffer that receives
     buffer_gone,    // slot, id
+    buffer_data,    // id, address (an offset), bytes, which follow
 };
 
 struct message_head {

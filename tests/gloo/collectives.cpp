@@ -26,7 +26,7 @@ using numbers = std::vector<std::int64_t>;
 
 std::int64_t value(int rank, std::size_t at, std::int64_t round)
 {
-    return (rank + 1) * 1000003 + static_cast<std::int64_t>(at) * 7 + round;
+    return std::int64_t{rank + 1} * 1000003 + static_cast<std::int64_t>(at) * 7 + round;
 }
 
 numbers own(int rank, std::size_t count, std::int64_t round)

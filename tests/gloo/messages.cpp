@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives: all sizes, slots in any order, from any rank, both ways at once, from several threads; buffers
 // that are bound to a pair; contexts made over another one.
-#include <numeric>
+#include <array>
 #include <thread>
 
 #include "gloo/rank.h"
@@ -104,6 +104,7 @@ void flood(const gloo_context &context, const rank_options &options)
 {
     constexpr int many = 500;
     std::vector<transfer> all;
+    all.reserve(static_cast<std::size_t>(many * options.size));
     for (int i = 0; i < many; ++i)
         for (const int peer : others(options)) {
             all.push_back(make(context, filled(options.rank, peer, static_cast<std::uint64_t>(i), 100)));
@@ -170,6 +171,16 @@ void bound_buffers(const gloo_context &context, const rank_options &options)
         check(std::equal(into.begin(), into.begin() + 40000, sent.begin() + 60000) &&
                   std::equal(into.begin() + 40000, into.end(), sent.begin()),
               "bound buffers are written at their offsets");
+        std::uint64_t out = 1;
+        std::array<std::uint64_t, 2> in{};
+        auto small_receive = context->getPair(peer)->createRecvBuffer(4, in.data(), sizeof(in));
+        auto small_send = context->getPair(peer)->createSendBuffer(4, &out, sizeof(out));
+        small_send->send(0, sizeof(out), 0);
+        out = 2; // without a wait: the first is on its way as it was
+        small_send->send(0, sizeof(out), sizeof(out));
+        small_receive->waitRecv();
+        small_receive->waitRecv();
+        check(in[0] == 1 && in[1] == 2, "short sends of bound buffers are copied when they are posted");
     }
 }
 

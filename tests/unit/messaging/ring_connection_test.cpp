@@ -55,7 +55,7 @@ public:
     void on_arrival(std::uint32_t value, std::uint64_t bytes) override { arrivals.emplace_back(value, bytes); }
     void on_closed() override { closed = true; }
     void on_failure(const std::string &why) override { failure = why; }
-    bool waits() const override { return true; }
+    [[nodiscard]] bool waits() const override { return true; }
 
     // The oldest WRITE arrives, and is acknowledged. False: there is none.
     bool step()
@@ -278,7 +278,7 @@ TEST_P(ring_mixture_test, any_mixture_arrives_whole_in_any_interleaving)
         const std::size_t who = below(2);
         switch (below(4)) {
         case 0:
-            sent.at(who).push_back(std::string(1 + below(shape.slot_bytes), static_cast<char>('a' + below(26))));
+            sent.at(who).emplace_back(1 + below(shape.slot_bytes), static_cast<char>('a' + below(26)));
             ends.at(who)->say(sent.at(who).back());
             break;
         case 1:
