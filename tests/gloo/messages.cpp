@@ -102,20 +102,20 @@ void from_any(const gloo_context &context, const rank_options &options)
 // More messages at once than the ring has room for, both ways.
 void flood(const gloo_context &context, const rank_options &options)
 {
-    constexpr int many = 500;
+    constexpr std::size_t many = 500;
     std::vector<transfer> all;
-    all.reserve(static_cast<std::size_t>(many * options.size));
-    for (int i = 0; i < many; ++i)
+    all.reserve(many * others(options).size());
+    for (std::size_t i = 0; i < many; ++i)
         for (const int peer : others(options)) {
-            all.push_back(make(context, filled(options.rank, peer, static_cast<std::uint64_t>(i), 100)));
+            all.push_back(make(context, filled(options.rank, peer, i, 100)));
             all.back().buffer->send(peer, 6000);
         }
-    for (int i = 0; i < many; ++i)
+    for (std::size_t i = 0; i < many; ++i)
         for (const int peer : others(options)) {
             transfer one = make(context, bytes(100));
             one.buffer->recv(peer, 6000);
             check(one.buffer->waitRecv(), "a message of a flood arrives");
-            check(one.memory == filled(peer, options.rank, static_cast<std::uint64_t>(i), 100), "in its turn");
+            check(one.memory == filled(peer, options.rank, i, 100), "in its turn");
         }
     for (transfer &one : all)
         check(one.buffer->waitSend(), "all of a flood are sent");
@@ -123,8 +123,10 @@ void flood(const gloo_context &context, const rank_options &options)
 
 void threads(const gloo_context &context, const rank_options &options)
 {
+    constexpr std::uint64_t count = 4;
     std::vector<std::jthread> running;
-    for (std::uint64_t thread = 0; thread < 4; ++thread)
+    running.reserve(count);
+    for (std::uint64_t thread = 0; thread < count; ++thread)
         running.emplace_back([&, thread] {
             for (std::uint64_t round = 0; round < 30; ++round)
                 for (const int peer : others(options)) {
