@@ -62,4 +62,9 @@ private:
     std::exception_ptr failure_;
 };
 
+[[nodiscard]] inline std::byte *at(const gloo_buffer &buffer, std::size_t offset)
+{
+    return static_cast<std::byte *>(buffer.ptr) + offset;
+}
+
 } // namespace mrc::gloo_adapter

@@ -14,16 +14,6 @@
 namespace mrc::gloo_adapter
 {
 
-namespace
-{
-
-std::byte *at(const gloo_buffer &buffer, std::size_t offset)
-{
-    return static_cast<std::byte *>(buffer.ptr) + offset;
-}
-
-} // namespace
-
 gloo_pair::gloo_pair(gloo_context &context, int peer_rank) : context_{context}, peer_rank_{peer_rank}, bound_{*this}
 {
     try {
@@ -206,119 +196,6 @@ void gloo_pair::transfer(const waiting_send &send, const message_head &receive, 
                                        .rkey = receive.rkey,
                                        .imm = {}};
     ring().write(order, send.bytes, arrival_value::encode(receive.id, announced), [done, memory] { done(); });
-}
-
-void gloo_pair::on_connected()
-{
-    connected_ = true;
-    connected_changed_.notify_all();
-}
-
-void gloo_pair::on_message(std::span<const std::byte> message)
-{
-    const auto head = head_of(message);
-    if (!head) {
-        fail_connection("sent a message of " + std::to_string(message.size()) + " bytes, which is none");
-        return;
-    }
-    switch (head->type) {
-    case message_type::send_ready:
-        on_send_ready(head->slot);
-        return;
-    case message_type::receive_ready:
-        on_receive_ready(*head);
-        return;
-    case message_type::data:
-        on_data(*head, message.subspan(sizeof(*head)));
-        return;
-    case message_type::buffer_data:
-        if (!bound_.on_data(*head, message.subspan(sizeof(*head))))
-            fail_connection("sent " + std::to_string(head->bytes) + " bytes to no buffer of this end");
-        return;
-    case message_type::buffer_ready:
-    case message_type::buffer_gone:
-        on_buffer(*head);
-        return;
-    }
-    fail_connection("sent a message that this version does not know");
-}
-
-void gloo_pair::on_send_ready(std::uint64_t slot)
-{
-    if (const auto owed = unannounced_.find(slot); owed != unannounced_.end()) {
-        if (--owed->second == 0)
-            unannounced_.erase(owed);
-        return;
-    }
-    try {
-        (void)context_.offer(peer_rank_, slot);
-    } catch (const gloo::Exception &failure) {
-        fail_connection(std::string{"cannot be received from: "} + failure.what());
-    }
-}
-
-void gloo_pair::on_buffer(const message_head &head)
-{
-    try {
-        bound_.on_message(head);
-    } catch (const gloo::Exception &failure) {
-        fail_connection(std::string{"cannot be sent to: "} + failure.what());
-    }
-}
-
-void gloo_pair::on_receive_ready(const message_head &head)
-{
-    slot_queue &queue = slots_[head.slot];
-    if (queue.sends.empty()) {
-        queue.receives.push_back(head);
-        return;
-    }
-    const waiting_send one = queue.sends.front();
-    queue.sends.pop_front();
-    if (queue.sends.empty())
-        slots_.erase(head.slot);
-    try {
-        transfer(one, head, true);
-    } catch (const gloo::Exception &failure) {
-        fail_connection(std::string{"cannot be sent to: "} + failure.what());
-    }
-}
-
-void gloo_pair::on_data(const message_head &head, std::span<const std::byte> bytes)
-{
-    const auto found = receives_.find(head.id);
-    if (found == receives_.end() || bytes.size() > found->second.bytes) {
-        fail_connection("sent " + std::to_string(bytes.size()) + " bytes that nobody receives");
-        return;
-    }
-    if (!bytes.empty())
-        std::memcpy(at(*found->second.buffer, found->second.offset), bytes.data(), bytes.size());
-    complete_receive(head.id, head.announced != 0, bytes.size());
-}
-
-void gloo_pair::on_arrival(std::uint32_t value, std::uint64_t bytes)
-{
-    const std::uint32_t id = arrival_value::id(value);
-    if (bound_.knows(id))
-        bound_.on_arrival(id);
-    else
-        complete_receive(id, arrival_value::announced(value), bytes);
-}
-
-void gloo_pair::complete_receive(std::uint32_t id, bool announced, std::uint64_t bytes)
-{
-    const auto found = receives_.find(id);
-    if (found == receives_.end()) {
-        fail_connection("wrote " + std::to_string(bytes) + " bytes that nobody receives");
-        return;
-    }
-    gloo_buffer *buffer = found->second.buffer;
-    const std::uint64_t slot = found->second.slot;
-    receives_.erase(found);
-    if (!announced) // it shows by itself
-        if (const auto owed = unannounced_.find(slot); owed != unannounced_.end() && --owed->second == 0)
-            unannounced_.erase(owed);
-    buffer->on_received(peer_rank_);
 }
 
 } // namespace mrc::gloo_adapter

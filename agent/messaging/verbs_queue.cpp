@@ -135,14 +135,12 @@ void verbs_queue::abandon()
 
 void verbs_queue::take_completions(ring_connection &connection)
 {
-    bool more = take_some(connection);
-    while (more) {
+    do {
         while (take_some(connection)) {
         }
         if (::mrc_req_notify_cq(cq_.get(), 0) != 0)
             connection.fail("mrcd of this host is gone");
-        more = take_some(connection); // those from before the queue was armed
-    }
+    } while (take_some(connection)); // those from before the queue was armed
 }
 
 bool verbs_queue::take_some(ring_connection &connection)
