@@ -88,7 +88,7 @@ public:
     // Until a packet, a request, its deadline, or a change of the ways to the peer, no call will find anything to do.
     [[nodiscard]] bool only_waits() const
     {
-        return !responder_.has_answer() && !responder_.has_receive_completion() &&
+        return !responder_.has_answer() && !responder_.has_receive_completion() && !requester_.queue.has_completion() &&
                !(sends() && requester_.wants_to_send());
     }
 

@@ -24,7 +24,7 @@ from lab_support import DEADLINE_S, ROOT, binary, check, lab, need_binaries, nee
 
 WATCHDOG_USEC = 400_000
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
-NET_ADMIN = 1 << 12
+NET_ADMIN, NET_RAW = 1 << 12, 1 << 13
 WAIT_ALL = 0x40000000  # __WALL: threads, too
 UNIT = pathlib.Path(ROOT) / "scripts/packaging/systemd/service-common.conf"
 
@@ -176,7 +176,7 @@ def check_privileges(one):
     status = pathlib.Path(f"/proc/{one.process.pid}/status").read_text(encoding="ascii")
     check("NoNewPrivs:\t1" in status, "it runs without new privileges")
     effective = int(re.search(r"CapEff:\t(\w+)", status).group(1), 16)
-    check(effective == NET_ADMIN, f"started with the unit's capabilities, it has kept one ({effective:#x})")
+    check(effective == NET_ADMIN | NET_RAW, f"started with the unit's capabilities, it has kept two ({effective:#x})")
 
 
 def check_notifications(running, config, directory):

@@ -66,6 +66,8 @@ public:
     // The oldest request without Transport ACK gets `status`, the others are flushed.
     void fail(completion_status status);
     [[nodiscard]] std::optional<completion> next_completion();
+    // Whether it may find one: unsignalled requests are passed over without.
+    [[nodiscard]] bool has_completion() const { return reported_ != (failure_ ? posted_ : acked_); }
 
 private:
     static constexpr std::size_t first_places = 4;

@@ -87,7 +87,6 @@ void ask_for_late(requester_state &sender, instant now)
     sender.asked_about = oldest.order;
     sender.due.probe = true;
     sender.tail.on_activity(now);
-    doubt(sender, oldest, now);
 }
 
 void probe_quiet_tail(requester_state &sender, instant now)

@@ -130,9 +130,10 @@ std::string host_ports::describe(const port_options &port) const
     const std::uint32_t row = port.plane.value;
     const bool mixed = mixed_ && engines_[row] == mixed_.get();
     return "transmit " + std::string{engines_[row]->name()} + ", AF_XDP " +
-           (mixed ? "up to " + std::to_string(costs_[row].crossing(config_.transmit.burst)) + " packets, " : "") +
            (sockets_.first(row)->zero_copy() ? "zero copy" : "copy") +
-           (sockets_.memory().uses_huge_pages() ? ", huge pages" : "");
+           (sockets_.memory().uses_huge_pages() ? ", huge pages" : "") +
+           (mixed ? fmt::format(", bursts up to {} packets by AF_XDP", costs_[row].crossing(config_.transmit.burst))
+                  : "");
 }
 
 datapath::transmit_counters host_ports::transmitted() const

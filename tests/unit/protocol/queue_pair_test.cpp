@@ -126,6 +126,17 @@ TEST_F(queue_pair_test, wrong_key_fails_the_request_and_flushes_the_rest)
     EXPECT_EQ(right_.memory.bytes, 100u) << "nothing behind the refusal was written";
 }
 
+TEST_F(queue_pair_test, does_not_merely_wait_while_failed_requests_are_not_told)
+{
+    ASSERT_TRUE(left_.qp.post_write(write(1, 100), now_));
+    ASSERT_TRUE(left_.qp.next_packet(now_));
+    EXPECT_TRUE(left_.qp.only_waits());
+    left_.qp.fail(completion_status::local_protection_error);
+    EXPECT_FALSE(left_.qp.only_waits());
+    EXPECT_EQ(left_.qp.next_completion()->status, completion_status::local_protection_error);
+    EXPECT_TRUE(left_.qp.only_waits());
+}
+
 TEST_F(queue_pair_test, lost_nak_is_asked_for_again)
 {
     ASSERT_TRUE(left_.qp.post_write(write(1, 100, 2 << 20), now_));

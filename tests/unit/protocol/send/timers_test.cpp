@@ -114,33 +114,6 @@ TEST_F(late_packet_test, is_waited_for_as_long_as_its_path_may_lag)
     EXPECT_EQ(next_deadline(requester_), quiet) << "the tail's probe comes first";
 }
 
-// All of one instant, as a worker's turn sends them.
-TEST_F(late_packet_test, leaves_its_plane_as_long_as_nothing_of_it_gets_through)
-{
-    now_ = begun_ + rtt;
-    receive(sack(10, 0, sent_[2]));
-    acknowledge(10);
-    write(12);
-    const auto burst = send();
-    const unsigned dead = plane_of(burst[0]);
-    std::uint64_t arrived = 0;
-    const outgoing *last = nullptr;
-    for (std::size_t i = 0; i < burst.size(); ++i)
-        if (plane_of(burst[i]) != dead) {
-            arrived |= std::uint64_t{1} << i;
-            last = &burst[i];
-        }
-    now_ += rtt;
-    sack_packet gap = sack(10, arrived, *last);
-    gap.sack_offset = 1;
-    receive(gap);
-    EXPECT_EQ(paths_.good_planes(), plane_mask{0b11});
-    on_timer(requester_, now_ = next_deadline(requester_));
-    EXPECT_FALSE(paths_.good_planes().has(plane_index{static_cast<std::uint8_t>(dead)}));
-    EXPECT_FALSE(paths_.next_transition()) << "it is only suspected";
-    EXPECT_EQ(counters_.losses_by_age + counters_.timeouts, 0u);
-}
-
 class first_packet_test : public timers_test
 {
 protected:
