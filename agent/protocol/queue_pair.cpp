@@ -17,6 +17,8 @@ namespace
 constexpr std::uint64_t reverse_stream = 0x7265766572736521u;
 constexpr plane_mask all_planes{0xFF};
 constexpr unsigned reverse_tries = 16;
+// So long after an answer the paths that answers take are asked.
+constexpr duration answer_memory = std::chrono::milliseconds{200};
 
 std::unique_ptr<peer_planes> private_peer(const qp_surroundings &around)
 {
@@ -167,7 +169,7 @@ std::optional<outgoing> queue_pair::next_answer(instant now)
     const auto answer = responder_.next_answer(now);
     if (!answer)
         return std::nullopt;
-    paths_.on_answer_sent(now);
+    paths_.watch(now + answer_memory);
     return outgoing{*answer, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 

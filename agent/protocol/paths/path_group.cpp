@@ -90,7 +90,6 @@ void path_group::hear(unsigned slot, instant sent_at)
     evidence_.on_delivered(slot, sent_at);
     missing_[plane.value] = 0;
     suspension_.on_delivered(plane, sent_at);
-    reverse_.on_delivered(plane, sent_at);
 }
 
 void path_group::on_loss(unsigned slot, instant now)
@@ -467,35 +466,6 @@ std::optional<outgoing> path_group::next_question(instant now, plane_mask reacha
     return std::nullopt;
 }
 
-// Of each plane that answers take. A plane that gives none, while others do, is suspected.
-std::optional<outgoing> path_group::next_reverse_question(instant now, plane_mask reachable)
-{
-    while (const auto due = reverse_.next_step(now, usable() & reachable & good_planes())) {
-        if (due->overdue) {
-            suspend_plane(due->slot, due->since, now);
-            continue;
-        }
-        const auto slot = next_reverse_ev(due->plane);
-        reverse_.on_asked(due->plane, slot, now);
-        if (!slot)
-            continue;
-        evidence_.on_sent(*slot);
-        return make_probe(*slot, heartbeat_.ask(*slot, now), now);
-    }
-    return std::nullopt;
-}
-
-// Those that wait for an answer are left alone: asked again and again, none would ever be too late.
-std::optional<std::uint16_t> path_group::next_reverse_ev(plane_index plane)
-{
-    for (unsigned step = 0; step < config_.active_per_plane; ++step) {
-        const std::uint16_t slot = active_slot(plane, reverse_.turn(plane) % config_.active_per_plane);
-        if (in_use(slot) && !heartbeat_.awaits(slot) && !heartbeat_.missed(slot))
-            return slot;
-    }
-    return std::nullopt;
-}
-
 // The plane's active paths in turn, rather those in use.
 std::uint16_t path_group::next_to_ask(plane_index plane)
 {
@@ -513,8 +483,6 @@ std::optional<outgoing> path_group::next_packet(instant now, plane_mask reachabl
     forget_kept(now);
     if (auto question = next_question(now, reachable))
         return question;
-    if (auto question = next_reverse_question(now, reachable))
-        return question;
     if (auto heartbeat = next_heartbeat(now, reachable))
         return heartbeat;
     if (!prober_.active())
@@ -530,7 +498,6 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
 {
     on_arrival(how.path);
     if (const auto heard = heartbeat_.on_answer(response.request_id)) {
-        reverse_.on_round_trip(std::max(how.at - heard->sent_at, duration{0}));
         hear(heard->slot, heard->sent_at);
         return true;
     }
@@ -545,8 +512,7 @@ bool path_group::on_packet(const endpoint_response_packet &response, const arriv
 
 instant path_group::next_deadline() const
 {
-    return std::min({prober_.next_deadline(), heartbeat_.next_deadline(), suspension_.next_deadline(),
-                     reverse_.next_deadline(), kept_deadline_});
+    return std::min({prober_.next_deadline(), heartbeat_.next_deadline(), suspension_.next_deadline(), kept_deadline_});
 }
 
 std::optional<path_transition> path_group::next_transition()

@@ -26,7 +26,6 @@
 #include "protocol/paths/path_heartbeat.h"
 #include "protocol/paths/path_prober.h"
 #include "protocol/paths/plane_suspension.h"
-#include "protocol/paths/reverse_questions.h"
 #include "protocol/transition_table.h"
 #include "protocol/types.h"
 
@@ -231,12 +230,8 @@ public:
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return silence_generation_; }
     [[nodiscard]] bool silenced(unsigned slot) const { return paths_[slot].silenced; }
-    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed, nor
-    // may its plane be suspected while there are others.
-    [[nodiscard]] bool carries_answers(unsigned slot) const
-    {
-        return in_use(slot) && !heartbeat_.missed(slot) && !suspension_.planes().has(paths_[slot].plane);
-    }
+    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed.
+    [[nodiscard]] bool carries_answers(unsigned slot) const { return in_use(slot) && !heartbeat_.missed(slot); }
     // Does traffic from there still reach us by this path's links? Answers take such paths: nobody acknowledges them,
     // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol.md
     // §4.4).
@@ -248,13 +243,6 @@ public:
     // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least:
     // GOOD paths are asked too.
     void watch(instant until) { heartbeat_.watch(until); }
-    // A queue pair has answered: for a while paths are asked as above, and planes each round trip
-    // (reverse_questions.h).
-    void on_answer_sent(instant now)
-    {
-        heartbeat_.watch(now + answer_memory);
-        reverse_.watch(now + reverse_memory);
-    }
     // Queue pairs do, which may be idle: their paths are asked now and then, for their states to be known.
     void watch_idle(instant until) { heartbeat_.watch_idle(until); }
     // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
@@ -276,9 +264,6 @@ public:
 private:
     // Rounds of the other side's rotation that a path may be missed in.
     static constexpr std::uint64_t reverse_patience = 8;
-    // So long after an answer the paths, and the planes, that answers take are asked.
-    static constexpr duration answer_memory = std::chrono::milliseconds{200};
-    static constexpr duration reverse_memory = std::chrono::milliseconds{20};
     // As long as a path that relapses may have to wait before it is in use again (D12).
     static constexpr duration kept_memory = std::chrono::seconds{1};
 
@@ -332,8 +317,6 @@ private:
     [[nodiscard]] std::optional<outgoing> next_question(instant now, plane_mask reachable);
     [[nodiscard]] std::uint16_t next_to_ask(plane_index plane);
     [[nodiscard]] std::optional<outgoing> next_heartbeat(instant now, plane_mask reachable);
-    [[nodiscard]] std::optional<outgoing> next_reverse_question(instant now, plane_mask reachable);
-    [[nodiscard]] std::optional<std::uint16_t> next_reverse_ev(plane_index plane);
 
     path_group_config config_;
     const local_ports *local_;
@@ -347,7 +330,6 @@ private:
     plane_suspension suspension_;
     path_prober prober_;
     path_heartbeat heartbeat_;
-    reverse_questions reverse_;
     std::uint64_t arrivals_ = 0;
     std::uint32_t silence_generation_ = 0;
     unsigned question_turn_ = 0; // position in a suspected plane's active set

@@ -63,8 +63,6 @@ public:
     [[nodiscard]] std::optional<answer> on_answer(std::uint16_t request_id);
     // Nothing has answered since the path missed an answer.
     [[nodiscard]] bool missed(unsigned slot) const { return paths_[slot].missed != 0; }
-    // The path waits for an answer, and would not be heard of in time if it were asked again now.
-    [[nodiscard]] bool awaits(unsigned slot) const { return paths_[slot].at == phase::awaiting; }
     [[nodiscard]] instant next_deadline() const;
     [[nodiscard]] duration period() const { return config_.period; }
 
