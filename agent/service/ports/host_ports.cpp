@@ -45,7 +45,8 @@ host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, k
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
       attached_(links.ports().begin(), links.ports().end()),
-      sockets_{queues_of(modes), modes.force_copy ? programs.scratch_device() : std::string{}}, engines_(MRC_MAX_PORTS)
+      sockets_{queues_of(modes), modes.force_copy ? programs.scratch_device() : std::string{}, plan.multi_buffer},
+      engines_(MRC_MAX_PORTS)
 {
     for (const port_modes &port : modes.ports)
         uses_.push_back(

@@ -63,7 +63,7 @@ std::size_t packet_memory_bytes(std::uint32_t queues)
     return std::size_t{queues} * (receive_frames + transmit_frames) * kernel::umem::frame_bytes;
 }
 
-port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor)
+port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor, bool multi_buffer)
     : memory_{std::make_unique<kernel::umem>(
           static_cast<std::uint32_t>(packet_memory_bytes(queues) / kernel::umem::frame_bytes), ring_size)}
 {
@@ -71,8 +71,11 @@ port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor)
     if (!anchor.empty())
         anchor_ = std::make_unique<kernel::xsk_socket_pair>(
             *memory_, memory_->registration(),
-            kernel::xsk_options{
-                .device = anchor, .ring_size = anchor_ring, .transmit_frames = anchor_ring, .force_copy = true});
+            kernel::xsk_options{.device = anchor,
+                                .ring_size = anchor_ring,
+                                .transmit_frames = anchor_ring,
+                                .multi_buffer = multi_buffer, // whoever joins has it from here (net/xdp/xsk.c)
+                                .force_copy = true});
 }
 
 port_sockets::~port_sockets() = default;

@@ -44,8 +44,8 @@ public:
     using socket_list = std::vector<std::unique_ptr<kernel::xsk_socket_pair>>;
 
     // Memory for so many queues of all ports. `anchor`: device for the socket that others join through; empty: none.
-    // Throws startup_error.
-    port_sockets(std::uint32_t queues, const std::string &anchor);
+    // `multi_buffer`: packets may span several frames, on all ports alike. Throws startup_error.
+    port_sockets(std::uint32_t queues, const std::string &anchor, bool multi_buffer);
     port_sockets(const port_sockets &) = delete;
     port_sockets &operator=(const port_sockets &) = delete;
     ~port_sockets();
