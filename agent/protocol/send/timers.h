@@ -9,12 +9,12 @@
 // a later one of this QP arrived, none of its path          is lost     silent: ASSUMED_BAD, see path_group.h
 // no later one of this QP arrived, whatever others hear     waits       not to blame: the peer is silent
 //
-// Age is a matter of time as well. A SACK shows it only when something was sent later than the packet by more than the
-// margin, and where a flight was short, or the window is full, nothing will be. So when the answer of the oldest packet
-// is overdue by the margin (path_skew.h), although one sent later has arrived, two probes ask, as at a quiet tail
-// (tail_probe.h), but at 1.5 round trips instead of four. Time alone gives no packet up, as RACK's reordering timer does
-// (RFC 8985, section 7.2), and blames no plane: MRC's SACKs are not sent for each packet, so it may have arrived, and
-// only the probe's answer says so.
+// Age is a matter of time as well. A SACK shows it only when something was sent later than the packet by more than
+// the margin, and where a flight was short, or the window is full, nothing will be. So when the answer of the oldest
+// packet is overdue by the margin (path_skew.h), although one sent later has arrived, two probes ask, as at a quiet
+// tail (tail_probe.h), but at 1.5 round trips instead of four. Time alone gives no packet up, as RACK's reordering
+// timer does (RFC 8985, section 7.2), and blames no plane: MRC's SACKs are not sent for each packet, so it may have
+// arrived, and only the probe's answer says so.
 #pragma once
 
 #include "protocol/send/requester_state.h"
