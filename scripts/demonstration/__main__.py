@@ -3,29 +3,22 @@
 
 import argparse
 import json
-import signal
+import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import report  # noqa: E402
-from failure import demo_failure  # noqa: E402
+from lab import stage  # noqa: E402
+from lab.stage import number_in  # noqa: E402
 from pack import packed_file  # noqa: E402
-from stage import build, running_lab, step  # noqa: E402
 from transfer import transfer  # noqa: E402
 
 PLANES = 4
 CUT_PLANE = 1
 SIZES = (200, 100000)  # MB
 MTUS = (1280, 9000)
-
-
-def number_in(low, high):
-    def parse(text):
-        if not text.isdigit() or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"'{text}'; allowed: {low} to {high}")
-        return int(text)
-    return parse
 
 
 def parse_arguments():
@@ -39,35 +32,25 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def on_signal(number, _frame):
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)  # the lab is being removed: once is enough
-    raise demo_failure(f"interrupted by {signal.Signals(number).name}", status=128 + number)
-
-
 def run(arguments):
     if not arguments.no_build:
-        with step("building; the first time this takes some minutes"):
-            build()
-    with packed_file(arguments.size * 10**6, step) as file, running_lab(arguments, PLANES) as lab:
+        stage.build()
+    stage.need("mrcd", "mrc-switch", "mrc-perf")
+    with packed_file(arguments.size * 10**6) as file, \
+            stage.running_lab("demo", 2, PLANES, "--switch", arguments.switch, "--engine", arguments.engine, "--mtu",
+                              str(arguments.mtu)) as lab:
         lab_report = transfer(lab, file, CUT_PLANE)
     return {**lab_report, "planes": PLANES, "cut_plane": CUT_PLANE, "switch": arguments.switch,
             "engine": arguments.engine, "mtu": arguments.mtu}
 
 
-def main():
+def show():
     arguments = parse_arguments()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, on_signal)
-    try:
-        result = run(arguments)
-    except demo_failure as failure:
-        print(f"scripts/demo: {failure}", file=sys.stderr)
-        return failure.status
+    result = run(arguments)
     result["verified"] = report.every_byte_matched(result)
     print(json.dumps(result) if arguments.json else report.text(result), flush=True)
     return 0 if result["verified"] and result["status"] == "ok" else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stage.main("scripts/demo", show))

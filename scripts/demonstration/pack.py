@@ -10,7 +10,7 @@ import subprocess
 import sysconfig
 import tempfile
 
-from failure import demo_failure
+from lab.stage import stage_failure, step
 
 SOURCES = ("/usr/bin", f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}", "/usr/lib", "/usr/share")
 
@@ -33,11 +33,11 @@ def choose_files(wanted_bytes):
                 total += status.st_size
                 if total >= wanted_bytes:
                     return list(chosen.values())
-    raise demo_failure(f"{', '.join(SOURCES)} hold {total} bytes only; ask for less with --size")
+    raise stage_failure(f"{', '.join(SOURCES)} hold {total} bytes only; ask for less with --size")
 
 
 @contextlib.contextmanager
-def packed_file(wanted_bytes, step):
+def packed_file(wanted_bytes):
     """A description of the file, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="mrc-demo-", dir="/var/tmp") as directory:
         path = pathlib.Path(directory) / "pack.tar"
@@ -46,7 +46,7 @@ def packed_file(wanted_bytes, step):
             done = subprocess.run(["tar", "--create", "--file", path, "--absolute-names", "--null", "--files-from=-"],
                                   input=names, stderr=subprocess.PIPE, check=False)
             if done.returncode != 0:
-                raise demo_failure(f"cannot pack {path}: {done.stderr.decode(errors='replace').strip()}")
+                raise stage_failure(f"cannot pack {path}: {done.stderr.decode(errors='replace').strip()}")
             with open(path, "rb") as packed:
                 digest = hashlib.file_digest(packed, "sha256").hexdigest()
         yield {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}

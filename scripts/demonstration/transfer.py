@@ -8,8 +8,7 @@ import subprocess
 import threading
 import time
 
-from failure import demo_failure
-from stage import BIN, step
+from lab.stage import BIN, stage_failure, step
 
 CUT_AT, RESTORE_AT = 0.4, 0.7  # of the bytes
 INTERVAL_MS = 20
@@ -34,7 +33,7 @@ class line_reader:
         try:
             return self.lines.get(timeout=seconds)
         except queue.Empty:
-            raise demo_failure(f"nothing from {what()} for {seconds} s") from None
+            raise stage_failure(f"nothing from {what()} for {seconds} s") from None
 
 
 class plane_cut:
@@ -67,7 +66,7 @@ def start_server(lab):
     said = line_reader(server.stdout)
     line = said.next(READY_DEADLINE_S, lambda: "the server")
     if line is None or not line.startswith("LISTENING"):
-        raise demo_failure(f"the server on h1 did not start: {server.stderr.read().strip()}")
+        raise stage_failure(f"the server on h1 did not start: {server.stderr.read().strip()}")
     return said
 
 
@@ -106,10 +105,10 @@ def transfer(lab, file, plane):
         from_client = said.next(READY_DEADLINE_S, lambda: "the client at its end")
         client.wait()
     if not from_client:
-        raise demo_failure("; ".join(complaints) or f"mrc-perf ended with status {client.returncode}")
+        raise stage_failure("; ".join(complaints) or f"mrc-perf ended with status {client.returncode}")
     result = json.loads(from_client)
     if "cut_at_ms" not in cut.events and result["status"] == "ok":
-        raise demo_failure("the transfer was over before the plane could be cut; give a larger --size")
+        raise stage_failure("the transfer was over before the plane could be cut; give a larger --size")
     from_server = server.next(READY_DEADLINE_S, lambda: "the server at its end")
     result["server"] = json.loads(from_server) if from_server else None
     result["sha256_file"] = file["sha256"]

@@ -4,24 +4,18 @@
 import argparse
 import json
 import pathlib
-import signal
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import report  # noqa: E402
+from data import digits  # noqa: E402
 from job import train  # noqa: E402
-from stage import BIN, build, digits, running_lab, step, training_failure  # noqa: E402
+from lab import stage  # noqa: E402
+from lab.stage import number_in, running_lab, stage_failure, step  # noqa: E402
 
 PLANES, CUT_PLANE = 4, 1
-
-
-def number_in(low, high):
-    def parse(text):
-        if not text.isdigit() or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"'{text}'; allowed: {low} to {high}")
-        return int(text)
-    return parse
 
 
 def parse_arguments():
@@ -29,24 +23,18 @@ def parse_arguments():
     parser.add_argument("--hosts", type=number_in(2, 4), default=3, metavar="N")
     parser.add_argument("--steps", type=number_in(50, 5000), default=240, metavar="N")
     parser.add_argument("--outage", type=number_in(1, 30), default=3, metavar="S")
-    parser.add_argument("--svg", metavar="FILE")
+    parser.add_argument("--svg", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--no-build", action="store_true")
     return parser.parse_args()
 
 
-def on_signal(number, _frame):
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)  # the lab is being removed: once is enough
-    raise training_failure(f"interrupted by {signal.Signals(number).name}", status=128 + number)
-
-
 def run(arguments):
     if not arguments.no_build:
-        with step("building; the first time this takes some minutes"):
-            build()
+        stage.build()
+    stage.need("mrcd", "mrc-switch", "../lib/libmrc-gloo.so")
     with step("the digits"):
-        data = digits(BIN.parent / "training")
+        data = digits(stage.BIN.parent / "training")
     runs = []
 
     def one(lab, name, transport, plane=None):
@@ -61,21 +49,22 @@ def run(arguments):
     return runs
 
 
-def main():
-    arguments = parse_arguments()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, on_signal)
+def draw(file, runs):
     try:
-        runs = run(arguments)
-    except training_failure as failure:
-        print(f"scripts/train-demo: {failure}", file=sys.stderr)
-        return failure.status
-    if arguments.svg:
-        pathlib.Path(arguments.svg).write_text(report.svg(runs), encoding="utf-8")
+        file.write_text(report.svg(runs), encoding="utf-8")
+    except OSError as error:
+        raise stage_failure(f"cannot write {file}: {error.strerror}") from error
+
+
+def show():
+    arguments = parse_arguments()
+    runs = run(arguments)
     same = report.same_weights(runs)
     print(json.dumps({"runs": runs, "same_weights": same}) if arguments.json else report.text(runs), flush=True)
+    if arguments.svg:
+        draw(arguments.svg, runs)
     return 0 if same else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stage.main("scripts/train-demo", show))

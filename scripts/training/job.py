@@ -6,12 +6,11 @@ import os
 import pathlib
 import queue
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-from stage import BIN, training_failure
+from lab.stage import BIN, say, stage_failure
 
 RANK = pathlib.Path(__file__).resolve().parent / "rank.py"
 PYTHON_MODULE = pathlib.Path(__file__).resolve().parents[2] / "agent/gloo_adapter/python"
@@ -96,7 +95,7 @@ def _follow(output, ranks, outage, what, steps_wanted):
         now = time.monotonic()
         if got is None:
             if now - heard > SILENCE_S:
-                raise training_failure(f"{what}: no step for {SILENCE_S} s")
+                raise stage_failure(f"{what}: no step for {SILENCE_S} s")
             continue
         heard = now
         rank, line = got
@@ -112,8 +111,7 @@ def _follow(output, ranks, outage, what, steps_wanted):
                 outage.on_step(said["step"])
             if now - shown >= PROGRESS_S:
                 shown = now
-                print(f"scripts/train-demo:   step {said['step'] + 1} of {steps_wanted}, loss {said['loss']:.4f}",
-                      file=sys.stderr, flush=True)
+                say(f"  step {said['step'] + 1} of {steps_wanted}, loss {said['loss']:.4f}")
     return steps, weights
 
 
@@ -127,12 +125,12 @@ def train(lab, name, transport, options, digits, plane=None):
         statuses = [process.wait() for process in processes]
         if any(statuses) or len(weights) != options.hosts:
             log.seek(0)
-            raise training_failure(f"{name}: ranks ended with {statuses}:\n" + log.read()[-2000:])
+            raise stage_failure(f"{name}: ranks ended with {statuses}:\n" + log.read()[-2000:])
     if len(set(weights.values())) != 1:
-        raise training_failure(f"{name}: the ranks disagree: {weights}")
+        raise stage_failure(f"{name}: the ranks disagree: {weights}")
     if outage and outage.restored_ns is None:
         outage.lab.run("plane", str(plane), "up")
-        raise training_failure(f"{name}: over before the plane was back; give more --steps")
+        raise stage_failure(f"{name}: over before the plane was back; give more --steps")
     first_ns = steps[0]["monotonic_ns"]
 
     def at_ms(moment_ns):
