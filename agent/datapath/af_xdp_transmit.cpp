@@ -128,7 +128,7 @@ std::size_t af_xdp_transmit::queued() const
     for (const port_output &each : outputs_)
         if (each.socket != nullptr)
             frames += each.socket->refused_for_now();
-    return frames;
+    return (frames + frames_per_packet_ - 1) / frames_per_packet_;
 }
 
 void af_xdp_transmit::flush()

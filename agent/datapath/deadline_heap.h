@@ -3,7 +3,8 @@
 // those that wait longer. A binary heap whose members know their places.
 //
 // A queue pair's deadline moves on with every answer, but its place is by the earliest that it has named since it came
-// up last: whoever comes up is asked again, once per time-out instead of once per packet.
+// up last: whoever comes up is asked again, once per time-out instead of once per packet. What moves a deadline forward
+// without a turn of its queue pair (a path that another has proved, protocol/send/timers.cpp) shows then, too.
 #pragma once
 
 #include <cstddef>

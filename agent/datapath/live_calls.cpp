@@ -36,7 +36,7 @@ live_calls::live_calls(int program_fd, std::uint32_t batch)
         kernel::fail_startup("cannot create the bell of XDP transmit");
 }
 
-live_calls::timed live_calls::call(std::uint32_t frames, bool look) const
+live_calls::timed live_calls::call(std::uint32_t frames, bool look, protocol::instant begin) const
 {
     static const std::array<std::byte, MRC_PUSH_BLANK_BYTES> blank{};
     LIBBPF_OPTS(bpf_test_run_opts, options);
@@ -46,7 +46,6 @@ live_calls::timed live_calls::call(std::uint32_t frames, bool look) const
     options.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
     options.batch_size = std::min(frames, batch_);
     const long waits = look ? waits_so_far() : 0;
-    const protocol::instant begin = kernel::monotonic_now();
     const int result = bpf_prog_test_run_opts(program_fd_, &options);
     return {.error = result == 0 || result == -EINTR ? 0 : -result,
             .took = kernel::monotonic_now() - begin,
@@ -56,17 +55,17 @@ live_calls::timed live_calls::call(std::uint32_t frames, bool look) const
 int live_calls::make(std::uint32_t frames)
 {
     const protocol::instant now = kernel::monotonic_now();
-    const timed made = call(frames, slow_.suspicious(now));
+    const timed made = call(frames, slow_.suspicious(now), now);
     if (slow_.on_call(made.took, made.waited, now + made.took)) {
         slowest_.store(made.took, std::memory_order_relaxed);
-        wait_ = true;
+        must_give_up_ = true;
     }
     return made.error;
 }
 
 void live_calls::give_up()
 {
-    wait_ = false;
+    must_give_up_ = false;
     in_use_.store(false, std::memory_order_release);
     [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
 }
@@ -80,10 +79,11 @@ void live_calls::acknowledge() const
 // One frame alone would not have the kernel look at the dispatcher.
 bool live_calls::try_one()
 {
-    const timed made = call(2, true);
-    if (made.took >= slow_calls::limit && made.waited)
+    const timed made = call(2, true, kernel::monotonic_now());
+    const bool slow = slow_calls::is_slow(made.took, made.waited);
+    if (slow)
         slowest_.store(made.took, std::memory_order_relaxed);
-    return made.error == 0 && !(made.took >= slow_calls::limit && made.waited);
+    return made.error == 0 && !slow;
 }
 
 } // namespace mrc::datapath

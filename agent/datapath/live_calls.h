@@ -22,7 +22,7 @@ public:
     // The worker's. Runs the program on so many frames, 1…256. 0, or errno.
     [[nodiscard]] int make(std::uint32_t frames);
     // Calls have begun to wait: give_up() is due, once host_push has nothing to send.
-    [[nodiscard]] bool wait() const { return wait_; }
+    [[nodiscard]] bool must_give_up() const { return must_give_up_; }
     void give_up();
     // Whether the worker may make calls now.
     [[nodiscard]] bool in_use() const { return in_use_.load(std::memory_order_acquire); }
@@ -43,13 +43,13 @@ private:
         protocol::duration took{};
         bool waited = false;
     };
-    [[nodiscard]] timed call(std::uint32_t frames, bool look) const;
+    [[nodiscard]] timed call(std::uint32_t frames, bool look, protocol::instant begin) const;
 
     int program_fd_;
     std::uint32_t batch_;
     slow_calls slow_;
     std::atomic<protocol::duration> slowest_{protocol::duration{}};
-    bool wait_ = false;
+    bool must_give_up_ = false;
     std::atomic<bool> in_use_ = true;
     kernel::unique_fd bell_;
 };

@@ -6,6 +6,8 @@
 // None waits for others. On a port, packets of the two ways may overtake each other.
 #pragma once
 
+#include <array>
+
 #include "datapath/af_xdp_transmit.h"
 #include "datapath/transmit_costs.h"
 #include "datapath/transmit_engine.h"

@@ -23,13 +23,14 @@ namespace mrc::datapath
 class receive_overload
 {
 public:
-    // At each look: how many packets have been dropped so far. Whether anything of what follows has changed.
+    // At each look: how many packets have been dropped so far, fewer where a socket has gone. Whether anything of what follows has changed.
     bool follow(std::uint64_t dropped)
     {
-        const bool any = std::exchange(dropped_, dropped) != dropped;
+        const bool any = dropped > std::exchange(dropped_, dropped);
         const state before = now_;
         now_.penalty = any ? overload_penalty : std::uint8_t{0};
         now_.share = any ? std::max(now_.share / 2, 1U) : std::min(now_.share + 1, protocol::whole_window);
+        now_.whole_again = now_.share == protocol::whole_window && before.share != protocol::whole_window;
         return now_ != before;
     }
     // What every SACK says (rcv_cwnd_pen), those of queue pairs that are made meanwhile, too.
@@ -45,6 +46,7 @@ private:
     struct state {
         std::uint8_t penalty = 0;
         unsigned share = protocol::whole_window;
+        bool whole_again = false; // until the next look, which says so, too: restore_cwnd ends with it
         friend bool operator==(const state &, const state &) = default;
     };
 

@@ -69,6 +69,13 @@ void sleeper::add_source(int fd)
         sources_.push_back(fd);
 }
 
+void sleeper::forget_sources()
+{
+    for (const int fd : sources_)
+        ::epoll_ctl(waited_for_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    sources_.clear();
+}
+
 // Bells are edge-triggered: each write is told once, and nothing need be read. More than fit wait for the next sleep's
 // end.
 sleep_end sleeper::wait(instant deadline) const

@@ -24,6 +24,7 @@ public:
     // Whether the caller has to find out if calls wait. A call that is long because the thread lost its processor, or
     // because receivers run in it, does not: only after a long call it is worth the price of looking.
     [[nodiscard]] bool suspicious(protocol::instant now) const { return now - last_long_ < period; }
+    [[nodiscard]] static bool is_slow(protocol::duration took, bool waited) { return waited && took >= limit; }
     // `waited`: in the kernel, for something other than a processor; false where the caller did not look. True with the
     // last of a run: from then on calls are not worth making.
     [[nodiscard]] bool on_call(protocol::duration took, bool waited, protocol::instant now)
@@ -31,7 +32,7 @@ public:
         if (took < limit)
             return false;
         last_long_ = now;
-        if (!waited)
+        if (!is_slow(took, waited))
             return false;
         const protocol::instant first = slow_[next_];
         slow_[next_] = now;

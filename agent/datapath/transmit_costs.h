@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernel/probes/send_cost.h"
 #include "mrc/abi/maps.h"
 
 namespace mrc::datapath
@@ -17,36 +18,29 @@ namespace mrc::datapath
 // ms instead of 5.0 (tests/perf/transmit.py).
 inline constexpr std::int64_t least_gain = 2;
 
-// In nanoseconds. `call_ns`: what a call costs without any packet; of the rings, per port that has packets.
-struct engine_costs {
-    std::int64_t call_ns = 0;
-    std::int64_t packet_ns = 0;
-    std::int64_t kilobyte_ns = 0; // per 1024 bytes of packets
-};
-
 struct port_costs {
-    engine_costs live;
-    engine_costs rings;
+    kernel::probes::send_cost live;
+    kernel::probes::send_cost rings; // a call for each port that has packets
 
     // Short packets for this port alone up to which the rings are the cheaper way, at most `most`.
     [[nodiscard]] constexpr std::uint32_t crossing(std::uint32_t most) const
     {
         std::uint32_t packets = 0;
-        while (packets < most && least_gain * (rings.call_ns + (packets + 1) * rings.packet_ns) <=
-                                     live.call_ns + (packets + 1) * live.packet_ns)
+        while (packets < most && least_gain * (rings.call_ns + (packets + 1) * rings.frame_ns) <=
+                                     live.call_ns + (packets + 1) * live.frame_ns)
             ++packets;
         return packets;
     }
 };
 
 // Where a port could not be measured, because its link was down: as on veth.
-inline constexpr port_costs usual_costs{.live = {.call_ns = 20000, .packet_ns = 500},
-                                        .rings = {.call_ns = 900, .packet_ns = 1600, .kilobyte_ns = 60}};
+inline constexpr port_costs usual_costs{.live = {.call_ns = 20000, .frame_ns = 500},
+                                        .rings = {.call_ns = 900, .frame_ns = 1600, .kilobyte_ns = 60}};
 
 // The rings for up to so many packets of a burst, whatever their ports.
 [[nodiscard]] constexpr port_costs rings_up_to(std::uint32_t packets)
 {
-    return {.live = {.call_ns = least_gain * packets, .packet_ns = 0}, .rings = {.call_ns = 0, .packet_ns = 1}};
+    return {.live = {.call_ns = least_gain * packets, .frame_ns = 0}, .rings = {.call_ns = 0, .frame_ns = 1}};
 }
 
 // The burst under construction.
@@ -61,8 +55,8 @@ public:
         const port_costs &costs = ports_[port % MRC_MAX_PORTS];
         std::uint32_t &packets = packets_[port % MRC_MAX_PORTS];
         rings_ns_ +=
-            costs.rings.packet_ns + costs.rings.kilobyte_ns * bytes / 1024 + (packets == 0 ? costs.rings.call_ns : 0);
-        live_ns_ += costs.live.packet_ns + costs.live.kilobyte_ns * bytes / 1024;
+            costs.rings.frame_ns + costs.rings.kilobyte_ns * bytes / 1024 + (packets == 0 ? costs.rings.call_ns : 0);
+        live_ns_ += costs.live.frame_ns;
         call_ns_ = costs.live.call_ns;
         ++packets;
     }

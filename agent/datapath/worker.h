@@ -142,6 +142,8 @@ public:
     // As sleeper's; a doorbell is heard until its client is removed.
     [[nodiscard]] bool hear(const kernel::unique_fd &doorbell) const { return sleeper_.hear(doorbell); }
     [[nodiscard]] int status_fd() const { return sleeper_.status_fd(); }
+    // In a call, before sockets are closed.
+    void forget_packet_sources() { sleeper_.forget_sources(); }
 
 private:
     class turn_work;

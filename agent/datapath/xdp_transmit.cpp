@@ -86,7 +86,7 @@ void xdp_transmit::flush()
         const std::uint32_t before = first_;
         const int error = calls_.make(static_cast<std::uint32_t>(std::min(queued(), longest_call)));
         first_ = load(ring_[0].consumer);
-        if (calls_.wait()) {
+        if (calls_.must_give_up()) {
             withdraw();
             calls_.give_up();
             return;

@@ -116,7 +116,7 @@ public:
     void reset_progress() { responder_.reset_progress(); }
 
     // What SACKs tell the peer of this end: responder.h.
-    void set_receive_penalty(std::uint8_t penalty, bool restore = false) { responder_.set_penalty(penalty, restore); }
+    void set_receive_penalty(std::uint8_t penalty) { responder_.set_penalty(penalty); }
     void set_receive_share(unsigned share) { responder_.set_share(share); }
 
 private:

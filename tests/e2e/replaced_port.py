@@ -54,7 +54,6 @@ class cable:
             runner.script(end.node, namespaces.ip_lines(namespaces.port_commands(end) + more) +
                           namespaces.offload_lines(end))
 
-
     def restart_switch(self):
         with lab_directory(self.prefix) as directory:
             state = directory.load()

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "kernel/probes/send_cost.h"
 #include "kernel/probes/attempt.h"
 #include "kernel/tap_device.h"
 #include "kernel/unique_fd.h"
@@ -18,13 +19,6 @@
 
 namespace mrc::kernel::probes
 {
-
-// Of sending small frames to a device, in nanoseconds.
-struct send_cost {
-    std::int64_t call_ns = 0;     // of a call without any frame
-    std::int64_t frame_ns = 0;    // and of each
-    std::int64_t kilobyte_ns = 0; // and of each 1024 bytes that they are longer than the shortest
-};
 
 // A frame that goes nowhere: a switch that has learnt the device's address sends nothing back to where it came from,
 // and no host takes it.

@@ -2,6 +2,7 @@
 #include "kernel/probes/ring_cost.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstring>

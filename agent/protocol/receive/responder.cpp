@@ -80,15 +80,14 @@ void responder::announce() const
     nacks_.announce();
 }
 
-void responder::set_penalty(std::uint8_t penalty, bool restore)
+void responder::set_penalty(std::uint8_t penalty)
 {
     penalty_ = std::min(penalty, longest_penalty);
-    restore_ = restore && penalty_ == 0;
 }
 
 void responder::set_share(unsigned share)
 {
-    restore_ = dynamic_mpr_ && penalty_ == 0 && share == whole_window && (restore_ || share_ != whole_window);
+    restore_ = dynamic_mpr_ && penalty_ == 0 && share == whole_window && share_ != whole_window;
     share_ = static_cast<std::uint8_t>(share);
 }
 

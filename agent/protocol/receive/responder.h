@@ -80,11 +80,10 @@ public:
     // From now on new packets are unexpected; receive requests are flushed.
     void fail();
 
-    // What every SACK says of this end: by how much the sender's window shall shrink (rcv_cwnd_pen, 0…127), or, without
-    // a penalty, that it be restored at once.
-    void set_penalty(std::uint8_t penalty, bool restore = false);
+    // What every SACK says of this end: by how much the sender's window shall shrink (rcv_cwnd_pen, 0…127).
+    void set_penalty(std::uint8_t penalty);
     // With Dynamic MPR: of its window SACKs offer so many parts of `whole_window`, offered_window.h. Less than all, and
-    // then all: the cuts meanwhile are taken back (restore_cwnd).
+    // then all: until the next call the cuts meanwhile are taken back (restore_cwnd).
     void set_share(unsigned share);
 
     [[nodiscard]] const receive_progress &progress() const { return progress_; }

@@ -81,7 +81,7 @@ struct port_options {
 struct transmit_options {
     engine_kind engine = engine_kind::automatic;
     std::optional<std::uint32_t> payload;      // bytes per packet, multiple of 64; auto: the largest that fits
-    std::uint32_t burst = 64;                  // frames per call of a transmit engine
+    std::uint32_t burst = 64;                  // packets between flushes; frames between which receivers run
     std::optional<std::uint32_t> ring_packets; // up to which XDP transmit uses AF_XDP; auto: measured
     std::optional<std::uint32_t> spin_us;      // auto: 20, and 0 with fewer than 4 cores
     bool mrc_from_sockets = false;             // ordinary sockets may send to MRC's UDP ports over the overlay

@@ -100,9 +100,7 @@ void host_ports::measure_costs(const host_modes &modes)
         log::debug("port {}: {} ns a call with live frames and {} a frame; AF_XDP {}, {} and {} a KB",
                    config_.ports[i].device, live->call_ns, live->frame_ns, rings->call_ns, rings->frame_ns,
                    rings->kilobyte_ns);
-        costs_[row] = {
-            .live = {.call_ns = live->call_ns, .packet_ns = live->frame_ns},
-            .rings = {.call_ns = rings->call_ns, .packet_ns = rings->frame_ns, .kilobyte_ns = rings->kilobyte_ns}};
+        costs_[row] = {.live = *live, .rings = *rings};
     }
 }
 
@@ -139,12 +137,7 @@ std::string host_ports::describe(const port_options &port) const
 
 datapath::transmit_counters host_ports::transmitted() const
 {
-    datapath::transmit_counters sum = af_xdp_->counters();
-    if (xdp_) {
-        sum.sent += xdp_->counters().sent;
-        sum.refused += xdp_->counters().refused;
-    }
-    return sum;
+    return mixed_ ? mixed_->counters() : af_xdp_->counters();
 }
 
 ports_view host_ports::view() const
@@ -156,6 +149,11 @@ ports_view host_ports::view() const
 std::uint64_t host_ports::socket_drops() const
 {
     const std::scoped_lock lock{changing_};
+    return drops_of_removed_ + drops_of_all();
+}
+
+std::uint64_t host_ports::drops_of_all() const
+{
     std::uint64_t sum = 0;
     for (const auto &socket : sockets_.all()) {
         const auto drops = socket->drops();
@@ -173,10 +171,13 @@ bool host_ports::is_unattached(std::size_t port, const port_condition &status) c
 void host_ports::change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh)
 {
     const std::scoped_lock lock{changing_};
-    if (fresh.sockets.empty())
+    if (fresh.sockets.empty()) {
+        const std::uint64_t before = drops_of_all();
         sockets_.remove(row);
-    else
+        drops_of_removed_ += before - drops_of_all();
+    } else {
         sockets_.install(row, std::move(fresh));
+    }
     af_xdp_->use_socket(row, sockets_.first(row));
 }
 

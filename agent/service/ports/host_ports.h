@@ -92,6 +92,7 @@ private:
     void build_engines();
     [[nodiscard]] port_sockets::binding binding_of(std::size_t port) const;
     void change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh);
+    [[nodiscard]] std::uint64_t drops_of_all() const; // sockets there are; `changing_` is held
 
     const daemon_config &config_;
     const fabric_rules &rules_;
@@ -112,6 +113,7 @@ private:
     std::unique_ptr<datapath::mixed_transmit> mixed_;         // of xdp_ and af_xdp_
     std::vector<datapath::transmit_engine *> engines_;        // by port row
     mutable std::mutex changing_;                             // of sockets, of what follows, and of the rows
+    std::uint64_t drops_of_removed_ = 0; // sockets
     ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };

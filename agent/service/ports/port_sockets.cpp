@@ -16,6 +16,7 @@ constexpr std::uint32_t ring_size = kernel::usual_ring_size;
 constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
 constexpr std::uint32_t transmit_frames = 512;          // per queue
 constexpr std::uint32_t anchor_ring = 64;               // of a socket that neither sends nor receives
+constexpr int no_wait = 0; // ms, for a queue that another socket has: what follows the links would wait, too
 
 kernel::xsk_options options_for(const port_sockets::binding &how, std::uint32_t queue)
 {
@@ -67,8 +68,9 @@ port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor, bool
     : memory_{std::make_unique<kernel::umem>(
           static_cast<std::uint32_t>(packet_memory_bytes(queues) / kernel::umem::frame_bytes), ring_size)}
 {
-    allow_lifting();
-    if (!anchor.empty())
+    if (anchor.empty())
+        allow_lifting();
+    else
         anchor_ = std::make_unique<kernel::xsk_socket_pair>(
             *memory_, memory_->registration(),
             kernel::xsk_options{.device = anchor,
@@ -90,11 +92,15 @@ void port_sockets::bind(std::uint32_t row, const binding &how)
 
 port_sockets::fresh_sockets port_sockets::bind_later(const binding &how) const
 {
-    const lifted_memory_lock lifted;
-    fresh_sockets fresh{.registration = anchor_ ? nullptr : memory_->register_again(), .sockets = {}};
+    fresh_sockets fresh;
+    if (!anchor_) {
+        const lifted_memory_lock lifted;
+        fresh.registration = memory_->register_again();
+    }
     kernel::umem_registration &with = anchor_ ? memory_->registration() : *fresh.registration;
     for (std::uint32_t queue = 0; queue < how.queues; ++queue)
-        fresh.sockets.push_back(std::make_unique<kernel::xsk_socket_pair>(*memory_, with, options_for(how, queue)));
+        fresh.sockets.push_back(
+            std::make_unique<kernel::xsk_socket_pair>(*memory_, with, options_for(how, queue), no_wait));
     return fresh;
 }
 
@@ -103,14 +109,12 @@ void port_sockets::remove(std::uint32_t row)
     std::erase_if(
         all_, [&](const auto &socket) { return std::ranges::find(of_row_[row], socket.get()) != of_row_[row].end(); });
     of_row_[row].clear();
-    first_[row] = nullptr;
     registrations_[row].reset();
 }
 
 void port_sockets::install(std::uint32_t row, fresh_sockets fresh)
 {
     registrations_[row] = std::move(fresh.registration);
-    first_[row] = fresh.sockets.front().get();
     for (auto &socket : fresh.sockets) {
         socket->begin();
         of_row_[row].push_back(socket.get());

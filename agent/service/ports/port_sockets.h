@@ -2,7 +2,7 @@
 // AF_XDP sockets on every served queue of every port, and the one packet memory that they share.
 //
 // A socket ends with its device. When the port has a device again, its sockets are bound anew on the thread that
-// follows the links, because the kernel may keep it waiting, and change places with the old ones on the memory's
+// follows the links, which tries again where a queue is not free yet, and change places with the old ones on the memory's
 // thread, which has what lay in the old ones back then.
 //
 // Sockets of one memory join through the first one, which has to be on a device that stays. In copy mode that is a
@@ -55,11 +55,14 @@ public:
     [[nodiscard]] socket_list &all() { return all_; }
     [[nodiscard]] const socket_list &all() const { return all_; }
     // Of queue 0; null where the port has none.
-    [[nodiscard]] kernel::xsk_socket_pair *first(std::uint32_t row) const { return first_[row]; }
+    [[nodiscard]] kernel::xsk_socket_pair *first(std::uint32_t row) const
+    {
+        return of_row_[row].empty() ? nullptr : of_row_[row].front();
+    }
 
     // At the start, in the memory's own registration. Throws startup_error.
     void bind(std::uint32_t row, const binding &how);
-    // For a device that comes later; any thread. Throws startup_error.
+    // For a device that comes later; any thread. Throws startup_error, at once where a queue has a socket still.
     [[nodiscard]] fresh_sockets bind_later(const binding &how) const;
     // On the thread that uses the memory.
     void remove(std::uint32_t row);
@@ -70,8 +73,7 @@ private:
     std::unique_ptr<kernel::xsk_socket_pair> anchor_;
     std::array<std::unique_ptr<kernel::umem_registration>, MRC_MAX_PORTS> registrations_; // of later sockets, by row
     socket_list all_;
-    std::array<kernel::xsk_socket_pair *, MRC_MAX_PORTS> first_{};
-    std::array<std::vector<const kernel::xsk_socket_pair *>, MRC_MAX_PORTS> of_row_;
+    std::array<std::vector<kernel::xsk_socket_pair *>, MRC_MAX_PORTS> of_row_; // in the order of the queues
 };
 
 } // namespace mrc::service

@@ -44,22 +44,33 @@ port_watch::port_watch(surroundings around, boost::asio::io_context &context, an
       watch_{around.links.fd(), [this] {
                  if (!around_.links.on_readable())
                      return;
-                 take_in_new_devices();
-                 boost::asio::post(context_, [this, changes = follow_links()] { announce_(changes); });
+                 publish(); // whatever taking in takes
+                 if (take_in_new_devices())
+                     publish();
              }}
 {
 }
 
-void port_watch::take_in_new_devices()
+void port_watch::publish()
 {
+    boost::asio::post(context_, [this, changes = follow_links()] { announce_(changes); });
+}
+
+bool port_watch::take_in_new_devices()
+{
+    bool any_taken = false;
     bool any_refused = false;
     for (std::size_t i = 0; i < refusals_.size(); ++i) {
         const port_condition &status = around_.links.ports()[i];
         if (!around_.ports.is_unattached(i, status))
             continue;
         const port_options &port = around_.config.ports[i];
-        const auto taken =
-            around_.ports.take_in(i, status, [this](const std::function<void()> &task) { around_.worker.call(task); });
+        const auto taken = around_.ports.take_in(i, status, [this](const std::function<void()> &task) {
+            around_.worker.call([&] {
+                around_.worker.forget_packet_sources();
+                task();
+            });
+        });
         if (taken)
             log::info("port {} (plane {}): device {} taken in, {}", port.device, port.plane.value, status.ifindex,
                       *taken);
@@ -67,9 +78,11 @@ void port_watch::take_in_new_devices()
             log::warn("port {} (plane {}): its device cannot be taken in yet: {}", port.device, port.plane.value,
                       taken.error());
         refusals_[i] = taken ? std::string{} : taken.error();
+        any_taken = any_taken || taken;
         any_refused = any_refused || !taken;
     }
     around_.links.retry_each_second(any_refused);
+    return any_taken;
 }
 
 std::vector<port_change> port_watch::follow_links()

@@ -57,7 +57,8 @@ public:
     void warn_of_unusable() const;
 
 private:
-    void take_in_new_devices();
+    void publish();
+    bool take_in_new_devices(); // whether any was
 
     surroundings around_;
     boost::asio::io_context &context_;

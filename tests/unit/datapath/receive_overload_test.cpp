@@ -32,7 +32,19 @@ TEST(receive_overload, halves_what_is_offered_at_once_and_gives_it_back_little_b
         EXPECT_TRUE(overload.follow(10));
         EXPECT_EQ(overload.share(), share);
     }
+    EXPECT_TRUE(overload.follow(10)) << "restore_cwnd ends";
     EXPECT_FALSE(overload.follow(10));
+}
+
+TEST(receive_overload, a_socket_that_goes_with_its_drops_is_none)
+{
+    receive_overload overload;
+    (void)overload.follow(5);
+    (void)overload.follow(5);
+    (void)overload.follow(0);
+    EXPECT_EQ(overload.penalty(), 0U);
+    (void)overload.follow(1);
+    EXPECT_EQ(overload.penalty(), 2U);
 }
 
 } // namespace

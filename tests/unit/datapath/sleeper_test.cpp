@@ -49,6 +49,19 @@ TEST_F(sleep_test, clients_see_that_it_sleeps_before_it_looks_for_requests_a_las
     EXPECT_EQ(seen->sleeping, 0U);
 }
 
+TEST_F(sleep_test, packets_of_a_new_source_end_it_although_its_descriptor_had_been_anothers)
+{
+    packets_.push_back(std::make_unique<source>());
+    EXPECT_EQ(park(protocol::instant{}), sleep_end::timed_out);
+    const int number = packets_.front()->fd();
+    sleeper_.forget_sources();
+    packets_.clear();
+    packets_.push_back(std::make_unique<source>());
+    ASSERT_EQ(packets_.front()->fd(), number) << "the kernel gives the lowest number";
+    ring(packets_.front()->end);
+    EXPECT_EQ(park(), sleep_end::woken);
+}
+
 TEST_F(sleep_test, bells_rung_before_it_end_it_once)
 {
     sleeper_.wake();

@@ -8,7 +8,7 @@ namespace mrc::datapath
 namespace
 {
 
-constexpr port_costs costs{.live = {.call_ns = 6000, .packet_ns = 300}, .rings = {.call_ns = 300, .packet_ns = 900}};
+constexpr port_costs costs{.live = {.call_ns = 6000, .frame_ns = 300}, .rings = {.call_ns = 300, .frame_ns = 900}};
 
 std::array<port_costs, MRC_MAX_PORTS> all_ports(const port_costs &of)
 {
@@ -50,12 +50,12 @@ TEST(transmit_costs, long_packets_cross_earlier)
 
 TEST(transmit_costs, rings_that_are_always_cheaper_take_everything)
 {
-    EXPECT_EQ((port_costs{.live = costs.live, .rings = {.call_ns = 100, .packet_ns = 100}}.crossing(64)), 64U);
+    EXPECT_EQ((port_costs{.live = costs.live, .rings = {.call_ns = 100, .frame_ns = 100}}.crossing(64)), 64U);
 }
 
 TEST(transmit_costs, rings_that_never_are_take_nothing)
 {
-    EXPECT_EQ((port_costs{.live = costs.live, .rings = {.call_ns = 9000, .packet_ns = 900}}.crossing(64)), 0U);
+    EXPECT_EQ((port_costs{.live = costs.live, .rings = {.call_ns = 9000, .frame_ns = 900}}.crossing(64)), 0U);
 }
 
 TEST(transmit_costs, a_given_number_holds_for_the_burst_whatever_its_ports)
