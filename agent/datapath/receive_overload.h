@@ -23,7 +23,8 @@ namespace mrc::datapath
 class receive_overload
 {
 public:
-    // At each look: how many packets have been dropped so far, fewer where a socket has gone. Whether anything of what follows has changed.
+    // At each look: how many packets have been dropped so far, fewer where a socket has gone. Whether anything of what
+    // follows has changed.
     bool follow(std::uint64_t dropped)
     {
         const bool any = dropped > std::exchange(dropped_, dropped);

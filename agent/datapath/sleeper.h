@@ -36,8 +36,9 @@ public:
     [[nodiscard]] int status_fd() const { return status_fd_.get(); }
 
     // Until `deadline` at the latest, but not longer than some 100 ms; not at all if `anything_waiting()` once the
-    // clients can see that this end sleeps. `packets`: descriptors that become readable with packets; they stay open until
-    // forget_sources(). One system call; none where something waits: a bell that rang meanwhile ends the next sleep.
+    // clients can see that this end sleeps. `packets`: descriptors that become readable with packets; they stay open
+    // until forget_sources(). One system call; none where something waits: a bell that rang meanwhile ends the next
+    // sleep.
     template <typename Waiting, typename Descriptors>
     sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting)
     {

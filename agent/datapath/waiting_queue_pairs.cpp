@@ -50,8 +50,7 @@ void waiting_queue_pairs::remove(worker_qp &qp)
 bool waiting_queue_pairs::note_ways(waiting_room &room)
 {
     const worker_peer &to = room.peer;
-    const protocol::plane_mask carrying =
-        protocol::route{*to.paths, to.ports->peer_ports(), *to.planes}.carrying();
+    const protocol::plane_mask carrying = protocol::route{*to.paths, to.ports->peer_ports(), *to.planes}.carrying();
     const bool same = carrying == room.carrying && to.paths->silence_generation() == room.silences;
     room.carrying = carrying;
     room.silences = to.paths->silence_generation();

@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include "kernel/probes/send_cost.h"
 #include "kernel/probes/attempt.h"
+#include "kernel/probes/send_cost.h"
 #include "kernel/tap_device.h"
 #include "kernel/unique_fd.h"
 #include "mrc/abi/maps.h"

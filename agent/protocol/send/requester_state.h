@@ -143,8 +143,8 @@ struct requester_state {
     }
     // One short of the responder's window: sources differ by one on its upper edge (§2.3).
     [[nodiscard]] bool window_open() const { return next < queue.end() && next < edge() + window - 1; }
-    // Something would leave, if window, paths and memory allowed it, or requests that may not begin yet (SQD, immediates
-    // that the peer has no room for).
+    // Something would leave, if window, paths and memory allowed it, or requests that may not begin yet (SQD, or
+    // immediates that the peer has no room for).
     [[nodiscard]] bool wants_to_send() const
     {
         return due.probe || due.probe_elsewhere || due.clean_probe || due.last_again || !lost.empty() ||

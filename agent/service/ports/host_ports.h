@@ -113,7 +113,7 @@ private:
     std::unique_ptr<datapath::mixed_transmit> mixed_;         // of xdp_ and af_xdp_
     std::vector<datapath::transmit_engine *> engines_;        // by port row
     mutable std::mutex changing_;                             // of sockets, of what follows, and of the rows
-    std::uint64_t drops_of_removed_ = 0; // sockets
+    std::uint64_t drops_of_removed_ = 0;                      // sockets
     ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };

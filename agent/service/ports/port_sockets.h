@@ -2,8 +2,8 @@
 // AF_XDP sockets on every served queue of every port, and the one packet memory that they share.
 //
 // A socket ends with its device. When the port has a device again, its sockets are bound anew on the thread that
-// follows the links, which tries again where a queue is not free yet, and change places with the old ones on the memory's
-// thread, which has what lay in the old ones back then.
+// follows the links, which tries again where a queue is not free yet, and change places with the old ones on the
+// memory's thread, which has what lay in the old ones back then.
 //
 // Sockets of one memory join through the first one, which has to be on a device that stays. In copy mode that is a
 // socket which does nothing else, on a device of mrcd's own. Zero copy is for devices that have it only: there a device
