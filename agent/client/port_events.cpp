@@ -66,26 +66,33 @@ std::optional<host_event> port_events::next()
     return first;
 }
 
-result<host_event> port_events::wait()
+result<void> port_events::wait() const
 {
-    for (;;) {
-        if (const auto event = next())
-            return *event;
-        if ((::fcntl(epoll_, F_GETFL) & O_NONBLOCK) != 0)
-            return refused(EAGAIN, "no event waits");
-        pollfd readable{.fd = epoll_, .events = POLLIN, .revents = 0};
-        if (::poll(&readable, 1, -1) < 0)
-            return refused(errno, "interrupted");
-    }
+    if ((::fcntl(epoll_, F_GETFL) & O_NONBLOCK) != 0)
+        return refused(EAGAIN, "no event waits");
+    pollfd readable{.fd = epoll_, .events = POLLIN, .revents = 0};
+    if (::poll(&readable, 1, -1) < 0)
+        return refused(errno, "interrupted");
+    return {};
+}
+
+void port_events::add_source(int descriptor)
+{
+    watch(epoll_, descriptor, EPOLLIN);
+}
+
+void port_events::remove_source(int descriptor)
+{
+    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
 void port_events::look()
 {
-    std::array<epoll_event, 2> ready{};
+    std::array<epoll_event, 3> ready{}; // the daemon's, waiting_, and a source
     const int count = ::epoll_wait(epoll_, ready.data(), static_cast<int>(ready.size()), 0);
     const auto until = ready.begin() + std::max(count, 0);
-    const bool edge =
-        std::any_of(ready.begin(), until, [&](const epoll_event &each) { return each.data.fd != waiting_; });
+    const bool edge = std::any_of(ready.begin(), until,
+                                  [&](const epoll_event &each) { return each.data.fd == daemon_->event_fd(); });
     if (!edge || gone_reported_)
         return;
     daemon_->clear_events();

@@ -32,14 +32,18 @@ public:
     port_events(const port_events &) = delete;
     port_events &operator=(const port_events &) = delete;
 
-    // Readable while next() may have something; its O_NONBLOCK flag is wait()'s.
+    // Readable while next() may have something, or a source that was added; its O_NONBLOCK flag is wait()'s.
     [[nodiscard]] int fd() const { return epoll_; }
+
+    // A descriptor of somebody else's events, read elsewhere. Throws std::system_error.
+    void add_source(int descriptor);
+    void remove_source(int descriptor);
 
     // Does not block.
     [[nodiscard]] std::optional<host_event> next();
 
-    // Blocks, or EAGAIN. EINTR on signals.
-    [[nodiscard]] result<host_event> wait();
+    // Until fd() is readable, or EAGAIN. EINTR on signals.
+    [[nodiscard]] result<void> wait() const;
 
 private:
     void look(); // asks the daemon, if there is something to ask

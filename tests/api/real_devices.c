@@ -89,6 +89,33 @@ static void memory_functions(struct ibv_pd *pd, struct ibv_mr *mr)
     REACHES("ibv_create_ah_from_wc", pd, ibv_create_ah_from_wc(pd, NULL, NULL, 0));
 }
 
+static void queue_functions(struct ibv_context *context)
+{
+    struct ibv_comp_channel channel;
+    struct ibv_cq cq;
+    struct ibv_qp qp;
+
+    memset(&channel, 0, sizeof(channel));
+    memset(&cq, 0, sizeof(cq));
+    memset(&qp, 0, sizeof(qp));
+    channel.context = context;
+    cq.context = context;
+    qp.context = context;
+    REACHES("ibv_destroy_comp_channel", &channel, ibv_destroy_comp_channel(&channel));
+    REACHES("ibv_get_cq_event", &channel, ibv_get_cq_event(&channel, NULL, NULL));
+    REACHES("ibv_resize_cq", &cq, ibv_resize_cq(&cq, 1));
+    REACHES("ibv_destroy_cq", &cq, ibv_destroy_cq(&cq));
+    REACHES("ibv_modify_qp", &qp, ibv_modify_qp(&qp, NULL, 0));
+    REACHES("ibv_query_qp", &qp, ibv_query_qp(&qp, NULL, 0, NULL));
+    REACHES("ibv_destroy_qp", &qp, ibv_destroy_qp(&qp));
+    REACHES("ibv_qp_to_qp_ex", &qp, ibv_qp_to_qp_ex(&qp));
+    REACHES("ibv_query_qp_data_in_order", &qp, ibv_query_qp_data_in_order(&qp, IBV_WR_RDMA_WRITE, 0));
+    REACHES("ibv_query_ece", &qp, ibv_query_ece(&qp, NULL));
+    REACHES("ibv_set_ece", &qp, ibv_set_ece(&qp, NULL));
+    REACHES("ibv_attach_mcast", &qp, ibv_attach_mcast(&qp, NULL, 0));
+    REACHES("ibv_detach_mcast", &qp, ibv_detach_mcast(&qp, NULL, 0));
+}
+
 static void real_devices_come_last(void)
 {
     int count = 0;
@@ -115,6 +142,7 @@ static void real_devices_come_last(void)
     mr.pd = &pd;
     context_functions(&foreign);
     memory_functions(&pd, &mr);
+    queue_functions(&foreign);
     ibv_free_device_list(list);
     CHECK_IS(stand_in_lists(), 0); /* the real library's array goes with ours */
 }

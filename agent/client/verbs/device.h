@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include <infiniband/verbs.h>
 #include <sys/types.h>
@@ -15,6 +16,8 @@
 #include "client/daemon_channel.h"
 #include "client/port_events.h"
 #include "client/verbs/gid_table.h"
+
+struct mrc_context;
 
 namespace mrc::client
 {
@@ -28,10 +31,19 @@ public:
 
     [[nodiscard]] const std::shared_ptr<daemon_channel> &daemon() const { return daemon_; }
     [[nodiscard]] ibv_device *identity() const { return identity_; }
-    [[nodiscard]] port_events &events() { return events_; }
+    [[nodiscard]] int event_fd() const { return events_.fd(); }
 
     // EPERM in a child that inherited it by a fork: the session is its parent's.
     [[nodiscard]] result<void> check_owner() const;
+
+    // What verbs' own queues on this device are made on (verbs/queues.h), from the first of them on; nullptr with
+    // errno.
+    [[nodiscard]] mrc_context *queues(ibv_context *verbs);
+    // EBUSY while there are any.
+    [[nodiscard]] result<void> close_queues();
+
+    // What happened last to a port or to a queue; waits for it, or EAGAIN.
+    [[nodiscard]] result<ibv_async_event> next_event();
 
     // The host now. EPERM as above, else what the session says.
     [[nodiscard]] result<host_description> describe() const;
@@ -41,6 +53,8 @@ private:
     std::shared_ptr<daemon_channel> daemon_;
     pid_t owner_;
     port_events events_;
+    std::mutex mutex_; // of queues_
+    mrc_context *queues_ = nullptr;
 };
 
 // ---- from verbs objects ----

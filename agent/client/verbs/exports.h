@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs functions that libmrc has in front of libibverbs (exports_*.cpp). Every function of libibverbs that
-// is given a device, context, protection domain or memory region, and would look behind the public part of it, is here;
-// those that cannot be done on a virtual device fail with EOPNOTSUPP. Functions on objects that we never make (ibv_qp,
-// ibv_cq, ibv_srq, ibv_ah) are libibverbs' alone.
+// is given a device, or an object of one that we make, and would look behind the public part of it, is here; those that
+// cannot be done on a virtual device fail with EOPNOTSUPP. Functions on objects that we never make (ibv_srq, ibv_ah) are
+// libibverbs' alone, as are those that need no more than public parts (ibv_ack_cq_events, ibv_ack_async_event).
 //
 // Arguments are declared as in <infiniband/verbs.h>; types of releases newer than the oldest supported stay opaque.
 #pragma once
@@ -45,14 +45,12 @@ inline int unsupported_code(int result) noexcept
     return device_of(context) != nullptr;
 }
 
-[[nodiscard]] inline bool ours(const ibv_pd *pd) noexcept
+// Of whatever verbs objects have a context.
+template <typename Object>
+    requires requires(const Object *object) { object->context; }
+[[nodiscard]] bool ours(const Object *object) noexcept
 {
-    return device_of(pd) != nullptr;
-}
-
-[[nodiscard]] inline bool ours(const ibv_mr *mr) noexcept
-{
-    return device_of(mr) != nullptr;
+    return object != nullptr && ours(object->context);
 }
 
 } // namespace mrc::client

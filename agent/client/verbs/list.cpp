@@ -18,6 +18,7 @@
 #include "client/limits.h"
 #include "client/session_source.h"
 #include "client/verbs/objects.h"
+#include "client/verbs/queues.h"
 
 namespace mrc::client
 {
@@ -156,7 +157,8 @@ result<ibv_context *> opened(ibv_device *one)
     ibv_context &context = made->verbs.context;
     context.device = one;
     context.cmd_fd = -1;
-    context.async_fd = identity->events().fd();
+    context.async_fd = identity->event_fd();
+    offer_queues(context.ops);
     context.num_comp_vectors = completion_vectors;
     context.abi_compat = __VERBS_ABI_IS_EXTENDED;
     ::pthread_mutex_init(&context.mutex, nullptr);
@@ -176,6 +178,8 @@ int close_device(ibv_context *context) noexcept
     return minus_one_of([&]() -> result<void> {
         if (auto owner = device_of(context)->check_owner(); !owner)
             return owner;
+        if (auto closed = device_of(context)->close_queues(); !closed)
+            return closed;
         ::pthread_mutex_destroy(&context->mutex);
         auto *bytes = reinterpret_cast<char *>(context) - offsetof(virtual_context, verbs.context);
         const std::unique_ptr<virtual_context> memory{reinterpret_cast<virtual_context *>(bytes)};
@@ -189,22 +193,10 @@ int get_async_event(ibv_context *context, ibv_async_event *event) noexcept
     return minus_one_of([&]() -> result<void> {
         if (auto owner = device_of(context)->check_owner(); !owner)
             return owner;
-        const auto happened = device_of(context)->events().wait();
+        const auto happened = device_of(context)->next_event();
         if (!happened)
             return std::unexpected{happened.error()};
-        *event = {};
-        event->element.port_num = happened->port;
-        switch (happened->what) {
-        case host_event::kind::port_up:
-            event->event_type = IBV_EVENT_PORT_ACTIVE;
-            break;
-        case host_event::kind::port_down:
-            event->event_type = IBV_EVENT_PORT_ERR;
-            break;
-        case host_event::kind::daemon_gone:
-            event->event_type = IBV_EVENT_DEVICE_FATAL;
-            break;
-        }
+        *event = *happened;
         return {};
     });
 }
