@@ -91,8 +91,8 @@ void port_events::look()
     std::array<epoll_event, 3> ready{}; // the daemon's, waiting_, and a source
     const int count = ::epoll_wait(epoll_, ready.data(), static_cast<int>(ready.size()), 0);
     const auto until = ready.begin() + std::max(count, 0);
-    const bool edge = std::any_of(ready.begin(), until,
-                                  [&](const epoll_event &each) { return each.data.fd == daemon_->event_fd(); });
+    const bool edge =
+        std::any_of(ready.begin(), until, [&](const epoll_event &each) { return each.data.fd == daemon_->event_fd(); });
     if (!edge || gone_reported_)
         return;
     daemon_->clear_events();

@@ -16,6 +16,7 @@ NAMED_TESTS = [
     (r"(bpf|include/mrc/abi|agent/(protocol|codec|kernel|datapath))/", ["e2e.transfer_xdp", "e2e.overlay"]),
     (r"agent/(service|session|options|tools/mrcd)/", ["e2e.transfer_xdp", "e2e.mrcd_refusals"]),
     (r"(agent/client|include/mrc[^/]*\.h|include/mrc)/?", ["e2e.api_transfer"]),
+    (r"agent/client/verbs/", ["e2e.api_verbs_queues"]),
     (r"agent/tools/mrcctl/", ["e2e.mrcctl"]),
     (r"agent/tools/mrc-perf/", ["e2e.transfer_tool"]),
     (r"agent/tools/mrc-doctor/", ["e2e.doctor"]),
@@ -27,7 +28,8 @@ NAMED_TESTS = [
     (r"tests/e2e/(lab_support|transfer_support|pinned_maps)\.py", ["e2e.transfer_xdp", "e2e.overlay"]),
     # Programs on libmrc, and what they share.
     (r"tests/api/(two_hosts|processes)\.", ["e2e.api_transfer", "e2e.api_isolation"]),
-    (r"tests/api/(bandwidth|conformance|isolation|ping_pong|profiles|signals|thousand|transfer)[./]", [r"e2e.api_\1"]),
+    (r"tests/api/(bandwidth|conformance|isolation|ping_pong|profiles|signals|thousand|transfer|verbs_queues)[./]",
+     [r"e2e.api_\1"]),
     (r"tests/api/controller", ["e2e.api_controller"]),
     (r"tests/api/many_clients", ["e2e.api_many_clients_2"]),
     (r"tests/api/(daemon_gone|ev_expansion|freed_pages)\.c", [r"e2e.\1"]),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs functions that libmrc has in front of libibverbs (exports_*.cpp). Every function of libibverbs that
-// is given a device, or an object of one that we make, and would look behind the public part of it, is here; those that
-// cannot be done on a virtual device fail with EOPNOTSUPP. Functions on objects that we never make (ibv_srq, ibv_ah) are
-// libibverbs' alone, as are those that need no more than public parts (ibv_ack_cq_events, ibv_ack_async_event).
+// is given a device, or an object of one that we make, and would look behind the public part of it, is here; those
+// that cannot be done on a virtual device fail with EOPNOTSUPP. Functions on objects that we never make (ibv_srq,
+// ibv_ah) are libibverbs' alone, as are those that need no more than public parts (ibv_ack_cq_events,
+// ibv_ack_async_event).
 //
 // Arguments are declared as in <infiniband/verbs.h>; types of releases newer than the oldest supported stay opaque.
 #pragma once

@@ -43,9 +43,9 @@ MRC_OFFER("ibv_destroy_cq", "1.1") int shim_destroy_cq(ibv_cq *cq)
 
 MRC_OFFER("ibv_get_cq_event", "1.1") int shim_get_cq_event(ibv_comp_channel *channel, ibv_cq **cq, void **cq_context)
 {
-    return ours(channel) ? verbs::get_cq_event(channel, cq, cq_context)
-                         : real_verb<&shim_get_cq_event>::call("ibv_get_cq_event", "IBVERBS_1.1", -1, channel, cq,
-                                                               cq_context);
+    return ours(channel)
+               ? verbs::get_cq_event(channel, cq, cq_context)
+               : real_verb<&shim_get_cq_event>::call("ibv_get_cq_event", "IBVERBS_1.1", -1, channel, cq, cq_context);
 }
 
 MRC_OFFER("ibv_create_srq", "1.1") ibv_srq *shim_create_srq(ibv_pd *pd, ibv_srq_init_attr *attributes)
@@ -69,8 +69,9 @@ MRC_OFFER("ibv_modify_qp", "1.1") int shim_modify_qp(ibv_qp *qp, ibv_qp_attr *at
 MRC_OFFER("ibv_query_qp", "1.1")
 int shim_query_qp(ibv_qp *qp, ibv_qp_attr *attributes, int mask, ibv_qp_init_attr *init)
 {
-    return ours(qp) ? verbs::query_qp(qp, attributes, init) // as others, all attributes whatever the mask
-                    : real_verb<&shim_query_qp>::call("ibv_query_qp", "IBVERBS_1.1", ENOSYS, qp, attributes, mask, init);
+    return ours(qp)
+               ? verbs::query_qp(qp, attributes, init) // as others, all attributes whatever the mask
+               : real_verb<&shim_query_qp>::call("ibv_query_qp", "IBVERBS_1.1", ENOSYS, qp, attributes, mask, init);
 }
 
 MRC_OFFER("ibv_destroy_qp", "1.1") int shim_destroy_qp(ibv_qp *qp)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/verbs/queues.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <new>
 
@@ -88,8 +90,8 @@ int post_recv(ibv_qp *qp, ibv_recv_wr *request, ibv_recv_wr **bad)
     return mrc_post_recv(inner(qp), request, bad) == 0 ? 0 : errno;
 }
 
-// What ibv_modify_qp sets and MRC ignores; ibv_query_qp tells it all the same.
-void keep_unused(ibv_qp_attr &to, const ibv_qp_attr &from, int mask)
+// What ibv_modify_qp sets and MRC has no such attribute for; ibv_query_qp tells it all the same.
+void keep_remembered(ibv_qp_attr &to, const ibv_qp_attr &from, int mask)
 {
     const auto keep = [&](int bit, auto ibv_qp_attr::*member) {
         if ((mask & bit) != 0)
@@ -101,6 +103,25 @@ void keep_unused(ibv_qp_attr &to, const ibv_qp_attr &from, int mask)
     keep(IBV_QP_MIN_RNR_TIMER, &ibv_qp_attr::min_rnr_timer);
     keep(IBV_QP_MAX_QP_RD_ATOMIC, &ibv_qp_attr::max_rd_atomic);
     keep(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
+}
+
+constexpr std::uint8_t most_linear_retries = 7;
+constexpr std::uint8_t endless = 25; // doublings: never gives up
+
+// How often MRC doubles its own time-out until a silent peer is given up, so that this takes no less than what the
+// attributes amount to: (retry_cnt + 1) * 4.096 us * 2^timeout (InfiniBand Architecture, 9.7.6.1.3), but at least half a
+// second, for hosts stand still longer than NICs. `exponent`: of MRC's time-out.
+std::uint8_t doublings_for(const ibv_qp_attr &wanted, unsigned int exponent)
+{
+    constexpr std::uint64_t least_ns = 500'000'000;
+    const std::uint64_t first_ns = std::uint64_t{1024} << exponent;
+    const std::uint64_t wanted_ns =
+        (std::uint64_t{wanted.retry_cnt} + 1) * (std::uint64_t{4096} << (wanted.timeout & 31U));
+    std::uint64_t patience_ns = most_linear_retries * first_ns;
+    std::uint8_t doublings = 0;
+    while (doublings < endless && patience_ns < std::max(wanted_ns, least_ns))
+        patience_ns += first_ns << ++doublings;
+    return wanted.timeout == 0 ? endless : doublings;
 }
 
 constexpr int queried = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_SQ_PSN |
@@ -224,18 +245,28 @@ ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *wanted) noexcept
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attributes, int mask) noexcept
 {
     auto *ours = static_cast<virtual_qp *>(qp);
-    if (const int problem = mrc_modify_qp(ours->inner, attributes, mask, nullptr, 0); problem != 0)
+    ibv_qp_attr remembered = ours->remembered;
+    keep_remembered(remembered, *attributes, mask);
+    mrc_qp_attr further{};
+    int further_mask = 0;
+    if ((mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_RTS && (mask & IBV_QP_TIMEOUT) != 0) {
+        if (const int problem = mrc_query_qp(ours->inner, nullptr, 0, &further, MRC_QP_TIMEOUT, nullptr); problem != 0)
+            return problem;
+        further.retry = {.linear_cnt = most_linear_retries, .exp_cnt = doublings_for(remembered, further.timeout)};
+        further_mask = MRC_QP_RETRY_CNT;
+    }
+    if (const int problem = mrc_modify_qp(ours->inner, attributes, mask, &further, further_mask); problem != 0)
         return problem;
     if ((mask & IBV_QP_STATE) != 0)
         ours->state = attributes->qp_state;
-    keep_unused(ours->unused, *attributes, mask);
+    ours->remembered = remembered;
     return 0;
 }
 
 int query_qp(ibv_qp *qp, ibv_qp_attr *attributes, ibv_qp_init_attr *init) noexcept
 {
     auto *ours = static_cast<virtual_qp *>(qp);
-    ibv_qp_attr now = ours->unused;
+    ibv_qp_attr now = ours->remembered;
     mrc_qp_init_attr at_creation{};
     if (const int problem = mrc_query_qp(ours->inner, &now, queried, nullptr, 0, &at_creation); problem != 0)
         return problem;

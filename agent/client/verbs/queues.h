@@ -6,7 +6,7 @@
 //
 // Unlike reliable connections of InfiniBand: bytes of one WRITE, and of several, may arrive in any order (completions
 // do not); a WRITE with immediate that finds no posted receive fails at once, for there is no "receiver not ready"; and
-// timeout and retry_cnt of ibv_modify_qp are kept but not used: MRC's own say when a peer counts as gone.
+// timeout and retry_cnt say how long a silent peer is waited for, not how soon a packet is sent again.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct virtual_cq : ibv_cq {
 struct virtual_qp : ibv_qp {
     mrc_qp *inner = nullptr;
     std::uint32_t async_given = 0;
-    ibv_qp_attr unused{}; // what MRC has no use for, as it was set
+    ibv_qp_attr remembered{}; // what MRC has no such attribute for, as it was set
 };
 
 namespace verbs
