@@ -95,7 +95,17 @@ void idle_reports::write_some(const kernel::mapped_array<mrc_qp_row> &rows,
 
 void verdict_report::publish(const verdict_counts &counts)
 {
-    for (std::uint32_t row = MRC_AGENT_ACCEPTED; row < MRC_VERDICT_COUNT; ++row)
+    publish_from(MRC_AGENT_ACCEPTED, counts);
+}
+
+void verdict_report::publish_drops(const verdict_counts &counts)
+{
+    publish_from(MRC_AGENT_ACCEPTED + 1, counts);
+}
+
+void verdict_report::publish_from(std::uint32_t first, const verdict_counts &counts)
+{
+    for (std::uint32_t row = first; row < MRC_VERDICT_COUNT; ++row)
         if (counts[row] != written_[row] && write_(row, counts[row]))
             written_[row] = counts[row];
 }

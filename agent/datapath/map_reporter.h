@@ -43,10 +43,14 @@ public:
 
     explicit verdict_report(writer write) : write_{std::move(write)} {}
 
-    // Writes those that changed since.
+    // Writes those that changed since; each is a system call.
     void publish(const verdict_counts &counts);
+    // But for the packets that were accepted.
+    void publish_drops(const verdict_counts &counts);
 
 private:
+    void publish_from(std::uint32_t first, const verdict_counts &counts);
+
     writer write_;
     verdict_counts written_{};
 };

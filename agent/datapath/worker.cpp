@@ -310,6 +310,7 @@ void worker::report()
     idle_reports_.write_some(*io_.qps, qps_.all());
     for (const probe_targets::group &group : desk_.groups())
         write_rows(*io_.paths, *group.paths);
+    verdicts_.publish(counters_.drops);
     report_changes();
 }
 
@@ -322,7 +323,7 @@ void worker::report_changes()
             if (io_.on_path_state)
                 io_.on_path_state(*change);
         }
-    verdicts_.publish(counters_.drops);
+    verdicts_.publish_drops(counters_.drops);
 }
 
 void worker::follow_receive_drops()

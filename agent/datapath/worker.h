@@ -13,7 +13,7 @@
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
 //
-// Counters show up in the maps every 10 ms. What is more than a count, a path's state or a verdict of the agent, shows
+// Counters show up in the maps every 10 ms. What is more than a count, a path's state or a packet dropped, shows
 // up before the worker sleeps, too: a sleep may last.
 #pragma once
 

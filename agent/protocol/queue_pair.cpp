@@ -143,13 +143,13 @@ std::optional<outgoing> queue_pair::next_packet(instant now)
     return protocol::next_packet(requester_, now);
 }
 
-// An answer goes back the way by which its cause has just come: those links live, in that direction at least. What
-// answers no single packet takes any path of the rotation, rather one by whose links the peer is heard. Whether answers
+// An answer goes back the way by which its cause has just come: those links live, in that direction at least. Where that
+// way cannot be taken, it takes any path of the rotation, rather one by whose links the peer is heard. Whether answers
 // get through nobody acknowledges: heartbeats ask (path_heartbeat.h).
-std::optional<path_choice> queue_pair::draw_reverse(std::optional<path_index> cause)
+std::optional<path_choice> queue_pair::draw_reverse(path_index cause)
 {
     const plane_mask usable = requester_.way.usable();
-    if (const auto slot = cause ? paths_.slot_at(*cause) : std::nullopt)
+    if (const auto slot = paths_.slot_at(cause))
         if (paths_.carries_answers(*slot) && usable.has(paths_.path(*slot).plane))
             return paths_.path(*slot);
     auto where = reverse_selector_.draw(paths_, usable, {});

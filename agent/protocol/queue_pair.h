@@ -120,7 +120,7 @@ public:
     void set_receive_share(unsigned share) { responder_.set_share(share); }
 
 private:
-    [[nodiscard]] std::optional<path_choice> draw_reverse(std::optional<path_index> cause);
+    [[nodiscard]] std::optional<path_choice> draw_reverse(path_index cause);
     [[nodiscard]] std::optional<outgoing> next_answer(instant now);
     [[nodiscard]] bool receives() const { return state_ != qp_state::reset && state_ != qp_state::init; }
     [[nodiscard]] bool sends() const

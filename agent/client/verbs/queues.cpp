@@ -109,8 +109,8 @@ constexpr std::uint8_t most_linear_retries = 7;
 constexpr std::uint8_t endless = 25; // doublings: never gives up
 
 // How often MRC doubles its own time-out until a silent peer is given up, so that this takes no less than what the
-// attributes amount to: (retry_cnt + 1) * 4.096 us * 2^timeout (InfiniBand Architecture, 9.7.6.1.3), but at least half a
-// second, for hosts stand still longer than NICs. `exponent`: of MRC's time-out.
+// attributes amount to: (retry_cnt + 1) * 4.096 us * 2^timeout (InfiniBand Architecture, 9.7.6.1.3), but at least half
+// a second, for hosts stand still longer than NICs. `exponent`: of MRC's time-out.
 std::uint8_t doublings_for(const ibv_qp_attr &wanted, unsigned int exponent)
 {
     constexpr std::uint64_t least_ns = 500'000'000;

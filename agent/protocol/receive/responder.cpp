@@ -144,7 +144,7 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
         if (rule.arrives)
             accept(data, number, how);
         if (rule.acked_again)
-            acknowledge_again();
+            acknowledge_again(how.path);
         if (rule.sack != sack_rule::none)
             trigger_sack(data, number, how, rule.sack == sack_rule::at_once, now);
         if (rule.nack != 0 && (what != reception::beyond_window || may_answer_beyond(data.sequence, now)))
@@ -204,6 +204,7 @@ inline void responder::accept(const data_packet &data, packet_number number, con
     if (has_immediate(data.opcode))
         immediate_ends_.set(number);
     received_bytes_ += how.wire_bytes;
+    acknowledged_path_ = how.path;
     if (data.payload_bytes != 0)
         count_progress(how.at);
     advance_edge();
@@ -325,8 +326,9 @@ pending_sacks::outcome responder::put(const sack_trigger &trigger)
     return outcome;
 }
 
-void responder::acknowledge_again()
+void responder::acknowledge_again(path_index path)
 {
+    acknowledged_path_ = path;
     ack_due_ = ack_due_ || last_end_ >= 0;
     nak_due_ = nak_due_ || (refused_ && received_.edge() > refused_->number);
 }
@@ -343,7 +345,7 @@ void responder::on_probe(const probe_packet &probe, const arrival &how)
                                .arrived = how.at};
     put(trigger);
     // A requester that probes may have missed a Transport ACK: only this tells it that its writes are done.
-    acknowledge_again();
+    acknowledge_again(how.path);
 }
 
 bool responder::has_answer() const
@@ -351,11 +353,11 @@ bool responder::has_answer() const
     return ack_due_ || nak_due_ || !nacks_.empty() || !sacks_.empty();
 }
 
-std::optional<path_index> responder::next_cause() const
+path_index responder::next_cause() const
 {
     if (!nacks_.empty())
         return nacks_.front().path;
-    return sacks_.empty() ? std::nullopt : std::optional{sacks_.front().path};
+    return sacks_.empty() ? acknowledged_path_ : sacks_.front().path;
 }
 
 // The Transport ACK last: a SACK that follows it would find its packets confirmed, and its news about congestion stale.

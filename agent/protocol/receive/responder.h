@@ -47,8 +47,9 @@ public:
     void on_probe(const probe_packet &probe, const arrival &how);
 
     [[nodiscard]] bool has_answer() const;
-    // Of the next answer, which stays where it is: the path by which came what it answers, if one packet did.
-    [[nodiscard]] std::optional<path_index> next_cause() const;
+    // Of the next answer, which stays where it is: the path by which came what it answers. A Transport ACK answers the
+    // newest packet of those it covers, and so leaves beside that one's SACK: two answers, one burst of one port.
+    [[nodiscard]] path_index next_cause() const;
     // NACKs, SACKs, Transport ACK or NAK. It counts as sent.
     [[nodiscard]] std::optional<packet> next_answer(instant now);
 
@@ -115,7 +116,7 @@ private:
     void count_progress(instant at);
     void trigger_sack(const data_packet &data, packet_number number, const arrival &how, bool duplicate, instant now);
     pending_sacks::outcome put(const sack_trigger &trigger);
-    void acknowledge_again();
+    void acknowledge_again(path_index path);
     void send_nack(const data_packet &data, std::uint8_t reason, const arrival &how);
 
     [[nodiscard]] std::uint16_t reflected(std::uint16_t stamp, instant arrived, instant now) const;
@@ -156,6 +157,7 @@ private:
     std::optional<refusal> refused_;
     bool ack_due_ = false;
     bool nak_due_ = false;
+    path_index acknowledged_path_; // of the newest packet that these answer
     // Answered by NACK PSN_OOR_WINDOW in this interval.
     struct {
         instant until = instant::min();

@@ -39,6 +39,22 @@ TEST(verdict_report, a_row_is_written_when_its_count_has_changed_and_again_until
     EXPECT_EQ(rows, (std::map<std::uint32_t, std::uint64_t>{{MRC_AGENT_DROP_UNKNOWN_QP, 1}}));
 }
 
+TEST(verdict_report, drops_are_told_without_what_was_accepted)
+{
+    std::map<std::uint32_t, std::uint64_t> rows;
+    verdict_report report{[&](std::uint32_t row, std::uint64_t count) {
+        rows[row] = count;
+        return true;
+    }};
+    verdict_counts counts{};
+    counts[MRC_AGENT_ACCEPTED] = 7;
+    counts[MRC_AGENT_DROP_BAD_ICRC] = 2;
+    report.publish_drops(counts);
+    EXPECT_EQ(rows, (std::map<std::uint32_t, std::uint64_t>{{MRC_AGENT_DROP_BAD_ICRC, 2}}));
+    report.publish(counts);
+    EXPECT_EQ(rows[MRC_AGENT_ACCEPTED], 7u);
+}
+
 TEST(path_rows, hold_state_and_counters)
 {
     const auto rows = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);

@@ -213,13 +213,13 @@ TEST_F(queue_pair_test, answer_goes_back_the_way_its_cause_came)
         exchange([&](const outgoing &packet) {
             if (std::holds_alternative<data_packet>(packet.content))
                 cause = packet.path;
-            if (std::holds_alternative<sack_packet>(packet.content)) {
+            else
                 EXPECT_EQ(packet.path, cause) << "write " << id;
-            }
             return false;
         });
     }
     EXPECT_EQ(right_.qp.counters().sacks_sent, 50u);
+    EXPECT_EQ(right_.qp.counters().acks_sent, 50u);
 }
 
 TEST_F(queue_pair_test, answer_takes_another_way_when_that_of_its_cause_is_denied_or_has_no_link)
