@@ -143,9 +143,9 @@ std::optional<outgoing> queue_pair::next_packet(instant now)
     return protocol::next_packet(requester_, now);
 }
 
-// An answer goes back the way by which its cause has just come: those links live, in that direction at least. Where that
-// way cannot be taken, it takes any path of the rotation, rather one by whose links the peer is heard. Whether answers
-// get through nobody acknowledges: heartbeats ask (path_heartbeat.h).
+// An answer goes back the way by which its cause has just come: those links live, in that direction at least. Where
+// that way cannot be taken, it takes any path of the rotation, rather one by whose links the peer is heard. Whether
+// answers get through nobody acknowledges: heartbeats ask (path_heartbeat.h).
 std::optional<path_choice> queue_pair::draw_reverse(path_index cause)
 {
     const plane_mask usable = requester_.way.usable();

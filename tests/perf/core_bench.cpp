@@ -9,8 +9,10 @@
 //   sack     on_packet() of the sending end, with completions and new work requests
 //   both     all of it: what one core does that plays both ends
 //   idle     all QPS have two packets each under way, the answers arrive, and all come to rest; items are queue pairs
-// Counters: qp_bytes, heap of one end's queue pair at rest, with its controller and what it knows of its peer, which
-// mrcd's share; pool_bytes, what all of one end have borrowed, per busy one; answers, per data packet; ns, per item.
+// With --round-trips=N each but `idle` does just so many, whatever they take: for counting instructions (costs.py).
+// Counters: packets, data packets; qp_bytes, heap of one end's queue pair at rest, with its controller and what it
+// knows of its peer, which mrcd's share; pool_bytes, what all of one end have borrowed, per busy one; answers, per data
+// packet; ns, per item.
 // Times are the thread's CPU time: other processes on the machine slow it down a little, but do not count.
 //
 // A round trip is 64 visits long, so that up to 4096 packets are under way, whatever the number of QPs: SACKs meet
@@ -22,6 +24,7 @@
 #include <ctime>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -365,15 +368,31 @@ void run(benchmark::State &state, std::vector<phase> counted)
     const auto count = static_cast<double>(packets);
     state.SetItemsProcessed(static_cast<std::int64_t>(packets));
     state.counters["ns"] = seconds * 1e9 / count;
+    state.counters["packets"] = count;
     state.counters["answers"] = static_cast<double>(all.answers() - answers_before) / count;
     state.counters["qp_bytes"] = static_cast<double>(all.qp_bytes());
     state.counters["pool_bytes"] = static_cast<double>(all.pool_bytes());
+}
+
+// Takes --round-trips=N from the arguments; 0: as many as it takes to measure.
+std::int64_t take_round_trips(int &argc, char **argv)
+{
+    constexpr std::string_view option = "--round-trips=";
+    for (int i = 1; i < argc; ++i)
+        if (std::string_view{argv[i]}.starts_with(option)) {
+            const std::int64_t count = std::atoll(argv[i] + option.size());
+            std::copy(argv + i + 1, argv + argc, argv + i);
+            --argc;
+            return count;
+        }
+    return 0;
 }
 
 } // namespace
 
 int main(int argc, char **argv)
 {
+    const std::int64_t round_trips = take_round_trips(argc, argv);
     const std::vector<std::pair<const char *, std::vector<phase>>> benchmarks{
         {"both", {phase::send, phase::receive, phase::answer, phase::sack}},
         {"send", {phase::send}},
@@ -388,6 +407,8 @@ int main(int argc, char **argv)
                 auto *each = benchmark::RegisterBenchmark(name, run, counted);
                 each->ArgNames({"nscc", "qps", "busy"})->UseManualTime();
                 each->Args({static_cast<std::int64_t>(kind), qps, busy});
+                if (round_trips > 0)
+                    each->Iterations(round_trips);
             }
     for (const std::int64_t qps : {100, 1000, 10'000})
         benchmark::RegisterBenchmark("idle", run_idle)->ArgNames({"nscc", "qps"})->Args({1, qps})->UseManualTime();
