@@ -73,7 +73,7 @@ constexpr std::uint32_t payload_bytes = 3072;
 constexpr std::uint32_t message_bytes = 1 << 20;
 constexpr unsigned burst = 64;
 constexpr unsigned visits_per_round_trip = 64;
-constexpr std::uint64_t window_bytes = 256 * 1024;
+constexpr std::uint64_t window_bytes = 256 << 10;
 constexpr duration one_way = 10us;
 constexpr duration visit = 100ns; // of simulated time: a round trip of all visits stays below the least time-out
 
@@ -158,7 +158,7 @@ public:
             right_.push_back(
                 std::make_unique<endpoint>(right, right_paths_, right_proofs_, memory_, right_pool_, kind));
         }
-        qp_bytes_ = (allocated_bytes - before) / (2 * qps);
+        qp_bytes_ = (allocated_bytes - before) / (std::size_t{2} * qps);
         wire_.reserve(std::size_t{visits_per_round_trip} * burst);
         ends_.reserve(visits_per_round_trip);
     }
@@ -347,7 +347,7 @@ void run_idle(benchmark::State &state)
     state.counters["ns"] = seconds * 1e9 / static_cast<double>(items);
 }
 
-void run(benchmark::State &state, std::vector<phase> counted)
+void run(benchmark::State &state, const std::vector<phase> &counted)
 {
     fleet &all = fleet_of(static_cast<unsigned>(state.range(1)), static_cast<unsigned>(state.range(2)),
                           static_cast<control_kind>(state.range(0)));
