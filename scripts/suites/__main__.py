@@ -3,6 +3,8 @@
 
 import argparse
 import concurrent.futures
+import os
+import resource
 import subprocess
 import sys
 import time
@@ -132,7 +134,11 @@ class run:
         if "fuzz" in self.arguments.suites:
             self._test("fuzz", RELEASE)
         sys.stderr.flush()
-        print(f"\nall: {time.monotonic() - begin:.0f} s, in which some ran beside others")
+        seconds, cores = time.monotonic() - begin, os.cpu_count() or 1
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processor = spent.ru_utime + spent.ru_stime
+        print(f"\nall: {seconds:.0f} s, in which some ran beside others; {processor:.0f} s of processor time, "
+              f"{100 * processor / (seconds * cores):.0f} % of {cores} cores")
         print("\n".join(summary(self.reports.values())), flush=True)
         return not any(report.count(FAILED) for report in self.reports.values())
 
