@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/wireshark/mrc.lua in tshark, against the packets of tests/vectors, whose fields an independent encoder has
+written down: every field of every golden packet, and no error in any hostile one."""
+
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/wireshark/mrc.lua"
+TIMES = ROOT / "scripts/wireshark/mrc_psn.lua"
+LINKTYPE_RAW = 101  # packets begin with their IP header
+# Keys of golden.txt that are not MRC's, or are checked by themselves.
+NOT_MRC = {"ip", "src", "dst", "tc", "flow_label", "hop_limit", "sport", "dport", "ip_id", "ip_df", "transport", "bytes",
+           "payload", "icrc"}
+
+
+def vectors(name):
+    """(name, keys) of each packet in a file of tests/vectors."""
+    found, current = [], None
+    for line in (ROOT / "tests/vectors" / name).read_text("utf-8").splitlines():
+        if line.startswith("["):
+            current = {}
+            found.append((line.strip("[]"), current))
+        elif current is not None and "=" in line and not line.startswith("#"):
+            key, _, value = line.partition("=")
+            current[key.strip()] = value.strip()
+    return found
+
+
+def write_capture(path, packets):
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, LINKTYPE_RAW))
+        for number, packet in enumerate(packets):
+            file.write(struct.pack("<IIII", number, 0, len(packet), len(packet)) + packet)
+
+
+def tshark(packets, *arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        capture = os.path.join(folder, "capture.pcap")
+        write_capture(capture, packets)
+        return subprocess.run(["tshark", "-n", "-X", f"lua_script:{SCRIPT}", "-r", capture, *arguments],
+                              capture_output=True, text=True, check=True)
+
+
+def dissected(packets):
+    """What tshark makes of packets: {field: value} of each, and the process with what it complained of."""
+    done = tshark(packets, "-T", "json", "-J", "mrc", "--no-duplicate-keys")
+    return [fields_of(packet["_source"]["layers"].get("mrc", {})) for packet in json.loads(done.stdout)], done
+
+
+def fields_of(tree):
+    """All fields of a tree, however deep."""
+    found = {}
+    for name, value in tree.items():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, dict):
+                found.update(fields_of(each))
+            else:
+                found[name] = each
+    return found
+
+
+def expected(keys):
+    """The fields that the dissector has to show for a golden packet."""
+    fields = {f"mrc.{key}": value for key, value in keys.items() if key not in NOT_MRC and not key.startswith("outer_")}
+    if "syndrome" in keys:
+        fields["mrc.completed"] = fields.pop("mrc.msn")
+    return {name: int(value, 0) for name, value in fields.items()}
+
+
+@unittest.skipUnless(shutil.which("tshark"), "tshark is not installed")
+class dissector(unittest.TestCase):
+    def test_every_field_of_every_golden_packet(self):
+        golden = vectors("golden.txt")
+        shown, done = dissected([bytes.fromhex(keys["bytes"]) for _, keys in golden])
+        self.assertNotIn("Lua", done.stdout + done.stderr)
+        self.assertEqual(len(shown), len(golden))
+        for (name, keys), fields in zip(golden, shown):
+            with self.subTest(name):
+                self.assertEqual({key: int(fields[key], 0) for key in expected(keys)}, expected(keys))
+                self.assertEqual(fields.get("mrc.payload", "").replace(":", ""), keys.get("payload", ""))
+                self.assertEqual(int(fields["mrc.icrc"], 0), int(keys["icrc"], 0))
+                self.assertEqual(fields["mrc.icrc_good"], "1")
+                self.assertEqual("mrc.usids" in fields, "outer_dst" in keys)
+                self.assertEqual("mrc.note.retransmission" in fields, keys["rtx"] == "1")
+
+    def test_a_changed_byte_shows(self):
+        name, keys = vectors("golden.txt")[0]
+        packet = bytearray.fromhex(keys["bytes"])
+        packet[-5] ^= 1  # of the payload
+        (fields,), _ = dissected([bytes(packet)])
+        self.assertEqual(fields["mrc.icrc_good"], "0", name)
+        self.assertIn("mrc.note.bad_icrc", fields)
+
+    def test_hostile_packets_raise_no_error(self):
+        hostile = vectors("hostile.txt")
+        shown, done = dissected([bytes.fromhex(keys["bytes"]) for _, keys in hostile])
+        self.assertNotIn("Lua", done.stdout + done.stderr)
+        seen = {note for fields in shown for note in fields if note.startswith("mrc.note.")}
+        self.assertLessEqual({"mrc.note.short", "mrc.note.trimmed", "mrc.note.bad_icrc", "mrc.note.opcode"}, seen)
+
+    def test_psns_over_time(self):
+        golden = [keys for _, keys in vectors("golden.txt")]
+        done = tshark([bytes.fromhex(keys["bytes"]) for keys in golden], "-q", "-X", f"lua_script:{TIMES}")
+        header, *lines = done.stdout.splitlines()
+        self.assertEqual(header, "time,source,dqp,kind,psn,ev")
+        kinds = {**{0xC6 + n: ("data", "again") for n in range(6)}, 0xDC: ("sack",) * 2, 0xDD: ("nack",) * 2,
+                 0xDE: ("probe",) * 2}
+        wanted = [f"{keys['src']},0x{int(keys['dqp'], 0):06x},{kinds[int(keys['opcode'], 0)][int(keys['rtx'])]},"
+                  f"{int(keys['psn'], 0)},0x{int(keys['ev'], 0):x}"
+                  for keys in golden if int(keys["opcode"], 0) in kinds]
+        self.assertEqual([line.split(",", 1)[1] for line in lines], wanted)
+
+    def test_roce_goes_on_to_its_own_dissector(self):
+        packet = bytearray.fromhex(vectors("golden.txt")[0][1]["bytes"])
+        packet[48] = 0x0A  # RC WRITE Only
+        (fields,), _ = dissected([bytes(packet)])
+        self.assertEqual(fields, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
