@@ -16,8 +16,8 @@ SCRIPT = ROOT / "scripts/wireshark/mrc.lua"
 TIMES = ROOT / "scripts/wireshark/mrc_psn.lua"
 LINKTYPE_RAW = 101  # packets begin with their IP header
 # Keys of golden.txt that are not MRC's, or are checked by themselves.
-NOT_MRC = {"ip", "src", "dst", "tc", "flow_label", "hop_limit", "sport", "dport", "ip_id", "ip_df", "transport", "bytes",
-           "payload", "icrc"}
+NOT_MRC = {"ip", "src", "dst", "tc", "flow_label", "hop_limit", "sport", "dport", "ip_id", "ip_df", "transport",
+           "bytes", "payload", "icrc"}
 
 
 def vectors(name):
