@@ -92,7 +92,7 @@ private:
     void check_device();
     void begin_closing(fabric_connection *connection, clock::duration limit, bool quick);
     void end_closing(clock::time_point now);
-    void probe_silent(clock::time_point now);
+    void tick(clock::time_point now);
     [[nodiscard]] int wait_ms(clock::time_point now);
     void wake() const;
     [[nodiscard]] bool register_range(registered_range &range);
@@ -112,7 +112,7 @@ private:
     std::unordered_map<mrc_cq *, fabric_connection *> by_queue_; // of open_ and closing_
     connection_list open_;
     connection_list closing_;
-    clock::time_point next_probe_;
+    clock::time_point next_tick_;
     bool gone_ = false;
     std::jthread thread_;
 };

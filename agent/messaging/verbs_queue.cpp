@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <random>
 #include <string>
 
 #include <arpa/inet.h>
 
 #include "messaging/failure.h"
-#include "mrc/control.h"
 
 namespace mrc::messaging
 {
@@ -22,16 +20,15 @@ namespace
 constexpr int completions_at_once = 32;
 constexpr std::uint32_t psn_mask = 0xFFFFFF;
 
-// 1.024 us * 2^8 * (7 + 2 + 4 + … + 2^16): about 34 s without an answer until the far end is given up.
+// 262 us; then probes at growing intervals, of 100 ms at most (agent/protocol/paths/peer_silence.h). mrcd never gives
+// up: the far end may connect at any time, and whether one that did is still there is ring_connection's to say.
 constexpr std::uint8_t timeout_exponent = 8;
 constexpr std::uint8_t linear_retries = 7;
-constexpr std::uint8_t exponential_retries = 16;
+constexpr std::uint8_t exponential_retries = 25;
 
 std::string failure_of(const ibv_wc &completion)
 {
     switch (completion.status) {
-    case IBV_WC_RETRY_EXC_ERR:
-        return "it does not answer, all retries are used up";
     case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
         return "its memory cannot be written; its program has ended, or failed";
@@ -50,7 +47,7 @@ template <typename Handle, typename Made>
 void own(Handle &handle, Made *made, const char *what)
 {
     if (made == nullptr)
-        throw messaging_failure{std::string{"cannot make a "} + what + ": " + std::strerror(errno)};
+        throw messaging_failure{std::string{"cannot make a "} + what + ": " + failure_reason()};
     handle.reset(made);
 }
 
@@ -75,7 +72,7 @@ verbs_queue::verbs_queue(mrc_context *context, ibv_pd *pd, mrc_comp_channel *cha
     attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     constexpr int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
     if (::mrc_modify_qp(qp_.get(), &attributes, mask, nullptr, 0) != 0 || ::mrc_get_qpn(qp_.get(), &qpn_) != 0)
-        throw messaging_failure{std::string{"cannot set up a queue pair: "} + std::strerror(errno)};
+        throw messaging_failure{"cannot set up a queue pair: " + failure_reason()};
     first_psn_ = std::random_device{}() & psn_mask;
     (void)::mrc_req_notify_cq(cq_.get(), 0);
 }
@@ -139,7 +136,7 @@ void verbs_queue::take_completions(ring_connection &connection)
         while (take_some(connection)) {
         }
         if (::mrc_req_notify_cq(cq_.get(), 0) != 0)
-            connection.fail("mrcd of this host is gone");
+            connection.fail(daemon_gone);
     } while (take_some(connection)); // those from before the queue was armed
 }
 
@@ -148,7 +145,7 @@ bool verbs_queue::take_some(ring_connection &connection)
     std::array<ibv_wc, completions_at_once> done{};
     const int count = ::mrc_poll_cq(cq_.get(), completions_at_once, done.data());
     if (count < 0)
-        connection.fail("mrcd of this host is gone");
+        connection.fail(daemon_gone);
     for (int i = 0; i < count; ++i) {
         const ibv_wc &one = done.at(static_cast<std::size_t>(i));
         if (one.status != IBV_WC_SUCCESS)
