@@ -13,7 +13,6 @@ import time
 from lab.stage import BIN, say, stage_failure
 
 RANK = pathlib.Path(__file__).resolve().parent / "rank.py"
-PYTHON_MODULE = pathlib.Path(__file__).resolve().parents[2] / "agent/gloo_adapter/python"
 CUT_AT = 0.4  # of the steps
 SILENCE_S = 120  # no step for this long: something hangs
 PROGRESS_S = 5
@@ -24,8 +23,7 @@ def environment(transport, rank, ranks):
     common = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "OMP_NUM_THREADS": "1"}
     if transport == "TCP":
         return {**common, "GLOO_SOCKET_IFNAME": "mrcnet0"}
-    return {**common, "GLOO_DEVICE_TRANSPORT": "MRC", "LD_PRELOAD": str(BIN.parent / "lib/libmrc-gloo.so"),
-            "PYTHONPATH": str(PYTHON_MODULE)}
+    return {**common, "GLOO_DEVICE_TRANSPORT": "MRC", "LD_PRELOAD": str(BIN.parent / "lib/libmrc-gloo.so")}
 
 
 class rank_output:
