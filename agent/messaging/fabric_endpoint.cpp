@@ -2,6 +2,7 @@
 #include "messaging/fabric_endpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 

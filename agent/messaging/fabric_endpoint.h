@@ -6,7 +6,6 @@
 // it held.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include <unordered_map>
 
 #include "kernel/unique_fd.h"
+#include "messaging/gid_text.h"
 #include "messaging/handles.h"
 #include "messaging/registration_cache.h"
 #include "messaging/ring_connection.h"
@@ -106,7 +106,7 @@ private:
     owned_channel channel_;
     int channel_fd_ = -1;
     kernel::unique_fd wake_;
-    std::array<std::uint8_t, 16> gid_{};
+    gid_bytes gid_{};
     std::string text_;
     registration_cache cache_;
     std::unordered_map<mrc_cq *, fabric_connection *> by_queue_; // of open_ and closing_

@@ -26,7 +26,15 @@ constexpr std::uint8_t timeout_exponent = 8;
 constexpr std::uint8_t linear_retries = 7;
 constexpr std::uint8_t exponential_retries = 25;
 
-std::string failure_of(const ibv_wc &completion)
+// Why requests are flushed: libmrc does it, too, once there is no daemon.
+const char *reason_of_flush(mrc_qp *qp)
+{
+    ibv_qp_attr now{};
+    return ::mrc_query_qp(qp, &now, IBV_QP_STATE, nullptr, 0, nullptr) == 0 ? "mrcd gave the queue pair up"
+                                                                            : daemon_gone;
+}
+
+std::string failure_of(const ibv_wc &completion, mrc_qp *qp)
 {
     switch (completion.status) {
     case IBV_WC_REM_ACCESS_ERR:
@@ -37,7 +45,7 @@ std::string failure_of(const ibv_wc &completion)
     case IBV_WC_LOC_PROT_ERR:
         return "mrcd refused this end's own memory";
     case IBV_WC_WR_FLUSH_ERR:
-        return "mrcd gave the queue pair up";
+        return reason_of_flush(qp);
     default:
         return "completion status " + std::to_string(completion.status);
     }
@@ -148,8 +156,10 @@ bool verbs_queue::take_some(ring_connection &connection)
         connection.fail(daemon_gone);
     for (int i = 0; i < count; ++i) {
         const ibv_wc &one = done.at(static_cast<std::size_t>(i));
+        if (connection.failed())
+            continue; // flushed after the first failure
         if (one.status != IBV_WC_SUCCESS)
-            connection.fail(failure_of(one));
+            connection.fail(failure_of(one, qp_.get()));
         else if (one.opcode == IBV_WC_RECV_RDMA_WITH_IMM)
             connection.on_received(ntohl(one.imm_data), one.byte_len);
         else
