@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include <gloo/common/error.h>
 
@@ -45,10 +46,11 @@ struct two_ranks {
     int peer;
     std::string peer_name;
 
-    two_ranks(const rank_options &chosen, std::shared_ptr<gloo::transport::Device> used, const std::string &what,
+    two_ranks(const rank_options &chosen, std::shared_ptr<gloo::transport::Device> used, std::string what,
               std::size_t size, std::chrono::milliseconds timeout)
-        : options{chosen}, device{std::move(used)}, name{what}, context{connected(options, device, timeout, name)},
-          memory(size), buffer{context->createUnboundBuffer(memory.data(), size)}, peer{1 - options.rank},
+        : options{chosen}, device{std::move(used)}, name{std::move(what)},
+          context{connected(options, device, timeout, name)}, memory(size),
+          buffer{context->createUnboundBuffer(memory.data(), size)}, peer{1 - options.rank},
           peer_name{"rank " + std::to_string(peer)}
     {
     }

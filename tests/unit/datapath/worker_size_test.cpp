@@ -36,7 +36,7 @@ std::size_t live_bytes = 0;
 
 [[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept
 {
-    operator delete(memory);
+    operator delete(memory); // NOLINT(clang-analyzer-cplusplus.NewDelete): which frees it, not its caller
 }
 
 namespace mrc::datapath

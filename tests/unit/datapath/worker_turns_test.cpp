@@ -18,6 +18,7 @@ namespace
 {
 
 constexpr std::uint32_t depth = 2048;
+constexpr std::size_t first_clients_requests = std::size_t{8} * depth;
 constexpr std::size_t entries_a_turn = client_quantum / entry_cost;
 
 class worker_turns : public testing::Test
@@ -105,14 +106,14 @@ TEST_F(worker_turns, requests_of_failed_queue_pairs_are_flushed_in_their_clients
     load_first_client();
     fail_first_client();
     std::size_t flushed = 0;
-    for (unsigned rounds = 0; flushed < 8 * depth; ++rounds) {
-        ASSERT_LT(rounds, 8 * depth);
+    for (unsigned rounds = 0; flushed < first_clients_requests; ++rounds) {
+        ASSERT_LT(rounds, first_clients_requests);
         worker_.round();
         const std::size_t now = completed();
         ASSERT_LE(now, entries_a_turn) << "while whatever arrived, and every bell, waited";
         flushed += now;
     }
-    EXPECT_EQ(flushed, 8 * depth);
+    EXPECT_EQ(flushed, first_clients_requests);
 }
 
 TEST_F(worker_turns, a_message_leaves_before_another_clients_failed_requests_are_flushed)
@@ -124,7 +125,7 @@ TEST_F(worker_turns, a_message_leaves_before_another_clients_failed_requests_are
     ++next_qp_;
     worker_.round();
     std::size_t flushed = completed();
-    EXPECT_LT(flushed, 8 * depth);
+    EXPECT_LT(flushed, first_clients_requests);
     const std::size_t sent = around_.engine.sent.size();
     other.post_sends(1);
     clients_[1]->bells().ring(next_qp_ - 1);
@@ -184,7 +185,7 @@ TEST_F(worker_turns, receive_requests_of_failed_queue_pairs_are_flushed_in_their
     worker_.round();
     fail_first_client();
     std::size_t flushed = 0;
-    while (flushed < 8 * depth) {
+    while (flushed < first_clients_requests) {
         const std::size_t work = worker_.round();
         ASSERT_NE(work, 0U);
         const std::size_t now = completed();
