@@ -6,12 +6,11 @@ nothing behind, also when it is interrupted."""
 import glob
 import json
 import os
-import signal
 import subprocess
 import sys
 
-from lab_support import DEADLINE_S, ROOT, check, has_binary, left_behind, need_binaries, need_root, skip
-from transfer_support import wait_until
+from demo_support import check_interrupted
+from lab_support import ROOT, check, has_binary, left_behind, need_binaries, need_root, skip
 
 sys.path.insert(0, os.path.join(ROOT, "scripts/training"))
 from data import digits  # noqa: E402
@@ -57,12 +56,7 @@ def test_whole():
 
 def test_interrupted():
     process = start()
-    reached = wait_until(lambda: os.path.isdir(f"/run/mrc/train{process.pid}-h1"), DEADLINE_S)
-    check(reached, "a second demo has its hosts")
-    process.send_signal(signal.SIGINT)
-    out, progress = process.communicate(timeout=LIMIT_S)
-    check(process.returncode == 130 and out == "", f"SIGINT ends it with 130: {progress.splitlines()[-1:]}")
-    check(left(process) == [], "and nothing is left behind")
+    check_interrupted(process, f"train{process.pid}", lambda: left(process), LIMIT_S)
 
 
 def main():
