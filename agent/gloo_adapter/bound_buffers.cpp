@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gloo_adapter/bound_buffers.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -25,9 +24,12 @@ bound_buffer::bound_buffer(gloo_pair &pair, int slot, void *address, std::size_t
 bound_buffer::~bound_buffer()
 {
     auto held = pair_.context().lock();
-    // What is under way reads this buffer's memory.
-    progress_->changed.wait_for(held, pair_.context().getTimeout(),
-                                [this] { return progress_->unsent == 0 || pair_.failure() != nullptr; });
+    const bound_buffers &all = pair_.bound();
+    // Nothing reads its memory, or will.
+    const auto unused = [&] { return all.over_ || (under_way_ == 0 && (waiting_.empty() || all.closed_)); };
+    if (!wait_until(held, unused))
+        pair_.context().fail(held, "mrc: closed after a time-out of this process: a buffer of " + pair_.peer_name() +
+                                       " went before its sends were complete");
     pair_.bound().remove(*this);
 }
 
@@ -37,7 +39,6 @@ void bound_buffer::send(std::size_t offset, std::size_t bytes, std::size_t peer_
     pair_.throw_if_failed();
     if (offset > size_ || bytes > size_ - offset)
         throw gloo::InvalidOperationException("mrc: a send beyond the end of its buffer");
-    ++progress_->unsent;
     request what{.offset = offset, .bytes = bytes, .peer_offset = peer_offset, .copy = {}};
     if (bytes <= pair_.most_inline()) {
         const auto *first = static_cast<const std::byte *>(ptr_) + offset;
@@ -52,41 +53,44 @@ void bound_buffer::send(std::size_t offset, std::size_t bytes, std::size_t peer_
 
 void bound_buffer::waitRecv()
 {
-    wait(progress_->received, "recv");
+    const bound_buffers &all = pair_.bound();
+    wait(received_, "recv", [&] { return received_ > 0 || all.closed_ || all.over_; });
 }
 
 void bound_buffer::waitSend()
 {
-    wait(progress_->sent, "send");
+    const bound_buffers &all = pair_.bound();
+    wait(sent_, "send", [&] { return sent_ > 0 || (all.closed_ && under_way_ == 0) || all.over_; });
 }
 
-void bound_buffer::wait(std::uint64_t &count, const char *what)
+template <typename Ready>
+bool bound_buffer::wait_until(messaging::fabric_endpoint::lock_type &held, const Ready &ready)
+{
+    bound_buffers &all = pair_.bound();
+    const std::chrono::milliseconds limit = pair_.context().getTimeout();
+    bool in_time = true;
+    ++all.waiting_;
+    if (limit == gloo::kNoTimeout)
+        all.changed_.wait(held, ready);
+    else
+        in_time = all.changed_.wait_for(held, limit, ready);
+    --all.waiting_;
+    return in_time;
+}
+
+template <typename Ready>
+void bound_buffer::wait(std::uint64_t &count, const char *what, const Ready &ready)
 {
     auto held = pair_.context().lock();
-    const std::chrono::milliseconds limit = pair_.context().getTimeout();
-    const auto ready = [&] { return count > 0 || pair_.failure() != nullptr; };
-    waits_ = true;
-    bool over = true;
-    if (limit == gloo::kNoTimeout)
-        progress_->changed.wait(held, ready);
-    else
-        over = progress_->changed.wait_for(held, limit, ready);
-    waits_ = false;
-    if (!over) {
-        const std::string text = "mrc: Timed out waiting " + std::to_string(limit.count()) + "ms for " + what +
-                                 " operation to complete, with " + pair_.peer_name();
+    if (!wait_until(held, ready)) {
+        const std::string text = "mrc: Timed out waiting " + std::to_string(pair_.context().getTimeout().count()) +
+                                 "ms for " + what + " operation to complete, with " + pair_.peer_name();
         pair_.context().fail(held, "mrc: closed after a time-out of this process: " + text);
         throw gloo::IoException(text);
     }
     if (count == 0)
         std::rethrow_exception(pair_.failure());
     --count;
-}
-
-std::unique_ptr<gloo::transport::Buffer> bound_buffers::create(int slot, void *address, std::size_t bytes,
-                                                               bool receives)
-{
-    return std::make_unique<bound_buffer>(pair_, slot, address, bytes, receives);
 }
 
 void bound_buffers::add(bound_buffer &one)
@@ -112,7 +116,7 @@ void bound_buffers::add(bound_buffer &one)
 void bound_buffers::remove(bound_buffer &one)
 {
     const auto slot = static_cast<std::uint64_t>(one.slot_);
-    if (one.receives_ && own_.erase(one.id_) > 0 && pair_.connection() != nullptr)
+    if (one.receives_ && own_.erase(one.id_) > 0 && pair_.failure() == nullptr)
         pair_.tell({.type = message_type::buffer_gone, .id = one.id_, .slot = slot});
     if (const auto found = senders_.find(slot); found != senders_.end() && found->second == &one)
         senders_.erase(found);
@@ -122,10 +126,11 @@ void bound_buffers::post(bound_buffer &from, const bound_buffer::request &what, 
 {
     if (what.peer_offset > target.bytes || what.bytes > target.bytes - what.peer_offset)
         throw gloo::InvalidOperationException("mrc: a send beyond the end of the buffer of " + pair_.peer_name());
-    const auto done = [progress = from.progress_] {
-        --progress->unsent;
-        ++progress->sent;
-        progress->changed.notify_all();
+    ++from.under_way_;
+    const auto done = [this, &from] { // which is there until this, or until all is over
+        --from.under_way_;
+        ++from.sent_;
+        changed_.notify_all();
     };
     if (what.bytes <= pair_.most_inline()) {
         const message_head head{
@@ -142,12 +147,6 @@ void bound_buffers::post(bound_buffer &from, const bound_buffer::request &what, 
     pair_.ring().write(order, what.bytes, arrival_value::encode(target.id, true), done);
 }
 
-bool bound_buffers::waits() const
-{
-    const auto waiting = [](const auto &entry) { return entry.second->waits_; };
-    return std::ranges::any_of(own_, waiting) || std::ranges::any_of(senders_, waiting);
-}
-
 void bound_buffers::on_message(const message_head &head)
 {
     const auto known = peers_buffers_.find(head.slot);
@@ -162,17 +161,15 @@ void bound_buffers::on_message(const message_head &head)
         return;
     bound_buffer &from = *sender->second;
     while (!from.waiting_.empty()) {
-        const bound_buffer::request what = std::move(from.waiting_.front());
+        post(from, from.waiting_.front(), head);
         from.waiting_.pop_front();
-        post(from, what, head);
     }
 }
 
 void bound_buffers::on_arrival(std::uint32_t id)
 {
-    bound_buffer &into = *own_.at(id);
-    ++into.progress_->received;
-    into.progress_->changed.notify_all();
+    ++own_.at(id)->received_;
+    changed_.notify_all();
 }
 
 bool bound_buffers::on_data(const message_head &head, std::span<const std::byte> bytes)
@@ -187,12 +184,16 @@ bool bound_buffers::on_data(const message_head &head, std::span<const std::byte>
     return true;
 }
 
-void bound_buffers::on_failure()
+void bound_buffers::on_closed()
 {
-    for (const auto &[id, one] : own_)
-        one->progress_->changed.notify_all();
-    for (const auto &[slot, one] : senders_)
-        one->progress_->changed.notify_all();
+    closed_ = true;
+    changed_.notify_all();
+}
+
+void bound_buffers::on_over()
+{
+    over_ = true;
+    changed_.notify_all();
 }
 
 } // namespace mrc::gloo_adapter

@@ -2,20 +2,22 @@
 // Gloo's older buffers, each bound to a pair and a slot: what is sent lands in the far end's receive buffer of the same
 // slot, at the offset that the sender chooses. Long sends are WRITEs; short ones are copied when they are posted, as
 // Gloo's algorithms on these buffers expect: some change what they have sent without waiting.
+//
+// A slot has one send and one receive buffer at a time. A receive buffer that goes is not guarded: until the far end
+// learns of it, it may still write into its memory.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include <gloo/transport/buffer.h>
 
 #include "gloo_adapter/messages.h"
-#include "messaging/registration_cache.h"
+#include "messaging/fabric_endpoint.h"
 
 namespace mrc::gloo_adapter
 {
@@ -42,40 +44,39 @@ private:
         std::size_t peer_offset;
         std::vector<std::byte> copy; // of a short one
     };
-    // What a WRITE that is under way may outlive the buffer with.
-    struct progress {
-        std::uint64_t sent = 0;   // and not waited for yet
-        std::uint64_t unsent = 0; // posted or waiting
-        std::uint64_t received = 0;
-        std::condition_variable changed;
-    };
-    void wait(std::uint64_t &count, const char *what);
+    // False: the context's time-out is over.
+    template <typename Ready>
+    [[nodiscard]] bool wait_until(messaging::fabric_endpoint::lock_type &held, const Ready &ready);
+    template <typename Ready>
+    void wait(std::uint64_t &count, const char *what, const Ready &ready);
 
     gloo_pair &pair_;
     bool receives_;
     std::uint32_t id_ = 0;
     messaging::held_range memory_;
     std::deque<request> waiting_; // for the far end's buffer
-    std::shared_ptr<progress> progress_ = std::make_shared<progress>();
-    bool waits_ = false;
+    std::uint64_t under_way_ = 0; // sends that are posted and not complete: they read this buffer's memory
+    std::uint64_t sent_ = 0;      // and not waited for yet
+    std::uint64_t received_ = 0;  // and not waited for yet
 };
 
-// Those of one pair. With the lock held, but for create().
+// Those of one pair. With the lock held.
 class bound_buffers
 {
 public:
     explicit bound_buffers(gloo_pair &pair) : pair_{pair} {}
 
-    [[nodiscard]] std::unique_ptr<gloo::transport::Buffer> create(int slot, void *address, std::size_t bytes,
-                                                                  bool receives);
     [[nodiscard]] bool receives() const { return !own_.empty(); }
     [[nodiscard]] bool knows(std::uint32_t id) const { return own_.contains(id); }
-    [[nodiscard]] bool waits() const; // somebody waits for the far end
+    [[nodiscard]] bool waits() const { return waiting_ > 0; } // somebody waits for the far end
     void on_message(const message_head &head);
     void on_arrival(std::uint32_t id);
     // False: it is for no buffer of this end.
     [[nodiscard]] bool on_data(const message_head &head, std::span<const std::byte> bytes);
-    void on_failure();
+    // The far end sends nothing more and takes nothing new; what is under way completes, or fails.
+    void on_closed();
+    // Neither end reaches the memory of the other any more.
+    void on_over();
 
 private:
     friend class bound_buffer;
@@ -87,6 +88,10 @@ private:
     std::map<std::uint32_t, bound_buffer *> own_;         // that receive, by id
     std::map<std::uint64_t, bound_buffer *> senders_;     // by slot
     std::map<std::uint64_t, message_head> peers_buffers_; // by slot
+    std::condition_variable changed_;                     // anything that a buffer waits for
+    unsigned waiting_ = 0;                                // threads
+    bool closed_ = false;
+    bool over_ = false;
 };
 
 } // namespace mrc::gloo_adapter

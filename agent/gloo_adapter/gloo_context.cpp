@@ -33,9 +33,14 @@ std::unique_ptr<gloo::transport::UnboundBuffer> gloo_context::createUnboundBuffe
     return std::make_unique<gloo_buffer>(shared_from_this(), address, bytes);
 }
 
+gloo_pair *gloo_context::find_pair(int peer)
+{
+    return peer >= 0 && peer < size ? static_cast<gloo_pair *>(getPair(peer).get()) : nullptr;
+}
+
 gloo_pair &gloo_context::pair_to(int peer)
 {
-    auto *pair = peer >= 0 && peer < size ? dynamic_cast<gloo_pair *>(getPair(peer).get()) : nullptr;
+    gloo_pair *pair = find_pair(peer);
     if (pair == nullptr)
         throw gloo::InvalidOperationException("mrc: rank " + std::to_string(rank) + " has no pair with rank " +
                                               std::to_string(peer));
@@ -50,35 +55,62 @@ void gloo_context::receive_from_any(gloo_buffer &buffer, std::uint64_t slot, std
     if (const auto waiting = offers_.find(slot); waiting != offers_.end()) {
         const auto found = std::ranges::find_if(waiting->second, wanted);
         if (found != waiting->second.end()) {
-            pair_to(*found).receive(&buffer, slot, offset, bytes);
+            gloo_pair &pair = pair_to(*found);
+            pair.receive(pair.prepared(buffer, slot, offset, bytes));
             return;
         }
     }
-    const auto gone = [&](int peer) { return peer == rank || pair_to(peer).failure() != nullptr; };
-    if (std::ranges::all_of(ranks, gone)) // there is none to wait for
+    if (std::ranges::all_of(ranks, [&](int peer) { return gone(peer); }))
         for (const int peer : ranks)
             if (peer != rank)
                 pair_to(peer).throw_if_failed();
     open_receives_[slot].push_back({.buffer = &buffer, .offset = offset, .bytes = bytes, .ranks = std::move(ranks)});
 }
 
-bool gloo_context::offer(int peer, std::uint64_t slot)
+bool gloo_context::gone(int peer)
+{
+    const gloo_pair *pair = find_pair(peer);
+    return pair == nullptr || pair->failure() != nullptr;
+}
+
+void gloo_context::offer(int peer, std::uint64_t slot)
 {
     offers_[slot].push_back(peer);
     const auto waiting = open_receives_.find(slot);
     if (waiting == open_receives_.end())
-        return false;
-    const auto found = std::ranges::find_if(waiting->second, [&](const open_receive &one) {
-        return std::ranges::find(one.ranks, peer) != one.ranks.end();
-    });
+        return;
+    const auto found = std::ranges::find_if(waiting->second, [&](const open_receive &one) { return one.may_be(peer); });
     if (found == waiting->second.end())
-        return false;
-    const open_receive taken = std::move(*found);
+        return;
+    gloo_pair &pair = pair_to(peer);
+    auto receive = pair.prepared(*found->buffer, slot, found->offset, found->bytes);
     waiting->second.erase(found);
     if (waiting->second.empty())
         open_receives_.erase(waiting);
-    pair_to(peer).receive(taken.buffer, slot, taken.offset, taken.bytes);
-    return true;
+    pair.receive(std::move(receive));
+}
+
+bool gloo_context::waits_for(int peer) const
+{
+    return std::ranges::any_of(open_receives_, [&](const auto &entry) {
+        return std::ranges::any_of(entry.second, [&](const open_receive &one) { return one.may_be(peer); });
+    });
+}
+
+void gloo_context::on_pair_failed(int peer, const std::exception_ptr &why)
+{
+    for (auto &[slot, ranks] : offers_)
+        std::erase(ranks, peer);
+    std::erase_if(offers_, [](const auto &entry) { return entry.second.empty(); });
+    const auto fails = [&](const open_receive &one) {
+        if (!one.may_be(peer) || !std::ranges::all_of(one.ranks, [&](int other) { return gone(other); }))
+            return false;
+        one.buffer->on_failure(why);
+        return true;
+    };
+    for (auto &[slot, receives] : open_receives_)
+        std::erase_if(receives, fails);
+    std::erase_if(open_receives_, [](const auto &entry) { return entry.second.empty(); });
 }
 
 bool gloo_context::take_offer(int peer, std::uint64_t slot)

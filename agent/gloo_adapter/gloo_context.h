@@ -2,8 +2,10 @@
 // Gloo's context: the pairs of one rank with all others, and who is received from where the program leaves it open.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <span>
@@ -38,10 +40,15 @@ public:
                           std::vector<int> ranks);
 
     // With the lock held.
-    // A send of this peer waits for a receive; true: a receive from any rank took it.
-    bool offer(int peer, std::uint64_t slot);
+    // A send of this peer waits for a receive, which one from any rank may be. Throws as gloo_pair::prepared(): then
+    // both wait on.
+    void offer(int peer, std::uint64_t slot);
     // A receive from this peer takes its oldest send that waits; false: none does.
     bool take_offer(int peer, std::uint64_t slot);
+    // Whether a receive from any rank may be one from this peer.
+    [[nodiscard]] bool waits_for(int peer) const;
+    // Its sends come no more, and receives from any rank fail when this was the last that they may be from.
+    void on_pair_failed(int peer, const std::exception_ptr &why);
     // The ranks that a buffer waits for: "rank 1, rank 3".
     [[nodiscard]] std::string ranks_of(const gloo_buffer &buffer) const;
     // All pairs are closed; no far end reaches this process's memory afterwards.
@@ -51,6 +58,10 @@ public:
     void forget(gloo_buffer &buffer);
 
 private:
+    // Null: there is none.
+    [[nodiscard]] gloo_pair *find_pair(int peer);
+    // Nothing comes from this rank, or any more: it is this one, has no pair, or the pair has failed.
+    [[nodiscard]] bool gone(int peer);
     // As fail(), of some pairs.
     void cut(std::span<gloo_pair *const> pairs, messaging::fabric_endpoint::lock_type &held, const std::string &why);
 
@@ -59,6 +70,8 @@ private:
         std::size_t offset;
         std::size_t bytes;
         std::vector<int> ranks;
+
+        [[nodiscard]] bool may_be(int peer) const { return std::ranges::find(ranks, peer) != ranks.end(); }
     };
 
     std::shared_ptr<gloo_device> device_;

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gloo_adapter/gloo_pair.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-
 #include <gloo/common/error.h>
 
 #include "gloo_adapter/gloo_buffer.h"
@@ -59,13 +55,13 @@ void gloo_pair::connect(const std::vector<char> &bytes)
         throw gloo::InvalidOperationException(
             "mrc: rank " + std::to_string(peer_rank_) +
             " has no address of this transport; does it use GLOO_DEVICE_TRANSPORT=MRC?");
+    auto held = context_.lock();
+    if (failure_)
+        std::rethrow_exception(failure_);
     if (peer->gid == connection_->address().gid)
         throw gloo::InvalidOperationException("mrc: rank " + std::to_string(peer_rank_) +
                                               " is on this host, too: mrcd connects hosts; run one rank on each");
-    auto held = context_.lock();
     peer_text_ = peer->text();
-    if (failure_)
-        std::rethrow_exception(failure_);
     (void)context_.endpoint().connect(*connection_, *peer);
     const std::chrono::milliseconds limit = context_.getTimeout();
     const auto ready = [&] { return connected_ || failure_ != nullptr; };
@@ -81,12 +77,12 @@ void gloo_pair::setSync(bool /*enable*/, bool /*busy_poll*/) {}
 
 std::unique_ptr<gloo::transport::Buffer> gloo_pair::createSendBuffer(int slot, void *address, std::size_t bytes)
 {
-    return bound_.create(slot, address, bytes, false);
+    return std::make_unique<bound_buffer>(*this, slot, address, bytes, false);
 }
 
 std::unique_ptr<gloo::transport::Buffer> gloo_pair::createRecvBuffer(int slot, void *address, std::size_t bytes)
 {
-    return bound_.create(slot, address, bytes, true);
+    return std::make_unique<bound_buffer>(*this, slot, address, bytes, true);
 }
 
 std::string gloo_pair::peer_name() const
@@ -120,7 +116,7 @@ messaging::held_range gloo_pair::registered(const void *address, std::size_t byt
     auto found = context_.endpoint().registrations().find(address, bytes, use);
     if (!found)
         throw gloo::IoException("mrc: cannot register " + std::to_string(bytes) + " bytes for " + peer_name() + ": " +
-                                std::strerror(errno));
+                                messaging::failure_reason());
     return found;
 }
 
@@ -135,36 +131,51 @@ void gloo_pair::send(gloo::transport::UnboundBuffer *buffer, std::uint64_t slot,
         tell({.type = message_type::send_ready, .slot = slot});
         return;
     }
+    const messaging::held_range source = source_of(one);
     const message_head receive = known->second.receives.front();
     known->second.receives.pop_front();
     if (known->second.receives.empty())
         slots_.erase(known);
-    transfer(one, receive, false);
+    transfer(one, source, receive, false);
 }
 
 void gloo_pair::recv(gloo::transport::UnboundBuffer *buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes)
 {
     const auto held = context_.lock();
-    receive(static_cast<gloo_buffer *>(buffer), slot, offset, bytes);
+    receive(prepared(*static_cast<gloo_buffer *>(buffer), slot, offset, bytes));
 }
 
-void gloo_pair::receive(gloo_buffer *buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes)
+gloo_pair::posted_receive gloo_pair::prepared(gloo_buffer &buffer, std::uint64_t slot, std::size_t offset,
+                                              std::size_t bytes)
 {
     throw_if_failed();
-    posted_receive one{.buffer = buffer, .offset = offset, .bytes = bytes, .slot = slot, .memory = {}};
-    message_head head{.type = message_type::receive_ready, .id = next_id(), .slot = slot, .bytes = bytes};
-    if (bytes > most_inline()) {
-        one.memory = registered(buffer->ptr, buffer->size, messaging::region_use::target);
-        head.address = reinterpret_cast<std::uintptr_t>(at(*buffer, offset));
+    posted_receive one{.buffer = &buffer, .offset = offset, .bytes = bytes, .slot = slot, .memory = {}};
+    if (bytes > most_inline())
+        one.memory = registered(buffer.ptr, buffer.size, messaging::region_use::target);
+    return one;
+}
+
+void gloo_pair::receive(posted_receive one)
+{
+    message_head head{.type = message_type::receive_ready, .id = next_id(), .slot = one.slot, .bytes = one.bytes};
+    if (one.memory) {
+        head.address = reinterpret_cast<std::uintptr_t>(at(*one.buffer, one.offset));
         head.rkey = one.memory->rkey;
     }
     receives_.emplace(head.id, std::move(one));
-    if (!context_.take_offer(peer_rank_, slot))
-        ++unannounced_[slot];
+    if (!context_.take_offer(peer_rank_, head.slot))
+        ++unannounced_[head.slot];
     tell(head);
 }
 
-void gloo_pair::transfer(const waiting_send &send, const message_head &receive, bool announced)
+messaging::held_range gloo_pair::source_of(const waiting_send &send)
+{
+    return send.bytes > most_inline() ? registered(send.buffer->ptr, send.buffer->size, messaging::region_use::source)
+                                      : nullptr;
+}
+
+void gloo_pair::transfer(const waiting_send &send, const messaging::held_range &source, const message_head &receive,
+                         bool announced)
 {
     const std::uint64_t flight = next_flight_++;
     flying_.emplace(flight, send.buffer);
@@ -180,7 +191,7 @@ void gloo_pair::transfer(const waiting_send &send, const message_head &receive, 
             buffer->on_sent(peer_rank_);
         }
     };
-    if (send.bytes <= most_inline()) {
+    if (!source) {
         const message_head head{.type = message_type::data,
                                 .id = receive.id,
                                 .slot = receive.slot,
@@ -189,13 +200,12 @@ void gloo_pair::transfer(const waiting_send &send, const message_head &receive, 
         ring().send(bytes_of(head), {at(*send.buffer, send.offset), send.bytes}, done);
         return;
     }
-    const auto memory = registered(send.buffer->ptr, send.buffer->size, messaging::region_use::source);
     const messaging::write_order order{.source = reinterpret_cast<std::uintptr_t>(at(*send.buffer, send.offset)),
-                                       .lkey = memory->lkey,
+                                       .lkey = source->lkey,
                                        .target = receive.address,
                                        .rkey = receive.rkey,
                                        .imm = {}};
-    ring().write(order, send.bytes, arrival_value::encode(receive.id, announced), [done, memory] { done(); });
+    ring().write(order, send.bytes, arrival_value::encode(receive.id, announced), [done, source] { done(); });
 }
 
 } // namespace mrc::gloo_adapter

@@ -57,8 +57,18 @@ public:
     // Throws the failure; also when the pair is not connected.
     void throw_if_failed() const;
     [[nodiscard]] const std::exception_ptr &failure() const { return failure_; }
-    // A receive from this rank, which the program chose or a send of which waits.
-    void receive(gloo_buffer *buffer, std::uint64_t slot, std::size_t offset, std::size_t bytes);
+    // A receive from this rank, which the program chose or a send of which waits. Nothing happens before receive().
+    struct posted_receive {
+        gloo_buffer *buffer;
+        std::size_t offset;
+        std::size_t bytes;
+        std::uint64_t slot;
+        messaging::held_range memory; // null: the bytes come with a message
+    };
+    // Throws: the pair is of no use, or the memory cannot be registered.
+    [[nodiscard]] posted_receive prepared(gloo_buffer &buffer, std::uint64_t slot, std::size_t offset,
+                                          std::size_t bytes);
+    void receive(posted_receive one);
     // Whether a transfer with this buffer is not complete.
     [[nodiscard]] bool uses(const gloo_buffer &buffer) const;
     void drop(const gloo_buffer &buffer);
@@ -81,13 +91,6 @@ private:
         std::size_t offset;
         std::size_t bytes;
     };
-    struct posted_receive {
-        gloo_buffer *buffer;
-        std::size_t offset;
-        std::size_t bytes;
-        std::uint64_t slot;
-        messaging::held_range memory;
-    };
     // A receive of the far end, or a send of this one, that waits for the other.
     struct slot_queue {
         std::deque<waiting_send> sends;
@@ -106,7 +109,11 @@ private:
     void on_receive_ready(const message_head &head);
     void on_data(const message_head &head, std::span<const std::byte> bytes);
     void complete_receive(std::uint32_t id, bool announced, std::uint64_t bytes);
-    void transfer(const waiting_send &send, const message_head &receive, bool announced);
+    // What a transfer reads; null: it is copied into a message. Throws as registered().
+    [[nodiscard]] messaging::held_range source_of(const waiting_send &send);
+    void transfer(const waiting_send &send, const messaging::held_range &source, const message_head &receive,
+                  bool announced);
+    void fail_waiting();
     void fail_connection(const std::string &why);
     void end(messaging::fabric_endpoint::lock_type &held);
 

@@ -16,7 +16,8 @@ namespace mrc::gloo_adapter
 bool gloo_pair::waits() const
 {
     const auto sends = [](const auto &entry) { return !entry.second.sends.empty(); };
-    return !connected_ || !receives_.empty() || bound_.waits() || std::ranges::any_of(slots_, sends);
+    return !connected_ || !receives_.empty() || !flying_.empty() || bound_.waits() ||
+           std::ranges::any_of(slots_, sends) || context_.waits_for(peer_rank_);
 }
 
 bool gloo_pair::uses(const gloo_buffer &buffer) const
@@ -42,22 +43,29 @@ void gloo_pair::refuse(const std::string &why)
     connected_changed_.notify_all();
 }
 
-void gloo_pair::signal()
+// What has not begun does not begin any more.
+void gloo_pair::fail_waiting()
 {
     std::set<gloo_buffer *> waiting;
     for (const auto &[id, one] : receives_)
         waiting.insert(one.buffer);
-    for (const auto &[flight, buffer] : flying_)
-        waiting.insert(buffer);
     for (const auto &[slot, queue] : slots_)
         for (const waiting_send &one : queue.sends)
             waiting.insert(one.buffer);
     receives_.clear();
-    flying_.clear();
     slots_.clear();
     for (gloo_buffer *buffer : waiting)
         buffer->on_failure(failure_);
-    bound_.on_failure();
+    context_.on_pair_failed(peer_rank_, failure_);
+}
+
+void gloo_pair::signal()
+{
+    for (const auto &[flight, buffer] : flying_)
+        buffer->on_failure(failure_);
+    flying_.clear();
+    fail_waiting();
+    bound_.on_over();
 }
 
 void gloo_pair::fail_connection(const std::string &why)
@@ -79,14 +87,9 @@ void gloo_pair::on_failure(const std::string &why)
 // What is under way to the far end completes, or fails, by itself: it may have been received before.
 void gloo_pair::on_closed()
 {
-    const bool idle = !waits();
     refuse("mrc: " + peer_name() + " closed the connection");
-    if (idle)
-        return;
-    const auto flying = std::move(flying_);
-    flying_.clear();
-    signal();
-    flying_ = flying;
+    fail_waiting();
+    bound_.on_closed();
 }
 
 } // namespace mrc::gloo_adapter

@@ -54,7 +54,7 @@ void gloo_pair::on_send_ready(std::uint64_t slot)
         return;
     }
     try {
-        (void)context_.offer(peer_rank_, slot);
+        context_.offer(peer_rank_, slot);
     } catch (const gloo::Exception &failure) {
         fail_connection(std::string{"cannot be received from: "} + failure.what());
     }
@@ -76,12 +76,13 @@ void gloo_pair::on_receive_ready(const message_head &head)
         queue.receives.push_back(head);
         return;
     }
-    const waiting_send one = queue.sends.front();
-    queue.sends.pop_front();
-    if (queue.sends.empty())
-        slots_.erase(head.slot);
     try {
-        transfer(one, head, true);
+        const waiting_send one = queue.sends.front();
+        const messaging::held_range source = source_of(one);
+        queue.sends.pop_front();
+        if (queue.sends.empty())
+            slots_.erase(head.slot);
+        transfer(one, source, head, true);
     } catch (const gloo::Exception &failure) {
         fail_connection(std::string{"cannot be sent to: "} + failure.what());
     }

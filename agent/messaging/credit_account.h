@@ -28,9 +28,6 @@ public:
     [[nodiscard]] std::uint32_t due() const { return owed_ >= (own_depth_ + 1) / 2 ? owed_ : 0; }
     void on_returned(std::uint32_t count) { owed_ -= count; }
 
-    [[nodiscard]] std::uint32_t available() const { return available_; }
-    [[nodiscard]] std::uint32_t owed() const { return owed_; }
-
 private:
     std::uint32_t own_depth_;
     std::uint32_t available_;

@@ -2,6 +2,7 @@
 #include "messaging/fabric_endpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -11,7 +12,6 @@
 
 #include "messaging/failure.h"
 #include "messaging/open_device.h"
-#include "mrc/control.h"
 #include "mrc/memory.h"
 
 namespace mrc::messaging
@@ -22,7 +22,7 @@ namespace
 
 constexpr std::chrono::milliseconds farewell_limit{1000};
 constexpr std::chrono::milliseconds cut_limit{200};
-constexpr std::chrono::milliseconds probe_interval{1000};
+constexpr std::chrono::milliseconds tick_interval{1000};
 
 void make_nonblocking(int fd)
 {
@@ -44,7 +44,7 @@ struct fabric_connection::shared_memory {
         if (bytes)
             region.reset(verbs().reg_mr(pd, bytes.get(), size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
         if (!region)
-            throw messaging_failure{std::string{"no memory for a connection: "} + std::strerror(errno)};
+            throw messaging_failure{"no memory for a connection: " + failure_reason()};
     }
 };
 
@@ -66,6 +66,8 @@ fabric_endpoint::fabric_endpoint(const ring_shape &shape)
     : shape_{shape}, wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       cache_{[this](registered_range &range) { return register_range(range); }}
 {
+    if (!wake_)
+        throw messaging_failure{std::string{"cannot make an eventfd: "} + std::strerror(errno)};
     opened_device opened = open_device();
     verbs_ = std::move(opened.verbs);
     pd_ = std::move(opened.pd);
@@ -73,14 +75,14 @@ fabric_endpoint::fabric_endpoint(const ring_shape &shape)
     gid_ = opened.gid;
     text_ = std::move(opened.text);
     mrc_comp_channel *channel = nullptr;
-    if (!wake_ || ::mrc_create_comp_channel(context_.get(), &channel) != 0)
-        throw messaging_failure{std::string{"cannot make a completion channel: "} + std::strerror(errno)};
+    if (::mrc_create_comp_channel(context_.get(), &channel) != 0)
+        throw messaging_failure{"cannot make a completion channel: " + failure_reason()};
     channel_.reset(channel);
     if (::mrc_get_comp_channel_fd(channel, &channel_fd_) != 0)
-        throw messaging_failure{std::string{"cannot use a completion channel: "} + std::strerror(errno)};
+        throw messaging_failure{"cannot use a completion channel: " + failure_reason()};
     make_nonblocking(channel_fd_);
     make_nonblocking(verbs_->async_fd);
-    next_probe_ = clock::now() + probe_interval;
+    next_tick_ = clock::now() + tick_interval;
     thread_ = std::jthread{[this](const std::stop_token &stop) { run(stop); }};
 }
 
@@ -115,7 +117,7 @@ fabric_connection *fabric_endpoint::open(connection_listener &listener)
     open_.push_back(std::move(made));
     fabric_connection *connection = open_.back().get();
     if (gone_)
-        connection->ring_.fail("mrcd of this host is gone");
+        connection->ring_.fail(daemon_gone);
     else
         (void)connection->ring_.prepare();
     return connection;
@@ -126,8 +128,7 @@ bool fabric_endpoint::connect(fabric_connection &connection, const peer_address 
     if (connection.ring_.failed())
         return false;
     if (!connection.queue_->connect(peer)) {
-        const std::string reason{::mrc_failure_text()};
-        connection.ring_.fail("cannot be connected: " + (reason.empty() ? std::strerror(errno) : reason));
+        connection.ring_.fail("cannot be connected: " + failure_reason());
         return false;
     }
     connection.ring_.start({.slots = peer.ring_slots, .slot_bytes = peer.slot_bytes}, peer.ring, peer.rkey);
@@ -195,7 +196,7 @@ void fabric_endpoint::run(const std::stop_token &stop)
 {
     int limit_ms = 0;
     while (!stop.stop_requested()) {
-        std::array<pollfd, 3> fds{pollfd{.fd = channel_fd_, .events = POLLIN, .revents = 0},
+        std::array<pollfd, 3> fds{pollfd{.fd = gone_ ? -1 : channel_fd_, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = gone_ ? -1 : verbs_->async_fd, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
         (void)::poll(fds.data(), fds.size(), limit_ms);
@@ -208,7 +209,7 @@ void fabric_endpoint::run(const std::stop_token &stop)
         if (fds[1].revents != 0)
             check_device();
         const clock::time_point now = clock::now();
-        probe_silent(now);
+        tick(now);
         end_closing(now);
         limit_ms = wait_ms(now);
     }
@@ -216,7 +217,7 @@ void fabric_endpoint::run(const std::stop_token &stop)
 
 int fabric_endpoint::wait_ms(clock::time_point now)
 {
-    clock::time_point next = next_probe_;
+    clock::time_point next = next_tick_;
     for (const auto &one : closing_)
         next = std::min(next, one->close_by_);
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, {})).count());
@@ -240,18 +241,18 @@ void fabric_endpoint::check_device()
            verbs().get_async_event(verbs_.get(), &event) == 0) // of the device and its ports: none to acknowledge
         gone_ = event.event_type == IBV_EVENT_DEVICE_FATAL;
     if (gone_)
-        for (const auto &one : open_)
-            one->ring_.fail("mrcd of this host is gone");
+        for (const connection_list *list : {&open_, &closing_})
+            for (const auto &one : *list)
+                one->ring_.fail(daemon_gone);
 }
 
-void fabric_endpoint::probe_silent(clock::time_point now)
+void fabric_endpoint::tick(clock::time_point now)
 {
-    if (now < next_probe_)
+    if (now < next_tick_)
         return;
-    next_probe_ = now + probe_interval;
+    next_tick_ = now + tick_interval;
     for (const auto &one : open_)
-        if (one->ring_.waits() && !one->ring_.take_heard())
-            one->ring_.probe();
+        one->ring_.tick();
 }
 
 void fabric_endpoint::wake() const

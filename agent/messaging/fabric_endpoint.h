@@ -6,7 +6,6 @@
 // it held.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include <unordered_map>
 
 #include "kernel/unique_fd.h"
+#include "messaging/gid_text.h"
 #include "messaging/handles.h"
 #include "messaging/registration_cache.h"
 #include "messaging/ring_connection.h"
@@ -92,7 +92,7 @@ private:
     void check_device();
     void begin_closing(fabric_connection *connection, clock::duration limit, bool quick);
     void end_closing(clock::time_point now);
-    void probe_silent(clock::time_point now);
+    void tick(clock::time_point now);
     [[nodiscard]] int wait_ms(clock::time_point now);
     void wake() const;
     [[nodiscard]] bool register_range(registered_range &range);
@@ -106,13 +106,13 @@ private:
     owned_channel channel_;
     int channel_fd_ = -1;
     kernel::unique_fd wake_;
-    std::array<std::uint8_t, 16> gid_{};
+    gid_bytes gid_{};
     std::string text_;
     registration_cache cache_;
     std::unordered_map<mrc_cq *, fabric_connection *> by_queue_; // of open_ and closing_
     connection_list open_;
     connection_list closing_;
-    clock::time_point next_probe_;
+    clock::time_point next_tick_;
     bool gone_ = false;
     std::jthread thread_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace mrc::messaging
 {
@@ -12,5 +13,10 @@ class messaging_failure : public std::runtime_error
 public:
     using std::runtime_error::runtime_error;
 };
+
+inline constexpr const char *daemon_gone = "mrcd of this host is gone";
+
+// Of the call of mrc.h or verbs that has just failed: libmrc's own words, or those of errno where it has none.
+[[nodiscard]] std::string failure_reason();
 
 } // namespace mrc::messaging

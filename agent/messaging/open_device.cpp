@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-
-#include <arpa/inet.h>
 
 #include "messaging/failure.h"
 #include "messaging/verbs_queue.h"
@@ -59,10 +56,9 @@ opened_device open_device()
     found.context.reset(::mrc_create_context(found.verbs.get(), nullptr));
     ibv_gid gid{};
     if (!found.pd || !found.context || verbs().query_gid(found.verbs.get(), 1, primary_gid, &gid) != 0)
-        throw messaging_failure{"cannot use the device " + found.text + ": " + std::strerror(errno)};
+        throw messaging_failure{"cannot use the device " + found.text + ": " + failure_reason()};
     std::ranges::copy(gid.raw, found.gid.begin());
-    std::array<char, INET6_ADDRSTRLEN> words{};
-    found.text += std::string{" ("} + ::inet_ntop(AF_INET6, gid.raw, words.data(), words.size()) + ")";
+    found.text += " (" + gid_text(found.gid) + ")";
     return found;
 }
 

@@ -2,9 +2,9 @@
 #include "messaging/peer_address.h"
 
 #include <algorithm>
-#include <cstring>
+#include <string_view>
 
-#include <arpa/inet.h>
+#include "codec/byte_order.h"
 
 namespace mrc::messaging
 {
@@ -12,71 +12,60 @@ namespace mrc::messaging
 namespace
 {
 
-constexpr std::array<char, 4> magic{'M', 'R', 'C', 'M'};
-constexpr std::array<std::uint8_t, 12> mapped_ipv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+constexpr std::string_view magic{"MRCM"};
 
-template <typename Number>
-void put(char *&at, Number value)
+// The table of peer_address.h.
+namespace at
 {
-    for (std::size_t i = sizeof(Number); i-- > 0;)
-        *at++ = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
-}
-
-template <typename Number>
-void take(const char *&at, Number &value)
-{
-    std::uint64_t read = 0;
-    for (std::size_t i = 0; i < sizeof(Number); ++i)
-        read = read << 8 | static_cast<std::uint8_t>(*at++);
-    value = static_cast<Number>(read);
-}
+constexpr std::size_t version = 4;
+constexpr std::size_t ring_slots = 6;
+constexpr std::size_t slot_bytes = 8;
+constexpr std::size_t qpn = 12;
+constexpr std::size_t first_psn = 16;
+constexpr std::size_t gid = 20;
+constexpr std::size_t ring = 36;
+constexpr std::size_t rkey = 44;
+} // namespace at
 
 } // namespace
 
 std::array<char, peer_address::encoded_bytes> peer_address::encode() const
 {
     std::array<char, encoded_bytes> bytes{};
-    char *at = std::ranges::copy(magic, bytes.data()).out;
-    put(at, version);
-    put(at, ring_slots);
-    put(at, slot_bytes);
-    put(at, qpn);
-    put(at, first_psn);
-    for (const std::uint8_t part : gid)
-        put(at, part);
-    put(at, ring);
-    put(at, rkey);
+    auto *to = reinterpret_cast<std::byte *>(bytes.data());
+    std::ranges::copy(magic, bytes.begin());
+    codec::store_be(to + at::version, version);
+    codec::store_be(to + at::ring_slots, ring_slots);
+    codec::store_be(to + at::slot_bytes, slot_bytes);
+    codec::store_be(to + at::qpn, qpn);
+    codec::store_be(to + at::first_psn, first_psn);
+    codec::store(to + at::gid, gid);
+    codec::store_be(to + at::ring, ring);
+    codec::store_be(to + at::rkey, rkey);
     return bytes;
 }
 
 std::optional<peer_address> peer_address::decode(std::span<const char> bytes)
 {
-    if (bytes.size() < encoded_bytes || !std::ranges::equal(bytes.first(magic.size()), magic))
+    const std::span<const std::byte> all = std::as_bytes(bytes);
+    if (bytes.size() < encoded_bytes || !std::ranges::equal(bytes.first(magic.size()), magic) ||
+        codec::load_be<std::uint16_t>(all.data() + at::version) != version)
         return std::nullopt;
-    const char *at = bytes.data() + magic.size();
-    peer_address found;
-    std::uint16_t their_version = 0;
-    take(at, their_version);
-    take(at, found.ring_slots);
-    take(at, found.slot_bytes);
-    take(at, found.qpn);
-    take(at, found.first_psn);
-    for (std::uint8_t &part : found.gid)
-        take(at, part);
-    take(at, found.ring);
-    take(at, found.rkey);
-    if (their_version != version || found.ring_slots == 0 || found.slot_bytes == 0)
+    const peer_address found{.ring_slots = codec::load_be<std::uint16_t>(all.data() + at::ring_slots),
+                             .slot_bytes = codec::load_be<std::uint32_t>(all.data() + at::slot_bytes),
+                             .qpn = codec::load_be<std::uint32_t>(all.data() + at::qpn),
+                             .first_psn = codec::load_be<std::uint32_t>(all.data() + at::first_psn),
+                             .gid = codec::load<gid_bytes>(all.data() + at::gid),
+                             .ring = codec::load_be<std::uint64_t>(all.data() + at::ring),
+                             .rkey = codec::load_be<std::uint32_t>(all.data() + at::rkey)};
+    if (found.ring_slots == 0 || found.slot_bytes == 0)
         return std::nullopt;
     return found;
 }
 
 std::string peer_address::text() const
 {
-    std::array<char, INET6_ADDRSTRLEN> words{};
-    const bool ipv4 = std::ranges::equal(std::span{gid}.first(mapped_ipv4.size()), mapped_ipv4);
-    const std::uint8_t *from = ipv4 ? gid.data() + mapped_ipv4.size() : gid.data();
-    (void)::inet_ntop(ipv4 ? AF_INET : AF_INET6, from, words.data(), words.size());
-    return std::string{words.data()} + " QP " + std::to_string(qpn);
+    return gid_text(gid) + " QP " + std::to_string(qpn);
 }
 
 } // namespace mrc::messaging

@@ -20,6 +20,8 @@
 #include <span>
 #include <string>
 
+#include "messaging/gid_text.h"
+
 namespace mrc::messaging
 {
 
@@ -31,7 +33,7 @@ struct peer_address {
     std::uint32_t slot_bytes = 0;
     std::uint32_t qpn = 0;
     std::uint32_t first_psn = 0;
-    std::array<std::uint8_t, 16> gid{};
+    gid_bytes gid{};
     std::uint64_t ring = 0; // virtual address in the process that owns it
     std::uint32_t rkey = 0;
 

@@ -17,9 +17,14 @@ ring_connection::ring_connection(write_port &port, const ring_shape &shape, ring
 bool ring_connection::prepare()
 {
     for (std::uint32_t i = 0; i < shape_.receives() && !failed_; ++i)
-        if (const int error = port_.post_receive(); error != 0)
-            fail(std::string{"cannot post a receive request: "} + std::strerror(error));
+        receive_again();
     return !failed_;
+}
+
+void ring_connection::receive_again()
+{
+    if (const int error = port_.post_receive(); error != 0)
+        fail(std::string{"cannot post a receive request: "} + std::strerror(error));
 }
 
 void ring_connection::start(const ring_shape &peer, std::uint64_t peer_ring, std::uint32_t peer_rkey)
@@ -30,7 +35,7 @@ void ring_connection::start(const ring_shape &peer, std::uint64_t peer_ring, std
     longest_message_ = std::min(shape_.slot_bytes, peer.slot_bytes);
     credit_ = credit_account{shape_.slots, peer.slots};
     started_ = true;
-    post_own(immediate_kind::hello, 0);
+    post_empty(immediate{.kind = immediate_kind::hello, .value = 0});
     pump();
 }
 
@@ -38,13 +43,16 @@ void ring_connection::send(std::span<const std::byte> head, std::span<const std:
 {
     if (failed_ || closing_)
         return;
+    if (waiting_.empty() && may_post()) {
+        post_message(head, body, std::move(done));
+        return;
+    }
     outgoing next;
     next.message.reserve(head.size() + body.size());
     next.message.insert(next.message.end(), head.begin(), head.end());
     next.message.insert(next.message.end(), body.begin(), body.end());
     next.done = std::move(done);
     waiting_.push_back(std::move(next));
-    pump();
 }
 
 void ring_connection::write(const write_order &whole, std::uint64_t bytes, std::uint32_t value, done_function done)
@@ -56,11 +64,18 @@ void ring_connection::write(const write_order &whole, std::uint64_t bytes, std::
     pump();
 }
 
-void ring_connection::probe()
+void ring_connection::tick()
 {
-    if (failed_ || !started() || under_way())
+    const bool heard = std::exchange(heard_, false);
+    if (failed_ || !started_)
         return;
-    (void)post({.source = 0, .bytes = 0, .lkey = 0, .target = peer_ring_, .rkey = peer_rkey_, .imm = {}}, {});
+    if (posted_.empty()) {
+        owed_ticks_ = 0;
+        if (!heard && listener_ != nullptr && listener_->waits())
+            post_empty(std::nullopt); // fails when the far end is no longer there
+    } else if (greeted_ && ++owed_ticks_ >= patience_ticks) {
+        fail("it does not answer any more");
+    }
 }
 
 void ring_connection::farewell()
@@ -69,43 +84,44 @@ void ring_connection::farewell()
         return;
     closing_ = true;
     waiting_.clear();
-    post_own(immediate_kind::farewell, 0);
+    post_empty(immediate{.kind = immediate_kind::farewell, .value = 0});
+}
+
+bool ring_connection::may_post() const
+{
+    return started_ && !failed_ && !closing_ && credit_.may_send() && posted_.size() < shape_.slots;
 }
 
 void ring_connection::pump()
 {
-    if (!started())
-        return;
-    while (!failed_ && !closing_ && !waiting_.empty() && credit_.may_send() && posted_.size() < shape_.slots)
-        post_front();
+    while (!waiting_.empty() && may_post()) {
+        outgoing &front = waiting_.front();
+        if (front.message.empty()) {
+            post_piece(front);
+            continue;
+        }
+        outgoing next = std::move(front);
+        waiting_.pop_front();
+        post_message(next.message, {}, std::move(next.done));
+    }
 }
 
-void ring_connection::post_front()
-{
-    outgoing &front = waiting_.front();
-    if (front.message.empty())
-        post_piece(front);
-    else
-        post_message(front);
-}
-
-void ring_connection::post_message(outgoing &front)
+void ring_connection::post_message(std::span<const std::byte> head, std::span<const std::byte> body, done_function done)
 {
     const std::uint64_t own_slot = sent_messages_ % shape_.slots; // free: fewer WRITEs than slots are under way
     const std::uint64_t peer_slot = sent_messages_ % peer_shape_.slots;
-    const std::span<std::byte> staged = memory_.staging.subspan(own_slot * shape_.slot_bytes, front.message.size());
-    std::ranges::copy(front.message, staged.begin());
-    const write_order order{.source = reinterpret_cast<std::uintptr_t>(staged.data()),
-                            .bytes = static_cast<std::uint32_t>(staged.size()),
-                            .lkey = memory_.lkey,
-                            .target = peer_ring_ + peer_slot * peer_shape_.slot_bytes,
-                            .rkey = peer_rkey_,
-                            .imm = immediate{.kind = immediate_kind::message, .value = 0}.encode()};
-    posted what{.kind = posted_kind::message, .farewell = false, .done = std::move(front.done)};
-    waiting_.pop_front();
+    const std::span<std::byte> staged =
+        memory_.staging.subspan(own_slot * shape_.slot_bytes, head.size() + body.size());
+    std::ranges::copy(body, std::ranges::copy(head, staged.begin()).out);
     ++sent_messages_;
     credit_.on_sent();
-    (void)post(order, std::move(what));
+    post({.source = reinterpret_cast<std::uintptr_t>(staged.data()),
+          .bytes = static_cast<std::uint32_t>(staged.size()),
+          .lkey = memory_.lkey,
+          .target = peer_ring_ + peer_slot * peer_shape_.slot_bytes,
+          .rkey = peer_rkey_,
+          .imm = immediate{.kind = immediate_kind::message, .value = 0}.encode()},
+         std::move(done));
 }
 
 void ring_connection::post_piece(outgoing &front)
@@ -118,9 +134,9 @@ void ring_connection::post_piece(outgoing &front)
     const bool last = front.left == 0;
     order.imm =
         immediate{.kind = last ? immediate_kind::arrival : immediate_kind::piece, .value = front.value}.encode();
-    posted what{.kind = posted_kind::piece, .farewell = false, .done = {}};
+    done_function after;
     if (last) {
-        what.done = [this, done = std::move(front.done)] {
+        after = [this, done = std::move(front.done)] {
             --long_writes_;
             if (done)
                 done();
@@ -128,30 +144,26 @@ void ring_connection::post_piece(outgoing &front)
         waiting_.pop_front();
     }
     credit_.on_sent();
-    (void)post(order, std::move(what));
+    post(order, std::move(after));
 }
 
-bool ring_connection::post(const write_order &order, posted what)
+void ring_connection::post(const write_order &order, done_function done)
 {
     if (failed_)
-        return false;
-    posted_.push_back(std::move(what));
-    if (const int error = port_.post_write(order); error != 0) {
+        return;
+    posted_.push_back(std::move(done));
+    if (const int error = port_.post_write(order); error != 0)
         fail(std::string{"cannot post a WRITE: "} + std::strerror(error));
-        return false;
-    }
-    return true;
 }
 
-void ring_connection::post_own(immediate_kind kind, std::uint32_t value)
+void ring_connection::post_empty(std::optional<immediate> imm)
 {
-    (void)post({.source = 0,
-                .bytes = 0,
-                .lkey = 0,
-                .target = peer_ring_,
-                .rkey = peer_rkey_,
-                .imm = immediate{.kind = kind, .value = value}.encode()},
-               {.kind = posted_kind::own, .farewell = kind == immediate_kind::farewell, .done = {}});
+    write_order order;
+    order.target = peer_ring_;
+    order.rkey = peer_rkey_;
+    if (imm)
+        order.imm = imm->encode();
+    post(order, {});
 }
 
 void ring_connection::return_credit()
@@ -162,7 +174,7 @@ void ring_connection::return_credit()
     if (due == 0 || posted_.size() + credit_account::reserve >= shape_.sends())
         return; // with the next completion
     credit_.on_returned(due);
-    post_own(immediate_kind::credit, due);
+    post_empty(immediate{.kind = immediate_kind::credit, .value = due});
 }
 
 void ring_connection::on_write_completed()
@@ -170,10 +182,11 @@ void ring_connection::on_write_completed()
     if (failed_ || posted_.empty())
         return;
     heard_ = true;
-    const posted first = std::move(posted_.front());
+    owed_ticks_ = 0;
+    const done_function done = std::move(posted_.front());
     posted_.pop_front();
-    if (first.done)
-        first.done();
+    if (done)
+        done();
     return_credit();
     pump();
 }
@@ -186,10 +199,7 @@ void ring_connection::on_received(std::uint32_t imm, std::uint32_t bytes)
     consume(immediate::decode(imm), bytes);
     if (failed_)
         return;
-    if (const int error = port_.post_receive(); error != 0) {
-        fail(std::string{"cannot post a receive request: "} + std::strerror(error));
-        return;
-    }
+    receive_again();
     return_credit();
     pump();
 }
@@ -221,12 +231,12 @@ void ring_connection::consume(immediate what, std::uint32_t bytes)
         credit_.on_credit(what.value);
         return;
     case immediate_kind::hello:
+        greeted_ = true;
         if (listener_ != nullptr)
             listener_->on_connected();
         return;
     case immediate_kind::farewell:
         farewell_arrived_ = true;
-        closed_by_peer_ = true;
         if (listener_ != nullptr)
             listener_->on_closed();
         return;
@@ -249,8 +259,8 @@ void ring_connection::detach()
     listener_ = nullptr;
     for (outgoing &one : waiting_)
         one.done = {};
-    for (posted &one : posted_)
-        one.done = {};
+    for (done_function &one : posted_)
+        one = {};
 }
 
 } // namespace mrc::messaging

@@ -78,7 +78,9 @@ class ring_connection
 {
 public:
     using done_function = std::function<void()>;
-    static constexpr std::uint32_t longest_write = std::uint32_t{1} << 30; // longer transfers go in pieces
+    // Longer transfers go in pieces: each is an answer that is owed, at 4 Mbit/s within the patience, too.
+    static constexpr std::uint32_t longest_write = std::uint32_t{1} << 24;
+    static constexpr int patience_ticks = 34;
 
     ring_connection(write_port &port, const ring_shape &shape, ring_memory memory, connection_listener &listener);
 
@@ -89,13 +91,15 @@ public:
 
     // The longest message that both ends take; 0 before start().
     [[nodiscard]] std::uint32_t longest_message() const { return longest_message_; }
-    // A message of two parts, which are copied. `done` when it is in the far end's memory; may be empty.
+    // A message of two parts, together not empty, which are copied. `done` when it is in the far end's memory; may be
+    // null.
     void send(std::span<const std::byte> head, std::span<const std::byte> body, done_function done = {});
     // `bytes` from `source` to the far end's `target`, whose listener gets `value` (28 bits). The source must stay as
     // it is until `done`.
     void write(const write_order &whole, std::uint64_t bytes, std::uint32_t value, done_function done);
-    // A WRITE of nothing, which fails when the far end is no longer there.
-    void probe();
+    // Once a second. A far end that has greeted and owes an answer for patience_ticks is given up; before that it may
+    // take its time to connect. One that is silent while somebody waits for it is asked.
+    void tick();
     // The last thing that is sent; what waits is dropped.
     void farewell();
 
@@ -108,35 +112,27 @@ public:
 
     [[nodiscard]] bool started() const { return started_; }
     [[nodiscard]] bool failed() const { return failed_; }
-    [[nodiscard]] bool closed_by_peer() const { return closed_by_peer_; }
     [[nodiscard]] bool under_way() const { return !posted_.empty(); }        // something waits for the far end's answer
     [[nodiscard]] bool writes_under_way() const { return long_writes_ > 0; } // of the program's memory
     [[nodiscard]] bool farewell_arrived() const { return farewell_arrived_; }
-    [[nodiscard]] bool waits() const { return listener_ != nullptr && listener_->waits(); }
-    // The far end has been heard of since this was asked last.
-    [[nodiscard]] bool take_heard() { return std::exchange(heard_, false); }
 
 private:
     struct outgoing {
-        std::vector<std::byte> message; // or, if empty, a long WRITE:
+        std::vector<std::byte> message; // or, if empty, a transfer:
         write_order order;
         std::uint64_t left = 0; // bytes
         std::uint32_t value = 0;
         done_function done;
     };
-    enum class posted_kind : std::uint8_t { message, piece, own };
-    struct posted {
-        posted_kind kind = posted_kind::own;
-        bool farewell = false;
-        done_function done;
-    };
 
+    [[nodiscard]] bool may_post() const;
     void pump();
-    void post_front();
-    void post_message(outgoing &front);
+    void post_message(std::span<const std::byte> head, std::span<const std::byte> body, done_function done);
     void post_piece(outgoing &front);
-    bool post(const write_order &order, posted what);
-    void post_own(immediate_kind kind, std::uint32_t value);
+    void post(const write_order &order, done_function done);
+    // To the ring, with nothing in it.
+    void post_empty(std::optional<immediate> imm);
+    void receive_again();
     void return_credit();
     void consume(immediate what, std::uint32_t bytes);
 
@@ -155,12 +151,13 @@ private:
     std::uint64_t arriving_bytes_ = 0; // pieces of a transfer that is not complete
     std::uint32_t long_writes_ = 0;
     std::deque<outgoing> waiting_;
-    std::deque<posted> posted_;
+    std::deque<done_function> posted_; // called when the far end has answered; may be null
     bool failed_ = false;
     bool closing_ = false;
-    bool closed_by_peer_ = false;
+    bool greeted_ = false;
     bool farewell_arrived_ = false;
-    bool heard_ = false;
+    bool heard_ = false; // since the last tick
+    int owed_ticks_ = 0; // without an answer to what is posted
 };
 
 } // namespace mrc::messaging

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <random>
 #include <string>
 
 #include <arpa/inet.h>
 
 #include "messaging/failure.h"
-#include "mrc/control.h"
 
 namespace mrc::messaging
 {
@@ -22,16 +20,23 @@ namespace
 constexpr int completions_at_once = 32;
 constexpr std::uint32_t psn_mask = 0xFFFFFF;
 
-// 1.024 us * 2^8 * (7 + 2 + 4 + … + 2^16): about 34 s without an answer until the far end is given up.
+// 262 us; then probes at growing intervals, of 100 ms at most (agent/protocol/paths/peer_silence.h). mrcd never gives
+// up: the far end may connect at any time, and whether one that did is still there is ring_connection's to say.
 constexpr std::uint8_t timeout_exponent = 8;
 constexpr std::uint8_t linear_retries = 7;
-constexpr std::uint8_t exponential_retries = 16;
+constexpr std::uint8_t exponential_retries = 25;
 
-std::string failure_of(const ibv_wc &completion)
+// Why requests are flushed: libmrc does it, too, once there is no daemon.
+const char *reason_of_flush(mrc_qp *qp)
+{
+    ibv_qp_attr now{};
+    return ::mrc_query_qp(qp, &now, IBV_QP_STATE, nullptr, 0, nullptr) == 0 ? "mrcd gave the queue pair up"
+                                                                            : daemon_gone;
+}
+
+std::string failure_of(const ibv_wc &completion, mrc_qp *qp)
 {
     switch (completion.status) {
-    case IBV_WC_RETRY_EXC_ERR:
-        return "it does not answer, all retries are used up";
     case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
         return "its memory cannot be written; its program has ended, or failed";
@@ -40,7 +45,7 @@ std::string failure_of(const ibv_wc &completion)
     case IBV_WC_LOC_PROT_ERR:
         return "mrcd refused this end's own memory";
     case IBV_WC_WR_FLUSH_ERR:
-        return "mrcd gave the queue pair up";
+        return reason_of_flush(qp);
     default:
         return "completion status " + std::to_string(completion.status);
     }
@@ -50,7 +55,7 @@ template <typename Handle, typename Made>
 void own(Handle &handle, Made *made, const char *what)
 {
     if (made == nullptr)
-        throw messaging_failure{std::string{"cannot make a "} + what + ": " + std::strerror(errno)};
+        throw messaging_failure{std::string{"cannot make a "} + what + ": " + failure_reason()};
     handle.reset(made);
 }
 
@@ -75,7 +80,7 @@ verbs_queue::verbs_queue(mrc_context *context, ibv_pd *pd, mrc_comp_channel *cha
     attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     constexpr int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
     if (::mrc_modify_qp(qp_.get(), &attributes, mask, nullptr, 0) != 0 || ::mrc_get_qpn(qp_.get(), &qpn_) != 0)
-        throw messaging_failure{std::string{"cannot set up a queue pair: "} + std::strerror(errno)};
+        throw messaging_failure{"cannot set up a queue pair: " + failure_reason()};
     first_psn_ = std::random_device{}() & psn_mask;
     (void)::mrc_req_notify_cq(cq_.get(), 0);
 }
@@ -139,7 +144,7 @@ void verbs_queue::take_completions(ring_connection &connection)
         while (take_some(connection)) {
         }
         if (::mrc_req_notify_cq(cq_.get(), 0) != 0)
-            connection.fail("mrcd of this host is gone");
+            connection.fail(daemon_gone);
     } while (take_some(connection)); // those from before the queue was armed
 }
 
@@ -148,11 +153,13 @@ bool verbs_queue::take_some(ring_connection &connection)
     std::array<ibv_wc, completions_at_once> done{};
     const int count = ::mrc_poll_cq(cq_.get(), completions_at_once, done.data());
     if (count < 0)
-        connection.fail("mrcd of this host is gone");
+        connection.fail(daemon_gone);
     for (int i = 0; i < count; ++i) {
         const ibv_wc &one = done.at(static_cast<std::size_t>(i));
+        if (connection.failed())
+            continue; // flushed after the first failure
         if (one.status != IBV_WC_SUCCESS)
-            connection.fail(failure_of(one));
+            connection.fail(failure_of(one, qp_.get()));
         else if (one.opcode == IBV_WC_RECV_RDMA_WITH_IMM)
             connection.on_received(ntohl(one.imm_data), one.byte_len);
         else

@@ -20,7 +20,7 @@ public:
     // A queue pair in INIT. Throws messaging_failure.
     verbs_queue(mrc_context *context, ibv_pd *pd, mrc_comp_channel *channel, const ring_shape &shape);
 
-    // To RTS, toward the peer. False: `errno` says why, and mrc_failure_text().
+    // To RTS, toward the peer. False: failure_reason() says why.
     [[nodiscard]] bool connect(const peer_address &peer);
 
     [[nodiscard]] int post_write(const write_order &order) override;

@@ -6,11 +6,10 @@ also when it is interrupted."""
 import glob
 import json
 import os
-import signal
 import subprocess
 
-from lab_support import DEADLINE_S, ROOT, check, left_behind, need_binaries, need_root
-from transfer_support import wait_until
+from demo_support import check_interrupted
+from lab_support import ROOT, check, left_behind, need_binaries, need_root
 
 DEMO = os.path.join(ROOT, "scripts/demo")
 LIMIT_S = 60
@@ -50,12 +49,7 @@ def test_whole():
 
 def test_interrupted():
     process = start()
-    reached = wait_until(lambda: os.path.isdir(f"/run/mrc/{prefix_of(process)}-h1"), DEADLINE_S)
-    check(reached, "a second demo has its hosts")
-    process.send_signal(signal.SIGINT)
-    out, progress = process.communicate(timeout=LIMIT_S)
-    check(process.returncode == 130 and out == "", f"SIGINT ends it with 130: {progress.splitlines()[-1:]}")
-    check(left(process) == [], "and nothing is left behind")
+    check_interrupted(process, prefix_of(process), lambda: left(process), LIMIT_S)
 
 
 def main():

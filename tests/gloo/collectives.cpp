@@ -120,6 +120,28 @@ void older(const context_handle &context, std::int64_t round)
     check(is_sum(mine, context->size, round), "all-reduce by halving and doubling");
 }
 
+// All-reduces until one fails, as it must when a rank is killed; `options.count` is the time-out in milliseconds. Then
+// what has failed is kept until `afterwards` returns.
+void until_failure(const rank_options &options, void (*afterwards)())
+{
+    using clock = std::chrono::steady_clock;
+    auto device = gloo_adapter::create_device();
+    const auto context = connected(options, device, std::chrono::milliseconds{options.count});
+    auto begun = clock::now();
+    try {
+        for (std::int64_t round = 0;; ++round) {
+            begun = clock::now();
+            all_reduce(context, 200000, round, gloo::AllreduceOptions::Algorithm::RING);
+            if (round == 3)
+                say("running");
+        }
+    } catch (const gloo::IoException &failure) {
+        const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
+        say("after " + std::to_string(took.count()) + " ms: " + failure.what());
+    }
+    afterwards();
+}
+
 } // namespace
 
 void test_collectives(const rank_options &options)
@@ -140,25 +162,17 @@ void test_collectives(const rank_options &options)
     }
 }
 
-// All-reduces until one fails, as it must when a rank is killed: within the time-out of the context and not much later.
 void test_survivor(const rank_options &options)
 {
-    using clock = std::chrono::steady_clock;
-    auto device = gloo_adapter::create_device();
-    const std::chrono::milliseconds timeout{options.count};
-    const auto context = connected(options, device, timeout);
-    auto begun = clock::now();
-    try {
-        for (std::int64_t round = 0;; ++round) {
-            begun = clock::now();
-            all_reduce(context, 200000, round, gloo::AllreduceOptions::Algorithm::RING);
-            if (round == 3)
-                say("running");
+    until_failure(options, [] {});
+}
+
+void test_orphan(const rank_options &options)
+{
+    until_failure(options, [] {
+        while (std::getchar() != EOF) {
         }
-    } catch (const gloo::IoException &failure) {
-        const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
-        say("after " + std::to_string(took.count()) + " ms: " + failure.what());
-    }
+    });
 }
 
 } // namespace mrc::gloo_test

@@ -11,17 +11,18 @@ int main(int argc, char **argv)
     const std::map<std::string, void (*)(const rank_options &)> tests{{"messages", &test_messages},
                                                                       {"collectives", &test_collectives},
                                                                       {"failures", &test_failures},
-                                                                      {"survivor", &test_survivor}};
+                                                                      {"survivor", &test_survivor},
+                                                                      {"orphan", &test_orphan}};
     const std::vector<std::string> words{argv + 1, argv + argc};
     if (words.size() < 4 || !tests.contains(words[0])) {
-        std::fprintf(stderr, "usage: mrc-gloo-rank messages|collectives|failures|survivor RANK SIZE FOLDER [COUNT]\n");
+        std::fprintf(stderr,
+                     "usage: mrc-gloo-rank messages|collectives|failures|survivor|orphan RANK SIZE FOLDER [COUNT]\n");
         return 2;
     }
     try {
         tests.at(words[0])({.rank = std::stoi(words[1]),
                             .size = std::stoi(words[2]),
                             .folder = words[3],
-                            .test = words[0],
                             .count = words.size() > 4 ? std::stoi(words[4]) : 0});
         return 0;
     } catch (const std::exception &failure) {

@@ -23,8 +23,7 @@ struct rank_options {
     int rank = 0;
     int size = 0;
     std::string folder; // of Gloo's file store
-    std::string test;
-    int count = 0; // rounds, or milliseconds
+    int count = 0;      // rounds, or milliseconds
 };
 
 inline void check(bool condition, const std::string &what)
@@ -73,6 +72,9 @@ inline std::vector<std::uint8_t> filled(int from, int to, std::uint64_t what, st
 void test_messages(const rank_options &options);
 void test_collectives(const rank_options &options);
 void test_failures(const rank_options &options);
+// Until a rank is killed, which the others survive.
 void test_survivor(const rank_options &options);
+// The same; this rank's mrcd has ended, and it stays until its standard input ends.
+void test_orphan(const rank_options &options);
 
 } // namespace mrc::gloo_test

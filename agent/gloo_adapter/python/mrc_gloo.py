@@ -61,6 +61,8 @@ def main():
         return 0 if len(sys.argv) > 1 else 2
     os.environ["GLOO_DEVICE_TRANSPORT"] = "MRC"
     del sys.argv[0]
+    if not getattr(sys.flags, "safe_path", False):  # as `python3 SCRIPT` does: modules beside the script are found
+        sys.path[0] = os.path.dirname(os.path.realpath(sys.argv[0]))
     install()
     runpy.run_path(sys.argv[0], run_name="__main__")
     return 0

@@ -3,15 +3,13 @@
 // A worker without thread, sockets or engines, and what it says of a peer's ports.
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "codec/frame_builder.h"
-#include "datapath/worker.h"
 #include "kernel/monotonic_clock.h"
-#include "unit/datapath/table_in_memory.h"
+#include "unit/datapath/worker_in_memory.h"
 
 namespace mrc::datapath
 {
@@ -57,26 +55,19 @@ protected:
                          kernel::monotonic_now());
     }
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    kernel::mapped_array<mrc_qp_row> qps_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
-    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
+    test::worker_surroundings around_;
     protocol::local_ports local_{protocol::plane_mask{0b1111}};
     protocol::path_group group_{four_planes(), local_};
     protocol::port_status ports_{{.forget = 1ms}, group_};
     protocol::peer_planes planes_{{}, group_};
     std::vector<std::uint32_t> told_;
-    worker worker_{
-        {.marks = {.address = here}, .turns = {}},
-        {.sockets = &sockets_,
-         .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS),
-         .paths = &paths_,
-         .qps = &qps_,
-         .overlay = &overlay_,
-         .write_verdict = per_cpu_writer(-1),
-         .on_peer_change = [this](const worker_peer &peer) { told_.push_back(peer.ports->peer_ports().bits()); },
-         .on_path_state = {},
-         .on_batch_done = {}}};
+    worker worker_{{.marks = {.address = here}, .turns = {}}, [this] {
+                       worker::resources given = around_.resources();
+                       given.on_peer_change = [this](const worker_peer &peer) {
+                           told_.push_back(peer.ports->peer_ports().bits());
+                       };
+                       return given;
+                   }()};
 };
 
 TEST_F(worker_ports_test, a_peers_lost_port_is_reported_and_so_is_its_expiry)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker without thread, sockets or engines: which queue pairs it knows.
 #include <memory>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "datapath/worker.h"
 #include "protocol/congestion/fixed_window.h"
-#include "unit/datapath/table_in_memory.h"
+#include "unit/datapath/worker_in_memory.h"
 
 namespace mrc::datapath
 {
@@ -49,26 +47,14 @@ protected:
         worker_.add_qp(std::move(qp));
     }
 
-    kernel::mapped_array<mrc_path_row> path_rows_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    kernel::mapped_array<mrc_qp_row> rows_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
-    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
+    test::worker_surroundings around_;
     protocol::local_ports local_{protocol::plane_mask{1}};
     protocol::path_group paths_{one_path(), local_};
     protocol::port_status ports_{{}, paths_};
     protocol::peer_planes planes_{{}, paths_};
     protocol::fixed_window control_{1 << 20};
     no_memory memory_;
-    worker worker_{{},
-                   {.sockets = &sockets_,
-                    .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS),
-                    .paths = &path_rows_,
-                    .qps = &rows_,
-                    .overlay = &overlay_,
-                    .write_verdict = per_cpu_writer(-1),
-                    .on_peer_change = {},
-                    .on_path_state = {},
-                    .on_batch_done = {}}};
+    worker worker_{{}, around_.resources()};
     worker_client *client_ = [this] {
         auto client = std::make_unique<worker_client>();
         client->by_bell.resize(4);

@@ -7,10 +7,8 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "datapath/worker.h"
 #include "service/sessions/session_state.h"
-#include "unit/datapath/queue_pair_in_memory.h"
-#include "unit/datapath/table_in_memory.h"
+#include "unit/datapath/worker_in_memory.h"
 
 namespace
 {
@@ -38,7 +36,7 @@ std::size_t live_bytes = 0;
 
 [[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept
 {
-    operator delete(memory);
+    operator delete(memory); // NOLINT(clang-analyzer-cplusplus.NewDelete): which frees it, not its caller
 }
 
 namespace mrc::datapath
@@ -54,23 +52,10 @@ constexpr std::size_t service_bytes = sizeof(std::pair<const std::uint32_t, serv
 
 TEST(worker_size, connected_queue_pair_is_4_kb)
 {
-    kernel::mapped_array<mrc_path_row> paths = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    kernel::mapped_array<mrc_qp_row> rows = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
-    kernel::mapped_array<mrc_overlay_row> overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets;
-    test::counting_engine engine;
+    test::worker_surroundings around;
     test::remote_host host{1};
     test::rings_in_memory rings{128};
-    worker all{{},
-               {.sockets = &sockets,
-                .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine),
-                .paths = &paths,
-                .qps = &rows,
-                .overlay = &overlay,
-                .write_verdict = per_cpu_writer(-1),
-                .on_peer_change = {},
-                .on_path_state = {},
-                .on_batch_done = {}}};
+    worker all{{}, around.resources()};
     auto made = test::client_in_memory(1);
     worker_client &client = *made;
     client.active.reserve(count);

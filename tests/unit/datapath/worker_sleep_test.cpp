@@ -5,16 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <semaphore>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "datapath/worker.h"
 #include "kernel/monotonic_clock.h"
-#include "unit/datapath/queue_pair_in_memory.h"
-#include "unit/datapath/table_in_memory.h"
+#include "unit/datapath/worker_in_memory.h"
 
 namespace mrc::datapath
 {
@@ -47,32 +43,22 @@ protected:
     std::atomic<std::uint64_t> sleeps_when_written_{0};
     std::atomic<unsigned> state_when_told_{0};
     std::binary_semaphore written_{0};
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    kernel::mapped_array<mrc_qp_row> qps_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
-    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
-    test::counting_engine engine_;
+    test::worker_surroundings around_;
     test::remote_host host_{1, 4};
-    worker worker_{{.marks = {}, .turns = {}},
-                   {.sockets = &sockets_,
-                    .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_),
-                    .paths = &paths_,
-                    .qps = &qps_,
-                    .overlay = &overlay_,
-                    .write_verdict =
-                        [this](std::uint32_t, std::uint64_t) {
-                            sleeps_when_written_ = worker_.counters().sleeps;
-                            written_.release();
-                            return true;
-                        },
-                    .on_peer_change = {},
-                    .on_path_state =
-                        [this](const protocol::path_transition &change) {
-                            sleeps_when_written_ = worker_.counters().sleeps;
-                            state_when_told_ = paths_[change.path.value].state;
-                            written_.release();
-                        },
-                    .on_batch_done = {}}};
+    worker worker_{{.marks = {}, .turns = {}}, [this] {
+                       worker::resources given = around_.resources();
+                       given.write_verdict = [this](std::uint32_t, std::uint64_t) {
+                           sleeps_when_written_ = worker_.counters().sleeps;
+                           written_.release();
+                           return true;
+                       };
+                       given.on_path_state = [this](const protocol::path_transition &change) {
+                           sleeps_when_written_ = worker_.counters().sleeps;
+                           state_when_told_ = around_.paths[change.path.value].state;
+                           written_.release();
+                       };
+                       return given;
+                   }()};
 };
 
 TEST_F(worker_sleep, verdicts_are_written_before_it)

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <span>
 #include <variant>
 #include <vector>
@@ -11,9 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "codec/frame_codec.h"
-#include "datapath/worker.h"
-#include "unit/datapath/queue_pair_in_memory.h"
-#include "unit/datapath/table_in_memory.h"
+#include "unit/datapath/worker_in_memory.h"
 
 namespace mrc::datapath
 {
@@ -21,6 +18,7 @@ namespace
 {
 
 constexpr std::uint32_t depth = 2048;
+constexpr std::size_t first_clients_requests = std::size_t{8} * depth;
 constexpr std::size_t entries_a_turn = client_quantum / entry_cost;
 
 class worker_turns : public testing::Test
@@ -52,12 +50,12 @@ protected:
     {
         for (unsigned n = 0; n < 8; ++n)
             connect(*clients_[0]).post_sends(depth);
-        engine_.room = 0; // nothing leaves
+        around_.engine.room = 0; // nothing leaves
         for (std::uint32_t number = first_qp; number < next_qp_; ++number)
             worker_.activate(*worker_.find_qp(protocol::qpn{number}));
         while (worker_.round() != 0) {
         }
-        engine_.room = SIZE_MAX;
+        around_.engine.room = SIZE_MAX;
     }
     void fail_first_client()
     {
@@ -95,25 +93,12 @@ protected:
 
     static constexpr std::uint32_t first_qp = 16;
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    kernel::mapped_array<mrc_qp_row> qps_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
-    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
-    test::counting_engine engine_;
+    test::worker_surroundings around_;
     test::remote_host host_{1};
     std::array<worker_client *, 2> clients_{};
     std::deque<test::rings_in_memory> rings_;
     std::uint32_t next_qp_ = first_qp;
-    worker worker_{{},
-                   {.sockets = &sockets_,
-                    .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_),
-                    .paths = &paths_,
-                    .qps = &qps_,
-                    .overlay = &overlay_,
-                    .write_verdict = per_cpu_writer(-1),
-                    .on_peer_change = {},
-                    .on_path_state = {},
-                    .on_batch_done = {}}};
+    worker worker_{{}, around_.resources()};
 };
 
 TEST_F(worker_turns, requests_of_failed_queue_pairs_are_flushed_in_their_clients_turns)
@@ -121,14 +106,14 @@ TEST_F(worker_turns, requests_of_failed_queue_pairs_are_flushed_in_their_clients
     load_first_client();
     fail_first_client();
     std::size_t flushed = 0;
-    for (unsigned rounds = 0; flushed < 8 * depth; ++rounds) {
-        ASSERT_LT(rounds, 8 * depth);
+    for (unsigned rounds = 0; flushed < first_clients_requests; ++rounds) {
+        ASSERT_LT(rounds, first_clients_requests);
         worker_.round();
         const std::size_t now = completed();
         ASSERT_LE(now, entries_a_turn) << "while whatever arrived, and every bell, waited";
         flushed += now;
     }
-    EXPECT_EQ(flushed, 8 * depth);
+    EXPECT_EQ(flushed, first_clients_requests);
 }
 
 TEST_F(worker_turns, a_message_leaves_before_another_clients_failed_requests_are_flushed)
@@ -140,11 +125,11 @@ TEST_F(worker_turns, a_message_leaves_before_another_clients_failed_requests_are
     ++next_qp_;
     worker_.round();
     std::size_t flushed = completed();
-    EXPECT_LT(flushed, 8 * depth);
-    const std::size_t sent = engine_.sent.size();
+    EXPECT_LT(flushed, first_clients_requests);
+    const std::size_t sent = around_.engine.sent.size();
     other.post_sends(1);
     clients_[1]->bells().ring(next_qp_ - 1);
-    while (engine_.sent.size() == sent) {
+    while (around_.engine.sent.size() == sent) {
         worker_.round();
         flushed += completed();
         ASSERT_LE(flushed, 3 * entries_a_turn);
@@ -160,14 +145,14 @@ TEST_P(worker_turns_after_arrivals, the_other_client_sends_first)
 {
     for (worker_client *client : clients_)
         connect(*client).post_sends(depth);
-    engine_.room = 0;
+    around_.engine.room = 0;
     for (std::uint32_t number = first_qp; number < next_qp_; ++number)
         worker_.activate(*worker_.find_qp(protocol::qpn{number}));
     while (worker_.round() != 0) {
     }
-    engine_.room = SIZE_MAX;
+    around_.engine.room = SIZE_MAX;
     std::vector<std::uint32_t> senders;
-    engine_.on_commit = [&](const departure &, std::span<const std::byte> bytes) {
+    around_.engine.on_commit = [&](const departure &, std::span<const std::byte> bytes) {
         const auto packet = codec::decode(bytes, false);
         if (const auto *data = packet ? std::get_if<protocol::data_packet>(&packet->content) : nullptr)
             senders.push_back(data->destination.value - first_qp);
@@ -200,7 +185,7 @@ TEST_F(worker_turns, receive_requests_of_failed_queue_pairs_are_flushed_in_their
     worker_.round();
     fail_first_client();
     std::size_t flushed = 0;
-    while (flushed < 8 * depth) {
+    while (flushed < first_clients_requests) {
         const std::size_t work = worker_.round();
         ASSERT_NE(work, 0U);
         const std::size_t now = completed();

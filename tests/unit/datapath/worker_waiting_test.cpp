@@ -3,17 +3,13 @@
 // they wait for.
 #include <chrono>
 #include <deque>
-#include <memory>
 #include <variant>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "codec/frame_codec.h"
-#include "datapath/worker.h"
 #include "kernel/monotonic_clock.h"
-#include "unit/datapath/queue_pair_in_memory.h"
-#include "unit/datapath/table_in_memory.h"
+#include "unit/datapath/worker_in_memory.h"
 
 namespace mrc::datapath
 {
@@ -35,7 +31,7 @@ protected:
         auto made = test::client_in_memory(1);
         client_ = made.get();
         worker_.add_client(std::move(made));
-        engine_.on_commit = [this](const departure &, std::span<const std::byte> bytes) {
+        around_.engine.on_commit = [this](const departure &, std::span<const std::byte> bytes) {
             const auto packet = codec::decode(bytes, false);
             if (packet && std::holds_alternative<protocol::data_packet>(packet->content))
                 ++data_sent_;
@@ -63,25 +59,12 @@ protected:
         return active;
     }
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    kernel::mapped_array<mrc_qp_row> qps_ = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
-    kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
-    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_;
-    test::counting_engine engine_;
+    test::worker_surroundings around_;
     test::remote_host host_{1, 2};
     worker_client *client_ = nullptr;
     std::deque<test::rings_in_memory> rings_;
     std::size_t data_sent_ = 0;
-    worker worker_{{},
-                   {.sockets = &sockets_,
-                    .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_),
-                    .paths = &paths_,
-                    .qps = &qps_,
-                    .overlay = &overlay_,
-                    .write_verdict = per_cpu_writer(-1),
-                    .on_peer_change = {},
-                    .on_path_state = {},
-                    .on_batch_done = {}}};
+    worker worker_{{}, around_.resources()};
 };
 
 TEST_F(worker_waiting_test, who_has_sent_all_takes_no_turns)
@@ -92,7 +75,7 @@ TEST_F(worker_waiting_test, who_has_sent_all_takes_no_turns)
 
 TEST_F(worker_waiting_test, a_lost_plane_is_made_up_for_at_once)
 {
-    const bool on_first = engine_.sent.front().path == host_.group.path(0).index.value;
+    const bool on_first = around_.engine.sent.front().path == host_.group.path(0).index.value;
     host_.local.up = protocol::plane_mask{on_first ? 0b10U : 0b01U};
     worker_.round();
     EXPECT_GT(data_sent_, count) << "what flew there is sent again, without waiting for any time";
@@ -112,11 +95,11 @@ TEST_F(worker_waiting_test, a_request_is_taken_when_its_bell_rings)
 
 TEST_F(worker_waiting_test, a_deadline_gives_a_turn)
 {
-    const std::size_t before = engine_.sent.size();
+    const std::size_t before = around_.engine.sent.size();
     const auto limit = kernel::monotonic_now() + 5s;
-    while (engine_.sent.size() < before + count && kernel::monotonic_now() < limit)
+    while (around_.engine.sent.size() < before + count && kernel::monotonic_now() < limit)
         worker_.round();
-    EXPECT_GE(engine_.sent.size(), before + count) << "each asks for its answer";
+    EXPECT_GE(around_.engine.sent.size(), before + count) << "each asks for its answer";
 }
 
 } // namespace

@@ -2,9 +2,13 @@
 // Two connections in one process: WRITEs copy memory when the test lets them, in order, as queue pairs do.
 #include "messaging/ring_connection.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -13,13 +17,13 @@ namespace mrc::messaging
 namespace
 {
 
-constexpr ring_shape shape{.slots = 8, .slot_bytes = 256};
+constexpr ring_shape usual{.slots = 8, .slot_bytes = 256};
 
 class end : public write_port, public connection_listener
 {
 public:
-    end()
-        : ring_(shape.bytes()), staging_(shape.bytes()),
+    explicit end(const ring_shape &shape)
+        : shape_{shape}, ring_(shape.bytes()), staging_(shape.bytes()),
           connection{*this, shape, {.ring = ring_, .staging = staging_, .lkey = 1}, *this}
     {
         EXPECT_TRUE(connection.prepare());
@@ -28,7 +32,7 @@ public:
     void connect(end &other)
     {
         peer_ = &other;
-        connection.start(shape, reinterpret_cast<std::uintptr_t>(other.ring_.data()), 2);
+        connection.start(other.shape_, reinterpret_cast<std::uintptr_t>(other.ring_.data()), 2);
     }
 
     int post_write(const write_order &order) override
@@ -36,13 +40,13 @@ public:
         if (refuse)
             return EIO;
         under_way_.push_back(order);
-        EXPECT_LE(under_way_.size(), shape.sends()) << "more than the send queue holds";
+        EXPECT_LE(under_way_.size(), shape_.sends()) << "more than the send queue holds";
         return 0;
     }
     int post_receive() override
     {
         ++receives_;
-        EXPECT_LE(receives_, shape.receives());
+        EXPECT_LE(receives_, shape_.receives());
         return 0;
     }
     void abandon() override { abandoned = true; }
@@ -55,7 +59,7 @@ public:
     void on_arrival(std::uint32_t value, std::uint64_t bytes) override { arrivals.emplace_back(value, bytes); }
     void on_closed() override { closed = true; }
     void on_failure(const std::string &why) override { failure = why; }
-    [[nodiscard]] bool waits() const override { return true; }
+    [[nodiscard]] bool waits() const override { return waiting; }
 
     // The oldest WRITE arrives, and is acknowledged. False: there is none.
     bool step()
@@ -82,6 +86,7 @@ public:
     }
 
 private:
+    ring_shape shape_;
     std::vector<std::byte> ring_;
     std::vector<std::byte> staging_;
     std::deque<write_order> under_way_;
@@ -91,6 +96,7 @@ private:
 public:
     ring_connection connection;
     bool refuse = false;
+    bool waiting = false;
     bool greeted = false;
     bool closed = false;
     bool abandoned = false;
@@ -102,7 +108,7 @@ public:
 class ring_connection_test : public testing::Test
 {
 protected:
-    ring_connection_test()
+    explicit ring_connection_test(const ring_shape &one = usual, const ring_shape &other = usual) : a{one}, b{other}
     {
         a.connect(b);
         b.connect(a);
@@ -124,7 +130,7 @@ TEST_F(ring_connection_test, both_ends_greet)
 {
     run();
     EXPECT_TRUE(a.greeted && b.greeted);
-    EXPECT_EQ(a.connection.longest_message(), shape.slot_bytes);
+    EXPECT_EQ(a.connection.longest_message(), usual.slot_bytes);
 }
 
 TEST_F(ring_connection_test, messages_arrive_in_their_order_however_many)
@@ -148,8 +154,8 @@ TEST_F(ring_connection_test, no_more_are_under_way_than_the_ring_holds)
     int steps = 0;
     while (a.step())
         ++steps;
-    EXPECT_EQ(steps, shape.slots + 1); // and the greeting; the far end's credit does not arrive
-    EXPECT_EQ(b.messages.size(), std::size_t{shape.slots});
+    EXPECT_EQ(steps, usual.slots + 1); // and the greeting; the far end's credit does not arrive
+    EXPECT_EQ(b.messages.size(), std::size_t{usual.slots});
     run();
     EXPECT_EQ(b.messages.size(), 100U);
 }
@@ -197,8 +203,8 @@ TEST_F(ring_connection_test, what_is_longer_than_a_write_may_be_goes_in_pieces)
         void abandon() override {}
         std::vector<write_order> orders;
     } port;
-    ring_connection connection{port, shape, {}, a};
-    connection.start(shape, 0, 0);
+    ring_connection connection{port, usual, {}, a};
+    connection.start(usual, 0, 0);
     port.orders.clear();
     constexpr std::uint64_t piece = ring_connection::longest_write;
     connection.write({.source = 1000, .bytes = 0, .lkey = 0, .target = 5000, .rkey = 0, .imm = {}}, 2 * piece + 3, 9,
@@ -259,15 +265,99 @@ TEST_F(ring_connection_test, who_is_detached_is_called_no_more)
     EXPECT_TRUE(a.messages.empty());
 }
 
-class ring_mixture_test : public ring_connection_test, public testing::WithParamInterface<std::uint64_t>
+TEST_F(ring_connection_test, who_has_greeted_and_owes_an_answer_for_long_is_given_up)
 {
+    run();
+    a.say("x"); // and b's mrcd is gone
+    for (int i = 1; i < ring_connection::patience_ticks; ++i)
+        a.connection.tick();
+    EXPECT_EQ(a.failure, "");
+    a.connection.tick();
+    EXPECT_EQ(a.failure, "it does not answer any more");
+    EXPECT_TRUE(a.abandoned);
+}
+
+TEST_F(ring_connection_test, who_has_not_greeted_may_take_any_time)
+{
+    a.say("x");
+    for (int i = 0; i < 10 * ring_connection::patience_ticks; ++i)
+        a.connection.tick();
+    EXPECT_EQ(a.failure, "");
+    run();
+    EXPECT_EQ(b.messages, std::vector<std::string>{"x"});
+}
+
+TEST_F(ring_connection_test, an_answer_gives_a_slow_far_end_its_time_anew)
+{
+    run();
+    a.say("x");
+    a.say("y");
+    for (int answers = 0; answers < 2; ++answers) {
+        for (int i = 1; i < ring_connection::patience_ticks; ++i)
+            a.connection.tick();
+        ASSERT_TRUE(a.step());
+    }
+    // Nor does what has been silent, and owed nothing, count.
+    for (int i = 0; i < 2 * ring_connection::patience_ticks; ++i)
+        a.connection.tick();
+    a.say("z");
+    a.connection.tick();
+    EXPECT_EQ(a.failure, "");
+}
+
+TEST_F(ring_connection_test, a_silent_far_end_is_asked_when_somebody_waits_for_it)
+{
+    run();
+    a.connection.tick(); // it has just been heard
+    EXPECT_FALSE(a.step());
+    a.connection.tick();
+    EXPECT_FALSE(a.step()); // nobody waits
+    a.waiting = true;
+    a.connection.tick();
+    a.connection.tick(); // one question is enough
+    EXPECT_TRUE(a.step());
+    EXPECT_FALSE(a.step());
+    EXPECT_TRUE(b.messages.empty());
+    EXPECT_EQ(b.arrivals.size(), 0U);
+}
+
+struct mixture {
+    ring_shape one;
+    ring_shape other;
+    std::uint64_t seed;
 };
 
-INSTANTIATE_TEST_SUITE_P(seeds, ring_mixture_test, testing::Range(std::uint64_t{1}, std::uint64_t{21}));
+std::vector<mixture> mixtures()
+{
+    constexpr std::array<ring_shape, 5> shapes{usual,
+                                               {.slots = 1, .slot_bytes = 64},
+                                               {.slots = 2, .slot_bytes = 300},
+                                               {.slots = 7, .slot_bytes = 100},
+                                               {.slots = 64, .slot_bytes = 4096}};
+    std::vector<mixture> all;
+    for (const ring_shape &one : shapes)
+        for (const ring_shape &other : shapes)
+            for (int again = 0; again < 3; ++again)
+                all.push_back({.one = one, .other = other, .seed = all.size() + 1});
+    return all;
+}
+
+class ring_mixture_test : public ring_connection_test, public testing::WithParamInterface<mixture>
+{
+protected:
+    ring_mixture_test() : ring_connection_test{GetParam().one, GetParam().other} {}
+};
+
+INSTANTIATE_TEST_SUITE_P(shapes, ring_mixture_test, testing::ValuesIn(mixtures()), [](const auto &chosen) {
+    const auto text = [](const ring_shape &shape) {
+        return std::to_string(shape.slots) + "x" + std::to_string(shape.slot_bytes);
+    };
+    return text(chosen.param.one) + "_" + text(chosen.param.other) + "_" + std::to_string(chosen.param.seed);
+});
 
 TEST_P(ring_mixture_test, any_mixture_arrives_whole_in_any_interleaving)
 {
-    std::mt19937_64 random{GetParam()};
+    std::mt19937_64 random{GetParam().seed};
     const auto below = [&](std::uint64_t limit) { return random() % limit; };
     std::array<end *, 2> ends{&a, &b};
     std::array<std::vector<std::string>, 2> sent;
@@ -278,7 +368,7 @@ TEST_P(ring_mixture_test, any_mixture_arrives_whole_in_any_interleaving)
         const std::size_t who = below(2);
         switch (below(4)) {
         case 0:
-            sent.at(who).emplace_back(1 + below(shape.slot_bytes), static_cast<char>('a' + below(26)));
+            sent.at(who).emplace_back(1 + below(a.connection.longest_message()), static_cast<char>('a' + below(26)));
             ends.at(who)->say(sent.at(who).back());
             break;
         case 1:
