@@ -67,7 +67,7 @@ protected:
     protocol::peer_planes planes_{{}, group_};
     std::vector<std::uint32_t> told_;
     worker worker_{
-        {.marks = {.address = here}, .turns = {}},
+        {.marks = {.source = {.common = here}}, .turns = {}},
         {.sockets = &sockets_,
          .engines = std::vector<transmit_engine *>(MRC_MAX_PORTS),
          .paths = &paths_,
