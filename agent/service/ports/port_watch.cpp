@@ -27,10 +27,11 @@ std::string remedy_for(fabric_mode fabric, const port_options &port, mrc_port_re
         return "the cable, or the far end of it";
     case MRC_PORT_NO_NEIGHBOUR:
         if (fabric == fabric_mode::direct)
-            return "no peer, nor a router on the way to one, has answered there so far; ip route get ADDRESS oif " +
+            return "no peer, nor a router on the way to one, has answered there so far: it may be down, have another "
+                   "address, or [fabric] mode \"srv6\"; ip route get ADDRESS oif " +
                    port.device + " shows the way to a peer";
         return "nothing has answered there so far; a leaf that answers no neighbour discovery is named by its MAC "
-               "address, [[port]] gateway";
+               "address, [[port]] gateway; a network without SRv6 takes [fabric] mode \"direct\"";
     case MRC_PORT_SEVERAL_NEIGHBOURS:
         return "[[port]] gateway names the leaf among them";
     case MRC_PORT_SMALL_MTU:
