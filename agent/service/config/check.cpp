@@ -51,7 +51,7 @@ check_result check_mode(const daemon_config &config)
             return missing(config, table, key);
     for (const auto &[name, at] : config.origin.given)
         if (is_direct(config) && !is_of_fabric(fabric_mode::direct, name))
-            return config.origin.error_at(name, "found with fabric.mode \"direct\", allowed only with \"srv6\"");
+            return config.origin.error_at(name, R"(found with fabric.mode "direct", allowed only with "srv6")");
     return std::nullopt;
 }
 

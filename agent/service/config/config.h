@@ -78,8 +78,8 @@ struct port_options {
     std::string device;
     protocol::plane_index plane;
     gateway_option gateway;
-    std::optional<mrc_ip> address{};     // direct: this host's on the plane; auto: own_address
-    std::optional<mrc_ip> own_address{}; // found (own_addresses.h)
+    std::optional<mrc_ip> address = std::nullopt;     // direct: this host's on the plane; auto: own_address
+    std::optional<mrc_ip> own_address = std::nullopt; // found (own_addresses.h)
     attach_mode mode = attach_mode::automatic;
     std::optional<std::uint32_t> queues; // receive queues that get an AF_XDP socket; auto: all of them
 };
@@ -87,7 +87,7 @@ struct port_options {
 // A host of a direct fabric.
 struct host_entry {
     std::vector<std::optional<mrc_ip>> addresses; // by plane; none where it is not on the plane
-    std::optional<mrc_ip> common{};               // on the overlay device; none: it has no overlay
+    std::optional<mrc_ip> common = std::nullopt;  // on the overlay device; none: it has no overlay
 };
 
 struct transmit_options {

@@ -28,9 +28,9 @@ struct port_condition {
     std::uint32_t mtu = 0;
     std::uint32_t departures = 0; // how often it has left: a device that comes back has lost what was bound to it
     mac_address mac{};
-    mac_address gateway_mac{};                           // zero unless MRC_PORT_NEIGHBOUR; direct: always zero
-    std::vector<std::optional<mac_address>> next_hops{}; // direct: by listed host
-    mrc_port_reason reason = MRC_PORT_MISSING;           // why it is not usable
+    mac_address gateway_mac{};                         // zero unless MRC_PORT_NEIGHBOUR; direct: always zero
+    std::vector<std::optional<mac_address>> next_hops; // direct: by listed host
+    mrc_port_reason reason = MRC_PORT_MISSING;         // why it is not usable
 
     [[nodiscard]] bool is_present() const { return ifindex != 0; }
     [[nodiscard]] bool is_usable() const { return flags == MRC_PORT_USABLE; }

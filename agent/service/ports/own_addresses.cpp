@@ -87,25 +87,31 @@ std::expected<mrc_ip, std::string> own_address_of(const daemon_config &config, c
                                        name_of(port), texts_of(candidates))};
 }
 
+// Found before this is asked.
+mrc_ip own_of(const port_options &port)
+{
+    return port.own_address.value_or(mrc_ip{});
+}
+
 // A host that stands in the list itself is where its peers, who have the same list, send to.
 std::expected<void, std::string> compare_with_list(daemon_config &config)
 {
     std::optional<std::size_t> own_row;
     for (const port_options &port : config.ports)
-        if (const auto row = row_with(config, *port.own_address); row) {
+        if (const auto row = row_with(config, own_of(port)); row) {
             if (own_row && *own_row != *row)
                 return std::unexpected{fmt::format("{} has address {}, of peer[{}], and other ports have addresses of "
                                                    "peer[{}]: a host has one [[peer]]",
-                                                   name_of(port), to_text(*port.own_address), *row, *own_row)};
+                                                   name_of(port), to_text(own_of(port)), *row, *own_row)};
             own_row = row;
         }
     if (!own_row)
         return {};
     for (const port_options &port : config.ports) {
         const auto &listed = config.hosts[*own_row].addresses[port.plane.value];
-        if (!listed || !is_same(*listed, *port.own_address))
+        if (!listed || !is_same(*listed, own_of(port)))
             return std::unexpected{fmt::format("{} has address {}, but peer[{}], this host, has {} on that plane",
-                                               name_of(port), to_text(*port.own_address), *own_row,
+                                               name_of(port), to_text(own_of(port)), *own_row,
                                                listed ? to_text(*listed) : "none")};
     }
     const auto &common = config.hosts[*own_row].common;
@@ -124,10 +130,10 @@ std::expected<void, std::string> check_overlay(const daemon_config &config)
     if (is_same(config.host.address, mrc_ip{}))
         return {};
     for (const port_options &port : config.ports)
-        if (is_ipv4(*port.own_address))
+        if (is_ipv4(own_of(port)))
             return std::unexpected{fmt::format("{} has address {}: [host] address, for the overlay, needs IPv6 on all "
                                                "planes",
-                                               name_of(port), to_text(*port.own_address))};
+                                               name_of(port), to_text(own_of(port)))};
     return {};
 }
 
@@ -136,10 +142,10 @@ std::expected<void, std::string> compare_families(const daemon_config &config)
     for (const port_options &port : config.ports)
         for (std::size_t row = 0; row < config.hosts.size(); ++row)
             if (const auto &other = config.hosts[row].addresses[port.plane.value];
-                other && is_ipv4(*other) != is_ipv4(*port.own_address))
+                other && is_ipv4(*other) != is_ipv4(own_of(port)))
                 return std::unexpected{fmt::format("{} has address {}, but peer[{}] has {} on that plane: both must be "
                                                    "IPv6, or IPv4",
-                                                   name_of(port), to_text(*port.own_address), row, to_text(*other))};
+                                                   name_of(port), to_text(own_of(port)), row, to_text(*other))};
     return {};
 }
 

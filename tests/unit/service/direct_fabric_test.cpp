@@ -92,7 +92,7 @@ TEST(direct_fabric, paths_go_to_the_peers_address_on_their_plane_each_by_an_ev)
         EXPECT_EQ(mrc_ev_plane(paths[i].ev), i / 4);
         EXPECT_EQ(mrc_ev_uplink(paths[i].ev), i % 4);
     }
-    EXPECT_EQ(mrc_path_header_bytes(&paths[0]), 14U);
+    EXPECT_EQ(mrc_path_header_bytes(paths.data()), 14U);
     EXPECT_EQ(to_text(mrc_path_destination(&paths[4], 0x8003)), "fd11::2") << "no uSID is put in";
 }
 

@@ -80,17 +80,17 @@ TEST_P(direct_mode_refusals, say_what_was_found_and_what_is_allowed)
 
 constexpr std::array refusals{
     refusal{"a leaf", "[fabric]", "[host]\nleaf = 1\n[fabric]",
-            "test:2:1: host.leaf: found with fabric.mode \"direct\", allowed only with \"srv6\""},
+            R"(test:2:1: host.leaf: found with fabric.mode "direct", allowed only with "srv6")"},
     refusal{"a gateway", "plane = 0\n", "plane = 0\ngateway = \"fe80::1\"\n",
-            "test:6:1: port[0].gateway: found with fabric.mode \"direct\", allowed only with \"srv6\""},
-    refusal{"too few addresses", "[\"fd10::2\", \"fd11::2\"]", "[\"fd10::2\", \"fd11::2\", \"fd12::2\"]",
+            R"(test:6:1: port[0].gateway: found with fabric.mode "direct", allowed only with "srv6")"},
+    refusal{"too few addresses", R"(["fd10::2", "fd11::2"])", R"(["fd10::2", "fd11::2", "fd12::2"])",
             "test:12:1: peer[1].addresses: found 2 addresses, allowed are 3, one for each plane (\"none\" where the "
             "host is not on it)"},
     refusal{
         "an address twice", "\"none\"", "\"fd10::2\"",
         "test:12:1: peer[1].addresses: found \"fd10::2\", which peer[0].addresses has already; allowed is one place "
         "for an address"},
-    refusal{"a host nowhere", "[\"10.0.0.3\", \"none\"]", "[\"none\", \"none\"]",
+    refusal{"a host nowhere", R"(["10.0.0.3", "none"])", R"(["none", "none"])",
             "test:12:1: peer[1].addresses: found no address, allowed is one at least"},
     refusal{
         "link-local", "\"fd10::2\"", "\"fe80::2\"",
