@@ -8,7 +8,6 @@
 
 MRC_USES(host);
 MRC_USES(paths);
-MRC_USES(ports);
 
 /* Neighbouring candidates alternate planes, so 64 of them cover 8 uplinks of each of 8 planes. */
 #define MRC_TX_SCAN 64
@@ -33,14 +32,6 @@ __noinline __u64 list_planes(__u32 mask, __u32 planes)
     return list | (__u64)count << MRC_PLANES_COUNT_SHIFT;
 }
 
-static __always_inline struct mrc_port_row *port_of(const struct mrc_path_row *path)
-{
-    const __u32 row = path->port;
-    struct mrc_port_row *port = bpf_map_lookup_elem(&ports, &row);
-
-    return port && port_usable(port) ? port : NULL;
-}
-
 /*
  * Row of `paths`, or 0. The hash picks where the scan starts, so a flow stays on its path as long as that is GOOD, and
  * moves to its neighbour, another plane, when it is not.
@@ -59,9 +50,10 @@ static __always_inline __u32 choose_path(const struct mrc_peer_row *peer, __u32 
         const __u32 at = (start + i) % candidates;
         const __u32 plane = (__u32)list >> (at % planes * 4) & 7;
         const __u32 row = peer->group_base + plane * peer->uplinks + at / planes;
-        const struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
+        struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
+        struct way_out way;
 
-        if (!path || (path->state != MRC_PATH_GOOD && path->state != MRC_PATH_KEPT) || !port_of(path))
+        if (!path || (path->state != MRC_PATH_GOOD && path->state != MRC_PATH_KEPT) || !find_way_out(&way, path))
             continue;
         if (path->state == MRC_PATH_GOOD)
             return row;

@@ -6,8 +6,11 @@
 #ifndef MRC_BPF_CLASSIFY_H
 #define MRC_BPF_CLASSIFY_H
 
+#include "maps.h"
 #include "parse.h"
 #include "verdict.h"
+
+MRC_USES(peers);
 
 const volatile struct mrc_rx_config config = {
     .dscp_trimmed = MRC_DSCP_TRIMMED,
@@ -34,6 +37,7 @@ struct rx_packet {
     __u32 dqp;
     __u32 qp_row;
     __u32 path;
+    __u32 carrier; /* direct: who has encapsulated it, as in struct mrc_peer_row */
     __u8 outer_tclass;
     __u8 kind;  /* enum mrc_rx_kind */
     __u8 flags; /* enum mrc_rx_flags */
@@ -47,13 +51,43 @@ static __always_inline bool is_endpoint_operation(__u8 kind)
 
 static __always_inline bool is_host_usid(const struct ipv6hdr *ip6)
 {
-    return ip6->daddr.s6_addr16[2] == *(const volatile __u16 *)(config.usid.bytes + MRC_USID_BLOCK_BYTES);
+    return ip6->daddr.s6_addr16[2] == *(const volatile __u16 *)(config.outer.bytes + MRC_USID_BLOCK_BYTES);
 }
 
 /* Any bit behind the active uSID: the next uSID, or arguments that we never send. */
 static __always_inline bool carrier_left(const struct ipv6hdr *ip6)
 {
     return (ip6->daddr.s6_addr16[3] | ip6->daddr.s6_addr32[2] | ip6->daddr.s6_addr32[3]) != 0;
+}
+
+static __always_inline void note_outer(struct rx_packet *packet, const struct ipv6hdr *ip6)
+{
+    packet->encapsulated = true;
+    packet->flags |= MRC_RX_ENCAPSULATED;
+    packet->inner.ipv4 = ip6->nexthdr == IPPROTO_IPIP;
+    packet->outer_tclass = ipv6_tclass(ip6);
+    packet->length -= sizeof(*ip6);
+}
+
+/*
+ * In direct mode only what sockets send is encapsulated, for this host's address on the plane, and only a peer may do
+ * so: the network may be anybody's. Everything else stands by itself.
+ */
+static __always_inline enum mrc_verdict parse_direct(struct cursor *cursor, struct rx_packet *packet,
+                                                     const struct cursor *at_network, const struct ipv6hdr *ip6)
+{
+    const struct mrc_peer_row *peer;
+
+    if ((ip6->nexthdr != IPPROTO_IPV6 && ip6->nexthdr != IPPROTO_IPIP) || !same_ip(&config.outer, &ip6->daddr)) {
+        *cursor = *at_network;
+        return MRC_GO_ON;
+    }
+    peer = bpf_map_lookup_elem(&peers, &ip6->saddr);
+    if (!peer)
+        return MRC_RX_DROP_UNKNOWN_PEER;
+    packet->carrier = peer->sender;
+    note_outer(packet, ip6);
+    return MRC_GO_ON;
 }
 
 /* Leaves the cursor at the IP header that decides: the inner one, or the only one. */
@@ -74,7 +108,9 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
     ip6 = take(cursor, sizeof(*ip6));
     if (!ip6 || ip6->version != 6)
         return MRC_RX_PASS_MALFORMED;
-    if (!in_usid_block(ip6, config.usid.bytes)) {
+    if (config.carrier == MRC_CARRIER_DIRECT)
+        return parse_direct(cursor, packet, &at_network, ip6);
+    if (!in_usid_block(ip6, config.outer.bytes)) {
         *cursor = at_network;
         return MRC_GO_ON;
     }
@@ -86,11 +122,7 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
         return MRC_RX_DROP_CARRIER_LEFT;
     if (ip6->nexthdr != IPPROTO_IPV6 && ip6->nexthdr != IPPROTO_IPIP)
         return MRC_RX_DROP_INNER;
-    packet->encapsulated = true;
-    packet->flags |= MRC_RX_ENCAPSULATED;
-    packet->inner.ipv4 = ip6->nexthdr == IPPROTO_IPIP;
-    packet->outer_tclass = ipv6_tclass(ip6);
-    packet->length -= sizeof(*ip6);
+    note_outer(packet, ip6);
     return MRC_GO_ON;
 }
 

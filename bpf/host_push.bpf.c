@@ -5,10 +5,10 @@
  * hook     XDP, run by BPF_PROG_TEST_RUN with BPF_F_TEST_XDP_LIVE_FRAMES only; attached to a scratch device, because
  *          the kernel rebuilds its XDP dispatcher on every call for a program that is attached nowhere (25 ms)
  * inputs   a blank frame of MRC_PUSH_BLANK_BYTES; push_slots[push_ring.consumer]
- * outputs  Ethernet | outer IPv6 | inner packet, redirected to the path's port. Each run consumes one slot or, when
- *          none is left, drops the blank frame.
- * maps     reads push_slots, paths, ports, tx_ports; writes push_ring (consumer, sent, refused, last_send_ns), paths
- *          and ports (transmit counters), verdicts
+ * outputs  Ethernet | outer IPv6 | inner packet, or Ethernet | packet on a direct path, redirected to the path's port.
+ *          Each run consumes one slot or, when none is left, drops the blank frame.
+ * maps     reads push_slots, paths, ports, next_hops, tx_ports; writes push_ring (consumer, sent, refused,
+ *          last_send_ns), paths and ports (transmit counters), verdicts
  * kernel   6.1
  * cost     230 ns for a 182-byte frame, 330 ns for 3,218 bytes, of it about 20 ns the measuring
  *          (tests/bpf/host_push_test.cpp prints it, with the whole call's cost per frame)
@@ -21,34 +21,32 @@
 MRC_USES(push_slots);
 MRC_USES(push_ring);
 MRC_USES(paths);
-MRC_USES(ports);
 MRC_USES(tx_ports);
 
 /* Everything that one departure needs, each pointer checked once. */
 struct push_departure {
     struct mrc_push_slot *slot;
-    struct mrc_path_row *path;
-    struct mrc_port_row *port;
-    __u32 port_row;
-    __u32 length; /* of the inner packet */
+    struct way_out way;
+    __u32 header_bytes; /* in front of the inner packet */
+    __u32 length;       /* of the inner packet */
 };
 
 /* The kernel drops a redirected frame above the device's MTU without telling anybody, so it is refused here. */
 static __always_inline enum mrc_verdict look_up(struct push_departure *departure)
 {
     const __u32 path_row = departure->slot->path;
+    struct mrc_path_row *path;
 
     departure->length = *(volatile __u32 *)&departure->slot->length; /* once: the worker can write it */
     if (departure->length < sizeof(struct iphdr) || departure->length > sizeof(departure->slot->inner))
         return MRC_PUSH_BAD_SLOT;
-    departure->path = bpf_map_lookup_elem(&paths, &path_row);
-    if (!departure->path || departure->path->state == MRC_PATH_UNUSED)
+    path = bpf_map_lookup_elem(&paths, &path_row);
+    if (!path || path->state == MRC_PATH_UNUSED)
         return MRC_PUSH_BAD_SLOT;
-    departure->port_row = departure->path->port;
-    departure->port = bpf_map_lookup_elem(&ports, &departure->port_row);
-    if (!departure->port || !port_usable(departure->port))
+    if (!find_way_out(&departure->way, path))
         return MRC_PUSH_NO_PORT;
-    if (departure->length + sizeof(struct ipv6hdr) > departure->port->mtu)
+    departure->header_bytes = mrc_path_header_bytes(path);
+    if (departure->header_bytes - ETH_HLEN + departure->length > departure->way.port->mtu)
         return MRC_PUSH_BAD_SLOT;
     return MRC_GO_ON;
 }
@@ -57,9 +55,9 @@ static __always_inline enum mrc_verdict look_up(struct push_departure *departure
  * The frame starts every run short: each call copies the blank into 64 pages before the first run, however few of them
  * it needs. The kernel resets what the last run grew, and clears what this one grows.
  */
-static __always_inline enum mrc_verdict fit_frame(struct xdp_md *ctx, __u32 length)
+static __always_inline enum mrc_verdict fit_frame(struct xdp_md *ctx, __u32 bytes)
 {
-    const int missing = (int)(MRC_OUTER_BYTES + length) - (int)(__u32)bpf_xdp_get_buff_len(ctx);
+    const int missing = (int)bytes - (int)(__u32)bpf_xdp_get_buff_len(ctx);
 
     if (missing != 0 && bpf_xdp_adjust_tail(ctx, missing))
         return MRC_PUSH_STORE;
@@ -79,16 +77,14 @@ static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const st
         .next_header = slot->next_header,
     };
     struct cursor cursor = MRC_CURSOR(ctx);
-    struct headers headers;
 
-    if (!take_headers(&cursor, &headers))
+    if (!write_carrier(&cursor, &departure->way, &fields))
         return MRC_PUSH_STORE;
-    write_outer(&headers, departure->port, departure->path, &fields);
     /* look_up() has checked this; the verifier lost it on the stack, and the compiler must not drop the repetition. */
     asm volatile("" : "+r"(length));
     if (length < sizeof(struct iphdr) || length > sizeof(slot->inner))
         return MRC_PUSH_BAD_SLOT;
-    if (bpf_xdp_store_bytes(ctx, MRC_OUTER_BYTES, (void *)slot->inner, length))
+    if (bpf_xdp_store_bytes(ctx, departure->header_bytes, (void *)slot->inner, length))
         return MRC_PUSH_STORE;
     return MRC_GO_ON;
 }
@@ -97,14 +93,16 @@ static __always_inline enum mrc_verdict send_slot(struct xdp_md *ctx, struct mrc
                                                   struct mrc_push_slot *slot)
 {
     struct push_departure departure = {.slot = slot};
+    __u32 bytes;
 
     MRC_STEP(look_up(&departure));
-    MRC_STEP(fit_frame(ctx, departure.length));
+    bytes = departure.header_bytes + departure.length;
+    MRC_STEP(fit_frame(ctx, bytes));
     MRC_STEP(write_frame(ctx, &departure));
-    if (bpf_redirect_map(&tx_ports, departure.port_row, XDP_DROP) != XDP_REDIRECT)
+    if (bpf_redirect_map(&tx_ports, departure.way.path->port, XDP_DROP) != XDP_REDIRECT)
         return MRC_PUSH_NO_PORT;
     ring->last_send_ns = bpf_ktime_get_ns();
-    count_sent(departure.port, departure.path, 1, MRC_OUTER_BYTES + departure.length, ring->last_send_ns);
+    count_sent(&departure.way, 1, bytes, ring->last_send_ns);
     return MRC_PUSH_SENT;
 }
 

@@ -4,12 +4,13 @@
  *
  * hook     XDP on each port, native or generic. One instance of the object per port; the maps are shared.
  *          Load with BPF_F_XDP_HAS_FRAGS for multi-buffer frames: headers are read from the first buffer only.
- * inputs   Ethernet | [outer IPv6 to our uSID] | IPv6 or IPv4 | …; `config`
+ * inputs   Ethernet | [outer IPv6 to our uSID, or address on the plane] | IPv6 or IPv4 | …; `config`
  * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket of the port's queue.
  *          EV probes: the answer, back out of the same port.
  *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040; only to the host's own
  *          addresses, and no neighbour discovery. What is not encapsulated and not MRC: to the kernel, untouched.
- * maps     reads qps, peers, paths, xsks; writes signals, ports (counters), paths (sent answers), reflectors, verdicts
+ * maps     reads qps, peers, paths, next_hops, xsks; writes signals, ports (counters), paths (sent answers),
+ *          reflectors, verdicts
  * kernel   6.1
  * cost     280 ns for a steered packet, 740 ns for an answered probe, 100 ns for a foreign packet: single cold runs, of
  *          which about 80 ns are the measuring (tests/bpf/host_rx_test.cpp prints them)
@@ -24,10 +25,12 @@
 MRC_USES(qps);
 MRC_USES(ports);
 MRC_USES(signals);
-MRC_USES(peers);
 MRC_USES(xsks);
 
-/* The QP that is addressed exists and belongs to the sender; endpoint operations need a known peer instead. */
+/*
+ * The QP that is addressed exists and is connected to the sender, whichever of the addresses that speak for it this is;
+ * endpoint operations need a known peer instead.
+ */
 static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
 {
     const __u32 row = MRC_QPN_ROW(packet->dqp);
@@ -40,7 +43,7 @@ static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
     qp = bpf_map_lookup_elem(&qps, &row);
     if (!qp || !packet->dqp || qp->qpn != packet->dqp)
         return MRC_RX_DROP_UNKNOWN_QP;
-    if (!same_ip(&qp->peer, &packet->inner.source))
+    if (!packet->peer || packet->peer->sender != qp->sender)
         return MRC_RX_DROP_WRONG_PEER;
     packet->qp_row = row;
     return MRC_GO_ON;
@@ -120,8 +123,20 @@ static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct r
     return MRC_RX_STEERED;
 }
 
+/* In direct mode a peer carries its own packets, nobody else's. */
+static __always_inline enum mrc_verdict authorise_carrier(const struct rx_packet *packet)
+{
+    const struct mrc_peer_row *sender;
+
+    if (config.carrier != MRC_CARRIER_DIRECT)
+        return MRC_GO_ON;
+    sender = bpf_map_lookup_elem(&peers, &packet->inner.source);
+    return sender && sender->sender == packet->carrier ? MRC_GO_ON : MRC_RX_DROP_WRONG_PEER;
+}
+
 static __always_inline enum mrc_verdict hand_to_kernel(struct xdp_md *ctx, struct rx_packet *packet)
 {
+    MRC_STEP(authorise_carrier(packet));
     if (!packet->inner.ipv4)
         MRC_STEP(refuse_neighbour_discovery(ctx, &packet->inner));
     MRC_STEP(ecn_inward(ctx, packet));
@@ -139,7 +154,7 @@ static __always_inline enum mrc_verdict take_mrc(struct xdp_md *ctx, struct curs
     packet->now = bpf_ktime_get_ns();
     count_signals(packet);
     if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && has_socket(ctx))
-        MRC_STEP(reflect(ctx, packet, own_port()));
+        MRC_STEP(reflect(ctx, packet));
     MRC_STEP(pop(ctx, packet));
     return steer(ctx, packet);
 }
@@ -171,6 +186,8 @@ int host_rx(struct xdp_md *ctx)
     if (verdict != MRC_RX_PASS_NOT_OURS && verdict != MRC_RX_PASS_MALFORMED)
         count_port(&packet);
     count_verdict(verdict);
+    if (verdict == MRC_RX_REFLECTED && config.redirect_answers)
+        return (int)bpf_redirect(ctx->ingress_ifindex, 0);
     return xdp_action(verdict);
 }
 

@@ -8,7 +8,8 @@
  * outputs  Ethernet | outer IPv6 | inner packet, by redirect to a port's egress. A flow keeps its path. Outer ECN is
  *          the inner's (RFC 6040 normal mode), DSCP is never trimmable. UDP to MRC's ports is dropped: no user of this
  *          host may speak MRC in the daemon's place. With config.mrc_from_sockets it is sprayed packet by packet.
- * maps     reads host, peers; reads paths and ports and writes their transmit counters; writes overlay, verdicts
+ * maps     reads host, peers, next_hops; reads paths and ports and writes their transmit counters; writes overlay,
+ *          verdicts
  * kernel   6.1
  * cost     720 ns where the flow must be hashed, 520 ns where not (sprayed; sockets bring their hash along): single
  *          cold runs, of which about 80 ns are the measuring (tests/bpf/host_tx_test.cpp prints them)
@@ -116,19 +117,19 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
         .next_header = packet->ip.ipv4 ? IPPROTO_IPIP : IPPROTO_IPV6,
     };
     struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
-    struct mrc_port_row *port = path ? port_of(path) : NULL;
+    struct way_out way;
     struct pushed_header header = {};
     const struct headers headers = {.eth = &header.eth, .ip6 = &header.ip6};
     __u64 now;
 
-    if (!port)
+    if (!path || !find_way_out(&way, path))
         return MRC_TX_DROP_NO_PATH;
-    write_outer(&headers, port, path, &fields);
+    write_outer(&headers, &way, &fields);
     MRC_STEP(push_outer(skb, &header));
     now = bpf_ktime_get_ns();
-    count_sent(port, path, segments, wire_bytes, now);
+    count_sent(&way, segments, wire_bytes, now);
     note_use(path, peer, now);
-    *ifindex = port->ifindex;
+    *ifindex = way.port->ifindex;
     return MRC_TX_PUSHED;
 }
 

@@ -37,6 +37,7 @@ MRC_PER_CPU(verdicts, __u64, MRC_VERDICT_COUNT);
 /* host_rx, host_push, host_tx */
 MRC_ROWS(host, struct mrc_host_row, 1);
 MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
+MRC_ROWS(next_hops, struct mrc_next_hop_row, MRC_MAX_NEXT_HOPS);
 MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
 MRC_ROWS(signals, struct mrc_signal_row, MRC_MAX_PATHS);
 MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * EV probes are answered in place, so that a probe measures the path and not our scheduler. Only requests that are
- * whole, encapsulated, IPv6, from a known peer (authorise() has checked that), with a right ICRC and within the rate;
- * every other one goes on to the agent untouched.
+ * whole, IPv6, from a known peer (authorise() has checked that), carried as the path back is, with a right ICRC and
+ * within the rate; every other one goes on to the agent untouched.
  */
 #ifndef MRC_BPF_REFLECT_H
 #define MRC_BPF_REFLECT_H
@@ -25,7 +25,7 @@ MRC_PER_CPU(reflectors, struct reflector, 1);
 MRC_USES(reflectors);
 
 #define MRC_PROBE_MESSAGE (sizeof(struct icrc_message) - sizeof(struct mrc_eeth) + sizeof(struct mrc_erth))
-#define MRC_PROBE_FRAME (MRC_OUTER_BYTES + MRC_PROBE_MESSAGE + MRC_ICRC_LEN)
+#define MRC_PROBE_PACKET (MRC_PROBE_MESSAGE + MRC_ICRC_LEN)
 #define MRC_PROBE_GROWTH (sizeof(struct mrc_eeth) - sizeof(struct mrc_erth))
 #define MRC_NS_PER_SECOND 1000000000u
 
@@ -41,7 +41,7 @@ static __always_inline bool within_probe_rate(__u64 *due_ns, __u64 now)
     return true;
 }
 
-/* The request behind the outer header, copied out when it is a whole EV probe with a right ICRC. */
+/* The request, copied out when it is a whole EV probe with a right ICRC. */
 static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packet *packet, struct reflector *reflector)
 {
     struct cursor cursor = MRC_CURSOR(ctx);
@@ -50,9 +50,9 @@ static __always_inline bool read_probe(struct xdp_md *ctx, const struct rx_packe
     const __u32 *icrc;
     const void *bytes;
 
-    if (packet->frame_bytes != MRC_PROBE_FRAME || !packet->encapsulated || packet->inner.ipv4)
+    if (packet->length != ETH_HLEN + MRC_PROBE_PACKET || packet->inner.ipv4)
         return false;
-    if (!take(&cursor, MRC_OUTER_BYTES))
+    if (!take(&cursor, ETH_HLEN) || (packet->encapsulated && !take(&cursor, sizeof(struct ipv6hdr))))
         return false;
     bytes = take(&cursor, MRC_PROBE_MESSAGE);
     icrc = take(&cursor, MRC_ICRC_LEN);
@@ -92,8 +92,8 @@ static __always_inline void turn_into_response(struct icrc_message *message)
     eeth->tx_timestamp = timestamp;
 }
 
-static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_message *response, struct mrc_port_row *port,
-                                           const struct mrc_path_row *path, __u16 host_usid)
+static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_message *response, const struct way_out *way,
+                                           __u16 host_usid)
 {
     const struct outer_fields fields = {
         .flow_label = ipv6_flow_label(&response->ip6),
@@ -104,17 +104,15 @@ static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_messa
         .next_header = IPPROTO_IPV6,
     };
     struct cursor cursor = MRC_CURSOR(ctx);
-    struct headers headers;
     struct icrc_message *message;
     __u32 *icrc;
 
-    if (!take_headers(&cursor, &headers))
+    if (!write_carrier(&cursor, way, &fields))
         return false;
     message = take(&cursor, sizeof(*message));
     icrc = take(&cursor, MRC_ICRC_LEN);
     if (!message || !icrc)
         return false;
-    write_outer(&headers, port, path, &fields);
     __builtin_memcpy(message, response, sizeof(*message));
     *icrc = icrc_of(response, sizeof(*response));
     return true;
@@ -125,28 +123,28 @@ static __always_inline bool write_response(struct xdp_md *ctx, struct icrc_messa
  * plane, same uplink. MRC_GO_ON when it is the agent's, with the frame untouched, unless the kernel refuses to write
  * what it has just grown.
  */
-static __always_inline enum mrc_verdict reflect(struct xdp_md *ctx, const struct rx_packet *packet,
-                                                struct mrc_port_row *port)
+static __always_inline enum mrc_verdict reflect(struct xdp_md *ctx, const struct rx_packet *packet)
 {
     const __u32 only = 0;
     struct reflector *reflector = bpf_map_lookup_elem(&reflectors, &only);
     const __u32 row = packet->path;
-    struct mrc_path_row *path;
+    struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
+    struct way_out way;
 
-    if (config.agent_answers || !row || !reflector || !port || !port_usable(port) ||
-        !read_probe(ctx, packet, reflector))
+    if (config.agent_answers || !row || !reflector)
         return MRC_GO_ON;
-    path = bpf_map_lookup_elem(&paths, &row);
-    if (!path || path->state == MRC_PATH_UNUSED || path->port != config.port)
+    if (!path || path->state == MRC_PATH_UNUSED || path->port != config.port || !find_way_out(&way, path))
+        return MRC_GO_ON;
+    if ((path->kind == MRC_CARRIER_SRV6) != packet->encapsulated || !read_probe(ctx, packet, reflector))
         return MRC_GO_ON;
     if (!within_probe_rate(&reflector->due_ns, packet->now))
         return MRC_RX_DROP_PROBE_RATE;
     if (bpf_xdp_adjust_tail(ctx, MRC_PROBE_GROWTH))
         return MRC_GO_ON;
     turn_into_response(&reflector->message);
-    if (!write_response(ctx, &reflector->message, port, path, packet->peer->host_usid))
+    if (!write_response(ctx, &reflector->message, &way, packet->peer->host_usid))
         return MRC_GO_ON;
-    count_sent(port, path, 1, MRC_PROBE_FRAME + MRC_PROBE_GROWTH, packet->now);
+    count_sent(&way, 1, packet->frame_bytes + MRC_PROBE_GROWTH, packet->now);
     return MRC_RX_REFLECTED;
 }
 

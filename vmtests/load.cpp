@@ -176,7 +176,7 @@ void configure_host_rx(host_rx_bpf &program)
     config.fabric = 1;
     config.address_count = MRC_RX_ADDRESSES;
     config.probes_per_second = 1000;
-    config.usid.bytes[0] = 0xfc;
+    config.outer.bytes[0] = 0xfc;
     for (auto &address : config.addresses) {
         address.bytes[0] = 0xfd;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet and the outer IPv6 header in front of an inner IP packet: SRv6 without SRH, the destination is the carrier.
+// What stands in front of an IP packet: Ethernet, and behind it the outer IPv6 header where there is one: SRv6 without
+// SRH, the destination is the carrier.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,9 @@ struct outer_header {
 inline constexpr std::size_t ethernet_header_bytes = 14;
 inline constexpr std::size_t outer_header_bytes = ethernet_header_bytes + ipv6_header_bytes;
 
+// `next_header` says what follows: protocol_ipv6 or protocol_ipv4.
+void write_ethernet(std::span<std::byte, ethernet_header_bytes> out, const mac_address &destination,
+                    const mac_address &source, std::uint8_t next_header);
 void write_outer(std::span<std::byte, outer_header_bytes> out, const outer_header &header);
 
 } // namespace mrc::codec

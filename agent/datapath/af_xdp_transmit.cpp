@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "codec/outer_header.h"
 #include "kernel/monotonic_clock.h"
 
 namespace mrc::datapath
@@ -18,19 +17,11 @@ namespace
 
 constexpr std::chrono::milliseconds stall_limit{5}; // as late as an EV probe's answer is none (D12)
 
-codec::mac_address mac_of(const __u8 (&bytes)[6])
-{
-    codec::mac_address mac;
-    std::ranges::copy(bytes, mac.begin());
-    return mac;
-}
-
 } // namespace
 
 af_xdp_transmit::af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets,
-                                 kernel::mapped_array<mrc_path_row> &paths, kernel::mapped_array<mrc_port_row> &ports,
-                                 std::uint32_t longest_packet)
-    : memory_{memory}, outputs_(sockets.size()), paths_{paths}, ports_{ports},
+                                 const link_rows &links, std::uint32_t longest_packet)
+    : memory_{memory}, outputs_(sockets.size()), links_{links},
       frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + kernel::umem::frame_bytes - 1) / kernel::umem::frame_bytes}
 {
     for (std::size_t row = 0; row < sockets.size(); ++row)
@@ -42,7 +33,7 @@ af_xdp_transmit::af_xdp_transmit(kernel::umem &memory, const std::vector<kernel:
 bool af_xdp_transmit::usable(std::size_t row) const
 {
     return row < outputs_.size() && outputs_[row].socket != nullptr &&
-           (ports_[row].flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
+           (links_.ports[row].flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
 }
 
 bool af_xdp_transmit::ready()
@@ -71,30 +62,23 @@ std::span<std::byte> af_xdp_transmit::head()
                             : std::span{staging_};
 }
 
-std::span<std::byte> af_xdp_transmit::reserve()
+std::span<std::byte> af_xdp_transmit::reserve(std::uint32_t path)
 {
-    return head().subspan(codec::outer_header_bytes);
+    return head().subspan(mrc_path_header_bytes(&links_.paths[path]));
 }
 
 void af_xdp_transmit::commit(const departure &packet)
 {
-    mrc_path_row &path = paths_[packet.path];
-    mrc_port_row &port = ports_[path.port];
-    if (path.state == MRC_PATH_UNUSED || !usable(path.port) ||
+    mrc_path_row &path = links_.paths[packet.path];
+    mrc_port_row &port = links_.ports[path.port];
+    const mrc_next_hop_row &next_hop = links_.next_hops[path.next_hop];
+    if (path.state == MRC_PATH_UNUSED || !usable(path.port) || next_hop.resolved == 0 ||
         !outputs_[path.port].socket->has_room(frames_per_packet_)) {
         ++counters_.refused; // the frame stays ours for the next packet
         return;
     }
-    codec::write_outer(head().first<codec::outer_header_bytes>(),
-                       {.destination_mac = mac_of(port.gateway_mac),
-                        .source_mac = mac_of(port.mac),
-                        .source = port.outer_source,
-                        .carrier = mrc_path_destination(&path, packet.host_usid),
-                        .traffic_class = packet.tclass,
-                        .flow_label = packet.flow_label,
-                        .next_header = packet.next_header,
-                        .payload_length = packet.bytes});
-    const auto length = static_cast<std::uint32_t>(codec::outer_header_bytes + packet.bytes);
+    write_carrier(head(), packet, path, port, next_hop);
+    const std::uint32_t length = mrc_path_header_bytes(&path) + packet.bytes;
     if (!send(*outputs_[path.port].socket, length)) {
         ++counters_.refused;
         return;

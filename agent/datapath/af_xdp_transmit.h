@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "datapath/carrier.h"
 #include "datapath/transmit_engine.h"
 #include "kernel/mapped_array.h"
 #include "kernel/xsk_socket_pair.h"
@@ -24,8 +25,7 @@ class af_xdp_transmit final : public transmit_engine
 public:
     // `sockets[port]` sends for the port of that row, null where the host has none. All is borrowed and outlives the
     // engine.
-    af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets,
-                    kernel::mapped_array<mrc_path_row> &paths, kernel::mapped_array<mrc_port_row> &ports,
+    af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets, const link_rows &links,
                     std::uint32_t longest_packet = kernel::umem::frame_bytes - MRC_OUTER_BYTES);
 
     // What sends for the port of that row from now on; null: nothing does.
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] bool ready() override;
     // Whether the port sends, and has room for so many packets more.
     [[nodiscard]] bool takes(std::size_t port, std::uint32_t packets) const;
-    [[nodiscard]] std::span<std::byte> reserve() override;
+    [[nodiscard]] std::span<std::byte> reserve(std::uint32_t path) override;
     void commit(const departure &packet) override;
     void flush() override;
     [[nodiscard]] std::size_t queued() const override;
@@ -58,8 +58,7 @@ private:
 
     kernel::umem &memory_;
     std::vector<port_output> outputs_;
-    kernel::mapped_array<mrc_path_row> &paths_;
-    kernel::mapped_array<mrc_port_row> &ports_;
+    link_rows links_;
     kernel::frame current_;
     std::vector<std::byte> staging_; // where packets longer than a frame are put together; empty when there are none
     std::uint32_t frames_per_packet_;

@@ -23,7 +23,7 @@ void mixed_transmit::send_by_rings()
     frames_.hand_over([this](const departure &packet, std::span<const std::byte> inner) {
         if (!rings_.ready())
             return false;
-        std::ranges::copy(inner, rings_.reserve().begin());
+        std::ranges::copy(inner, rings_.reserve(packet.path).begin());
         rings_.commit(packet);
         return true;
     });

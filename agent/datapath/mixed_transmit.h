@@ -30,7 +30,7 @@ public:
 
     [[nodiscard]] std::string_view name() const override { return frames_.name(); }
     [[nodiscard]] bool ready() override { return frames_.ready() && (frames_.calls().in_use() || rings_.ready()); }
-    [[nodiscard]] std::span<std::byte> reserve() override { return frames_.reserve(); }
+    [[nodiscard]] std::span<std::byte> reserve(std::uint32_t path) override { return frames_.reserve(path); }
     void commit(const departure &packet) override
     {
         burst_.add(paths_[packet.path].port, packet.bytes);

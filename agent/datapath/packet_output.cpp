@@ -41,8 +41,9 @@ bool packet_output::send(const mrc_ip &to, std::uint16_t host_usid, const protoc
     transmit_engine *engine = path.port < engines_.size() ? engines_[path.port] : nullptr;
     if (engine == nullptr)
         return true;
-    const std::span<std::byte> out = engine->reserve();
-    const bool ipv4 = codec::is_ipv4_mapped(to);
+    const std::span<std::byte> out = engine->reserve(packet.path.value);
+    const codec::ip_endpoints ends = endpoints_on(path, marks_.source, to);
+    const bool ipv4 = codec::is_ipv4_mapped(ends.destination);
     const std::uint8_t dscp = packet.dscp_as_is ? packet.dscp : marks_.code_points[packet.dscp & 63U];
     if (packet.payload.bytes != 0) {
         const auto payload = out.subspan(codec::payload_offset(packet.content, ipv4), packet.payload.bytes);
@@ -50,13 +51,9 @@ bool packet_output::send(const mrc_ip &to, std::uint16_t host_usid, const protoc
         if (qp == nullptr || !qp->posted->read(packet.payload.lkey, packet.payload.address, payload, *qp->memory))
             return false;
     }
-    const auto size = codec::encode(packet.content,
-                                    {.ip = {.source = ipv4 ? marks_.address4 : marks_.address, .destination = to},
-                                     .udp_port = marks_.udp_port,
-                                     .dscp = dscp,
-                                     .ecn = packet.ecn,
-                                     .entropy = packet.entropy},
-                                    out);
+    const auto size = codec::encode(
+        packet.content,
+        {.ip = ends, .udp_port = marks_.udp_port, .dscp = dscp, .ecn = packet.ecn, .entropy = packet.entropy}, out);
     if (!size)
         return false;
     engine->commit({.path = packet.path.value,

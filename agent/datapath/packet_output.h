@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "datapath/carrier.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/worker_client.h"
 #include "kernel/mapped_array.h"
@@ -28,8 +29,7 @@ namespace mrc::datapath
 }
 
 struct packet_marks {
-    mrc_ip address{};  // inner source of everything sent
-    mrc_ip address4{}; // the same toward IPv4 addresses
+    own_addresses source;
     std::uint16_t udp_port = MRC_UDP_PORT_ROCE;
     std::array<std::uint8_t, 64> code_points = default_code_points(); // sent for each of the protocol's (enum mrc_dscp)
 };
@@ -44,7 +44,8 @@ public:
 
     // Every engine takes another packet.
     [[nodiscard]] bool ready();
-    // Writes the packet where it will leave from. Payload is that of requests of `qp`. False when it cannot be read
+    // Writes the packet where it will leave from, to the host that has this address, whichever of its own the path
+    // takes. Payload is that of requests of `qp`. False when it cannot be read
     // under the requests' local keys. A packet for a plane without a port here is lost like any other, and inferred as
     // such.
     bool send(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,

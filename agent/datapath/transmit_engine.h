@@ -10,7 +10,7 @@
 namespace mrc::datapath
 {
 
-// What the outer header of one packet needs; everything else stands in the `paths` and `ports` rows.
+// What the headers in front of one packet need; everything else stands in the rows of `paths`, `ports`, `next_hops`.
 struct departure {
     std::uint32_t path = 0;      // row of `paths`
     std::uint16_t host_usid = 0; // of the destination on its T0
@@ -37,8 +37,8 @@ public:
     [[nodiscard]] virtual std::string_view name() const = 0;
     // Room for at least one more packet on every port that sends.
     [[nodiscard]] virtual bool ready() = 0;
-    // Where the next inner packet is to be written; stays valid until commit().
-    [[nodiscard]] virtual std::span<std::byte> reserve() = 0;
+    // Where the next inner packet is to be written, which leaves by this row of `paths`; stays valid until commit().
+    [[nodiscard]] virtual std::span<std::byte> reserve(std::uint32_t path) = 0;
     virtual void commit(const departure &packet) = 0;
     // Sends what was committed. What could not leave yet stays queued and goes with the next call.
     virtual void flush() = 0;

@@ -257,7 +257,7 @@ void worker::on_qp_packet(worker_qp *qp, const codec::decoded &packet, const pro
         ++counters_.drops[MRC_AGENT_DROP_UNKNOWN_QP];
         return;
     }
-    if (!same_address(packet.source, qp->address)) {
+    if (!same_address(packet.source, qp->sources[mrc_ev_plane(how.entropy.value)])) {
         ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
         return;
     }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "datapath/carrier.h"
 #include "datapath/client_pipe.h"
 #include "datapath/completion_ring.h"
 #include "datapath/linked_list.h"
@@ -28,12 +29,13 @@ struct waiting_room;
 struct worker_qp {
     protocol::qpn number;
     worker_client *client = nullptr;
-    std::uint32_t bell = 0;    // its bit in the client's bell page
-    std::uint16_t resets = 0;  // how often it had been reset
-    protocol::qpn peer_number; // of the peer's queue pair
-    worker_peer peer;          // its path group is shared by all QPs to the same T0 and outlives the QP
-    mrc_ip address{};          // of the peer, in all packets of this QP: its common address, or its IPv4 address
-    std::unique_ptr<region_view> memory;                          // what it may read and write; outlives `protocol`
+    std::uint32_t bell = 0;              // its bit in the client's bell page
+    std::uint16_t resets = 0;            // how often it had been reset
+    protocol::qpn peer_number;           // of the peer's queue pair
+    worker_peer peer;                    // its path group is shared by all QPs to the same T0 and outlives the QP
+    mrc_ip address{};                    // of the peer, by which the QP is connected
+    plane_addresses sources{};           // of the peer: what its packets come from, by plane
+    std::unique_ptr<region_view> memory; // what it may read and write; outlives `protocol`
     std::unique_ptr<protocol::congestion_control> own_congestion; // unless the peer's QPs share one
     protocol::congestion_control *congestion = nullptr;
     std::unique_ptr<protocol::queue_pair> protocol;

@@ -17,6 +17,7 @@ namespace mrc::datapath
 struct worker_peer {
     mrc_ip address{};
     std::uint16_t host_usid = 0;
+    std::uint32_t number = 0; // 1…, of this host's peers
     protocol::path_group *paths = nullptr;
     protocol::port_status *ports = nullptr;
     protocol::peer_planes *planes = nullptr;

@@ -31,7 +31,7 @@ xdp_transmit::xdp_transmit(const xdp_transmit_options &options)
         kernel::fail_startup("this kernel refuses XDP transmit (BPF_PROG_TEST_RUN with live frames)", error);
 }
 
-std::span<std::byte> xdp_transmit::reserve()
+std::span<std::byte> xdp_transmit::reserve(std::uint32_t)
 {
     return {reinterpret_cast<std::byte *>(slot(producer_).inner), MRC_PUSH_FRAME_MAX - MRC_OUTER_BYTES};
 }

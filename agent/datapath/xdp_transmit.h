@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] std::string_view name() const override { return "xdp"; }
     [[nodiscard]] bool ready() override { return queued() < MRC_PUSH_SLOTS; }
-    [[nodiscard]] std::span<std::byte> reserve() override;
+    [[nodiscard]] std::span<std::byte> reserve(std::uint32_t path) override;
     void commit(const departure &packet) override;
     void flush() override;
     [[nodiscard]] std::size_t queued() const override { return producer_ - first_; }

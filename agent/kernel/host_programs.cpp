@@ -35,6 +35,7 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         load_transmit();
         tables_.host = {map_fd("host"), 1, "host"};
         tables_.ports = {map_fd("ports"), MRC_MAX_PORTS, "ports"};
+        tables_.next_hops = {map_fd("next_hops"), MRC_MAX_NEXT_HOPS, "next_hops"};
         tables_.paths = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
         tables_.signals = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
         tables_.qps = {map_fd("qps"), MRC_MAX_QPS, "qps"};

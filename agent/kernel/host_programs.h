@@ -72,6 +72,7 @@ public:
     host_tables &tables() { return tables_; }
     mapped_array<mrc_host_row> &host() { return tables_.host; }
     mapped_array<mrc_port_row> &ports() { return tables_.ports; }
+    mapped_array<mrc_next_hop_row> &next_hops() { return tables_.next_hops; }
     mapped_array<mrc_path_row> &paths() { return tables_.paths; }
     mapped_array<mrc_signal_row> &signals() { return tables_.signals; }
     mapped_array<mrc_qp_row> &qps() { return tables_.qps; }

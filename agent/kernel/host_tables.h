@@ -12,6 +12,7 @@ namespace mrc::kernel
 struct host_tables {
     mapped_array<mrc_host_row> host;
     mapped_array<mrc_port_row> ports;
+    mapped_array<mrc_next_hop_row> next_hops;
     mapped_array<mrc_path_row> paths;
     mapped_array<mrc_signal_row> signals;
     mapped_array<mrc_qp_row> qps;

@@ -113,6 +113,8 @@ private:
     std::uint32_t bits_ = 0;
 };
 
+inline constexpr plane_mask every_plane{0xFF};
+
 // The ports of this host, one bit per plane: with a working link, and not switched off by the operator. A port that is
 // switched off drains: it takes no new packet, but what it has sent is not given up. Shared by all path groups: losing
 // a port is one store, however many QPs there are.

@@ -16,6 +16,8 @@ namespace mrc::service
 
 using codec::mac_address;
 
+inline constexpr std::size_t mapped_ipv4_at = 12; // where an IPv4 address stands in an mrc_ip
+
 // Address and length; bits behind the length are zero.
 struct ip_prefix {
     mrc_ip address{};

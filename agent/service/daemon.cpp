@@ -16,6 +16,7 @@
 #include "service/config/reload.h"
 #include "service/log.h"
 #include "service/overlay.h"
+#include "service/ports/own_addresses.h"
 #include "service/ports/port_speed.h"
 #include "service/predecessor.h"
 #include "service/worker_setup.h"
@@ -39,8 +40,10 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
                                            const kernel::user_identity &user)
 {
     std::vector<kernel::port_attachment> ports = attachments(config, rules, links, plan);
-    for (std::size_t i = 0; i < ports.size(); ++i)
+    for (std::size_t i = 0; i < ports.size(); ++i) {
         ports[i].config.agent_answers = modes.ports[i].agent_answers ? 1 : 0;
+        ports[i].config.redirect_answers = modes.ports[i].redirect_answers ? 1 : 0;
+    }
     return {.pin_dir = config.daemon.pin_dir,
             .user = user,
             .scratch_device = "mrcpush%d",
@@ -52,6 +55,24 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
 daemon_config with_port_speed(daemon_config config)
 {
     config.transport.port_mbps = port_speed_mbps(config.ports, config.transport.port_mbps);
+    return config;
+}
+
+// Those that a direct fabric lists; an SRv6 one lists none.
+std::span<const host_entry> listed_hosts(const daemon_config &config)
+{
+    return config.fabric.mode == fabric_mode::direct ? std::span{config.hosts} : std::span<const host_entry>{};
+}
+
+daemon_config with_own_addresses(daemon_config config)
+{
+    if (config.fabric.mode != fabric_mode::direct)
+        return config;
+    const auto known = read_device_addresses();
+    if (!known)
+        throw kernel::startup_error{"cannot read the addresses of the ports: " + known.error().message()};
+    if (const auto found = find_own_addresses(config, *known); !found)
+        throw kernel::startup_error{found.error()};
     return config;
 }
 
@@ -87,12 +108,15 @@ void log_counters(datapath::worker &worker, const host_ports &ports)
 } // namespace
 
 daemon::daemon(daemon_config config)
-    : config_{with_port_speed(std::move(config))}, session_config_{std::make_shared<const daemon_config>(config_)},
-      user_{required_user(config_)}, rules_{config_}, log_{rules_.planes(), write_line}, links_{config_.ports},
-      plan_{plan_for(config_, links_)}, modes_{choose_modes(config_, links_, plan_)},
+    : config_{with_own_addresses(with_port_speed(std::move(config)))},
+      session_config_{std::make_shared<const daemon_config>(config_)}, user_{required_user(config_)},
+      made_rules_{make_fabric_rules(config_)},
+      log_{rules_.planes(), write_line, [this](std::uint32_t leaf) { return rules_.name_of(leaf); }},
+      links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
+      modes_{choose_modes(config_, links_, plan_)},
       programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who)},
-      ports_{config_, rules_, programs_, plan_, modes_, links_},
-      peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, plan_.payload_bytes},
+      ports_{config_, rules_, programs_, plan_, modes_, links_}, linked_{listed_hosts(config_).size()},
+      peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, linked_, plan_.payload_bytes},
       worker_{worker_options_for(config_, rules_, std::thread::hardware_concurrency()),
               {.sockets = &ports_.sockets(),
                .engines = ports_.engines(),
@@ -113,7 +137,8 @@ daemon::daemon(daemon_config config)
                    .ports = ports_,
                    .tables = programs_.tables(),
                    .worker = worker_,
-                   .local = local_},
+                   .local = local_,
+                   .linked = linked_},
                   context_,
                   [this](const std::vector<port_change> &changes) { announce(changes); }},
       settings_{context_, control_}, held_back_{context_, log_}, signals_{context_, SIGTERM, SIGINT, SIGHUP},
@@ -129,11 +154,12 @@ daemon::daemon(daemon_config config)
     if (const auto &folder = config_.daemon.state_dir)
         settings_.restore(*folder, user_.who);
     overlay_ = create_overlay(config_, rules_, links_);
-    programs_.attach_overlay(overlay_->ifindex());
+    if (overlay_)
+        programs_.attach_overlay(overlay_->ifindex());
     peers_.add_all_if_small();
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
-    log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_->name());
+    log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");
     listener_.open(config_, user_.who);
     port_watch_.warn_of_unusable();
     become(user_, config_);

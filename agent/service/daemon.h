@@ -31,6 +31,7 @@
 #include "service/drain.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
+#include "service/linked_planes.h"
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
@@ -78,7 +79,8 @@ private:
     std::shared_ptr<const daemon_config>
         session_config_; // copy of it for sessions to come; older ones have an older one
     daemon_user user_;
-    fabric_rules rules_;
+    std::unique_ptr<const fabric_rules> made_rules_;
+    const fabric_rules &rules_{*made_rules_};
     transition_log log_;
     link_monitor links_;
     port_plan plan_;
@@ -87,6 +89,7 @@ private:
     std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
     protocol::local_ports local_; // read by all path groups on the worker thread, changed there only
+    linked_planes linked_;        // likewise
     peer_directory peers_;        // its path groups outlive the worker that uses them
     datapath::worker worker_;
     control_service control_;

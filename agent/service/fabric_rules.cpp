@@ -2,190 +2,12 @@
 #include "service/fabric_rules.h"
 
 #include <algorithm>
-#include <bit>
-#include <iterator>
+
+#include "service/direct_fabric.h"
+#include "service/srv6_fabric.h"
 
 namespace mrc::service
 {
-
-namespace
-{
-
-constexpr std::uint32_t role_spine = 0x1;
-constexpr std::uint32_t role_leaf = 0x2; // to 0x7, one per 256 leaves
-constexpr std::uint32_t role_downlink = 0x8;
-constexpr std::uint32_t role_shift = 12;
-constexpr std::uint32_t index_bits = 8;
-
-// Byte positions in an MRC address.
-constexpr std::size_t plane_at = 6;
-constexpr std::size_t leaf_at = 12;
-constexpr std::size_t downlink_at = 14;
-
-// An EV whose entropy is zero would be 0 on (plane 0, uplink 0), which is no EV (include/mrc/abi/srv6.h).
-constexpr std::uint32_t first_entropy = 1;
-
-constexpr std::size_t ipv4_at = 12; // in a mapped address
-constexpr unsigned ipv4_leaf_shift = std::bit_width(max_downlinks);
-
-constexpr std::uint16_t make_usid(std::uint32_t role, protocol::plane_index plane, std::uint32_t index)
-{
-    return static_cast<std::uint16_t>(role << role_shift |
-                                      (std::uint32_t{plane.value} << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK) |
-                                      (index & MRC_USID_INDEX_MASK));
-}
-
-void put16(mrc_ip &address, std::size_t at, std::uint32_t value)
-{
-    address.bytes[at] = static_cast<__u8>(value >> 8);
-    address.bytes[at + 1] = static_cast<__u8>(value);
-}
-
-std::uint32_t get16(const mrc_ip &address, std::size_t at)
-{
-    return static_cast<std::uint32_t>(address.bytes[at]) << 8 | address.bytes[at + 1];
-}
-
-mrc_ip address_with(const ip_prefix &prefix, host_place host, std::uint32_t plane_selector)
-{
-    mrc_ip address = prefix.address;
-    put16(address, plane_at, plane_selector);
-    put16(address, leaf_at, host.leaf);
-    put16(address, downlink_at, host.downlink + 1);
-    return address;
-}
-
-std::uint32_t ipv4_place(host_place host)
-{
-    return host.leaf << ipv4_leaf_shift | (host.downlink + 1);
-}
-
-mrc_ip address4_with(const ip_prefix &prefix, host_place host)
-{
-    const std::uint32_t place = ipv4_place(host);
-    mrc_ip address = prefix.address;
-    for (std::size_t i = 0; i < sizeof(place); i++)
-        address.bytes[ipv4_at + i] |= static_cast<__u8>(place >> (24 - 8 * i));
-    return address;
-}
-
-} // namespace
-
-fabric_rules::fabric_rules(const daemon_config &config)
-    : options_{config.fabric}, self_{.leaf = config.host.leaf, .downlink = config.host.downlink}
-{
-}
-
-mrc_ip fabric_rules::address_of(host_place host) const
-{
-    return address_with(options_.address_prefix, host, 0);
-}
-
-mrc_ip fabric_rules::address_of(host_place host, protocol::plane_index plane) const
-{
-    return address_with(options_.address_prefix, host, plane.value + 1U);
-}
-
-std::optional<mrc_ip> fabric_rules::address4_of(host_place host) const
-{
-    if (!options_.ipv4_prefix)
-        return std::nullopt;
-    return address4_with(*options_.ipv4_prefix, host);
-}
-
-unsigned fabric_rules::ipv4_host_bits(const fabric_options &options)
-{
-    return static_cast<unsigned>(
-        std::bit_width(ipv4_place({.leaf = options.leaves - 1, .downlink = options.hosts_per_leaf - 1})));
-}
-
-std::optional<host_place> fabric_rules::host_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const
-{
-    constexpr std::uint32_t place_mask = (1U << ipv4_leaf_shift) - 1;
-    const std::uint32_t value = get16(address, ipv4_at) << 16 | get16(address, ipv4_at + 2);
-    const std::uint32_t base = get16(prefix.address, ipv4_at) << 16 | get16(prefix.address, ipv4_at + 2);
-    const std::uint32_t place = value ^ base;
-    const host_place host{.leaf = place >> ipv4_leaf_shift, .downlink = (place & place_mask) - 1};
-    if (host.leaf >= options_.leaves || host.downlink >= options_.hosts_per_leaf)
-        return std::nullopt;
-    if (!is_same(address, address4_with(prefix, host)))
-        return std::nullopt;
-    return host;
-}
-
-std::optional<host_place> fabric_rules::host_of(const mrc_ip &address) const
-{
-    if (options_.ipv4_prefix && is_ipv4(address))
-        return host_of_ipv4(address, *options_.ipv4_prefix);
-    const std::uint32_t selector = get16(address, plane_at);
-    const std::uint32_t downlink = get16(address, downlink_at) - 1; // wraps far out of range for 0
-    const host_place host{.leaf = get16(address, leaf_at), .downlink = downlink};
-    if (selector > options_.planes || host.leaf >= options_.leaves || host.downlink >= options_.hosts_per_leaf)
-        return std::nullopt;
-    if (!is_same(address, address_with(options_.address_prefix, host, selector)))
-        return std::nullopt;
-    return host;
-}
-
-std::optional<protocol::plane_index> fabric_rules::plane_of(const mrc_ip &address) const
-{
-    const std::uint32_t selector = get16(address, plane_at);
-    if (selector == 0 || !host_of(address))
-        return std::nullopt;
-    return protocol::plane_index{static_cast<std::uint8_t>(selector - 1)};
-}
-
-std::uint16_t fabric_rules::spine_usid(protocol::plane_index plane, std::uint32_t uplink)
-{
-    return make_usid(role_spine, plane, uplink);
-}
-
-std::uint16_t fabric_rules::leaf_usid(protocol::plane_index plane, std::uint32_t leaf)
-{
-    return make_usid(role_leaf + (leaf >> index_bits), plane, leaf);
-}
-
-std::uint16_t fabric_rules::host_usid(host_place host, protocol::plane_index plane)
-{
-    return make_usid(role_downlink, plane, host.downlink);
-}
-
-mrc_ip fabric_rules::own_usid_address(protocol::plane_index plane) const
-{
-    mrc_ip address = options_.usid_block.address;
-    put16(address, MRC_USID_BLOCK_BYTES, host_usid(self_, plane));
-    return address;
-}
-
-std::uint32_t fabric_rules::uplinks_to(std::uint32_t leaf) const
-{
-    return leaf == self_.leaf ? 1 : options_.uplinks;
-}
-
-mrc_path_row fabric_rules::path_of(const path_group_rows &group, protocol::plane_index plane,
-                                   std::uint32_t uplink) const
-{
-    mrc_carrier carrier{};
-    const auto &block = options_.usid_block.address.bytes;
-    std::copy_n(std::begin(block), MRC_USID_BLOCK_BYTES, std::begin(carrier.bytes));
-    unsigned place = 0;
-    mrc_usid_set(&carrier, place++, leaf_usid(plane, self_.leaf));
-    if (group.leaf != self_.leaf) {
-        mrc_usid_set(&carrier, place++, spine_usid(plane, uplink));
-        mrc_usid_set(&carrier, place++, leaf_usid(plane, group.leaf));
-    }
-
-    mrc_path_row path{};
-    std::ranges::copy(carrier.bytes, std::begin(path.carrier.bytes));
-    path.state = MRC_PATH_GOOD;
-    path.host_usid_at = static_cast<__u8>(place);
-    path.group = group.leaf;
-    path.plane = plane.value;
-    path.port = plane.value;
-    path.uplink = static_cast<__u16>(uplink);
-    path.ev = mrc_ev_make(plane.value, uplink, first_entropy);
-    return path;
-}
 
 std::vector<mrc_path_row> fabric_rules::paths_of(const path_group_rows &group) const
 {
@@ -197,31 +19,21 @@ std::vector<mrc_path_row> fabric_rules::paths_of(const path_group_rows &group) c
     return paths;
 }
 
-std::expected<path_group_rows, path_table::refusal> path_table::group_of(group_key key)
+std::unique_ptr<fabric_rules> make_fabric_rules(const daemon_config &config)
 {
-    if (const auto known = groups_.find(key); known != groups_.end())
-        return known->second;
-    if (key.leaf >= fabric_.leaves())
-        return std::unexpected{refusal::no_such_leaf};
-    path_group_rows group{
-        .leaf = key.leaf, .base = next_, .planes = fabric_.planes(), .uplinks = fabric_.uplinks_to(key.leaf)};
-    if (const auto used_before = released_.find(group.rows()); used_before != released_.end()) {
-        group.base = used_before->second;
-        released_.erase(used_before);
-    } else if (group.rows() > capacity_ - next_) {
-        return std::unexpected{refusal::full};
-    } else {
-        next_ += group.rows();
-    }
-    groups_.emplace(key, group);
-    return group;
+    if (config.fabric.mode == fabric_mode::direct)
+        return std::make_unique<direct_fabric>(config);
+    return std::make_unique<srv6_fabric>(config);
 }
 
-void path_table::release(group_key key)
+unsigned ev_bits_of(const daemon_config &config)
 {
-    const auto known = groups_.find(key);
-    released_.emplace(known->second.rows(), known->second.base);
-    groups_.erase(known);
+    constexpr unsigned of_ipv6 = 32;
+    constexpr unsigned of_ipv4 = 16;
+    const bool any_ipv4 = std::ranges::any_of(config.hosts, [](const host_entry &host) {
+        return std::ranges::any_of(host.addresses, [](const auto &address) { return address && is_ipv4(*address); });
+    });
+    return config.fabric.ipv4_prefix || any_ipv4 ? of_ipv4 : of_ipv6;
 }
 
 } // namespace mrc::service

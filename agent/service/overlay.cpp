@@ -42,6 +42,9 @@ void warn_of_return_path_filters(const std::vector<port_options> &ports)
 std::unique_ptr<kernel::tap_device> create_overlay(const daemon_config &config, const fabric_rules &rules,
                                                    const link_monitor &links)
 {
+    const std::vector<ip_prefix> routes = rules.overlay_routes();
+    if (routes.empty())
+        return nullptr;
     auto overlay = std::make_unique<kernel::tap_device>(
         kernel::tap_options{.name = "mrcnet%d", .segmentation_offload = true, .up = false});
     overlay->set_no_arp();
@@ -50,11 +53,16 @@ std::unique_ptr<kernel::tap_device> create_overlay(const daemon_config &config, 
         overlay->set_ipv4_address(*address4);
     overlay->bring_up();
     overlay->add_address(rules.address_of(rules.self()), common_prefix);
-    for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
-        overlay->add_address(rules.address_of(rules.self(), protocol::plane_index{plane}), common_prefix);
-    overlay->add_route(config.fabric.address_prefix.address, config.fabric.address_prefix.length);
-    if (const auto &prefix = config.fabric.ipv4_prefix) {
-        overlay->add_ipv4_route(prefix->address, prefix->length - mapped_bits);
+    if (rules.carrier_kind() == MRC_CARRIER_SRV6) // else the ports have them
+        for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
+            if (const auto address = rules.address_of(rules.self(), protocol::plane_index{plane}))
+                overlay->add_address(*address, common_prefix);
+    for (const ip_prefix &route : routes) {
+        if (!is_ipv4(route.address)) {
+            overlay->add_route(route.address, route.length);
+            continue;
+        }
+        overlay->add_ipv4_route(route.address, route.length - mapped_bits);
         warn_of_return_path_filters(config.ports);
     }
     return overlay;

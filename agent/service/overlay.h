@@ -14,7 +14,7 @@ namespace mrc::service
 {
 
 // The device with the host's addresses and the routes to the others', and with room for the outer header on every port.
-// Throws kernel::startup_error.
+// Null: this host has no overlay. Throws kernel::startup_error.
 [[nodiscard]] std::unique_ptr<kernel::tap_device> create_overlay(const daemon_config &config, const fabric_rules &rules,
                                                                  const link_monitor &links);
 

@@ -30,8 +30,8 @@ peer_condition condition_of(const datapath::worker_peer &peer)
 
 peer_directory::peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
                                kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
-                               std::uint32_t payload_bytes)
-    : config_{config}, rules_{rules}, tables_{tables}, rows_{rows}, worker_{worker}, local_{local},
+                               const linked_planes &linked, std::uint32_t payload_bytes)
+    : config_{config}, rules_{rules}, tables_{tables}, rows_{rows}, worker_{worker}, local_{local}, linked_{linked},
       payload_bytes_{payload_bytes}, table_{rules}
 {
 }
@@ -67,7 +67,7 @@ peer_directory::known_group peer_directory::make_group(const path_group_rows &ro
                                     .heartbeats = {},
                                     .id_part = id_part,
                                     .seed = random_seed()},
-        local_);
+        local_, linked_.to(rows.leaf));
     for (const std::uint32_t slot : terms.denied)
         group->deny(slot);
     auto proofs = std::make_unique<protocol::sack_proofs>(group->size());
@@ -181,14 +181,10 @@ void peer_directory::forget_profile(std::uint64_t profile)
     }
 }
 
-std::vector<mrc_ip> peer_directory::addresses_of(host_place host) const
+std::uint32_t peer_directory::sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const
 {
-    std::vector<mrc_ip> addresses{rules_.address_of(host)};
-    for (std::uint8_t plane = 0; plane < rules_.planes(); ++plane)
-        addresses.push_back(rules_.address_of(host, protocol::plane_index{plane}));
-    if (const auto address4 = rules_.address4_of(host))
-        addresses.push_back(*address4);
-    return addresses;
+    constexpr unsigned speaker_bits = 4;
+    return peer.number << speaker_bits | rules_.speaker_of(address);
 }
 
 std::unique_ptr<protocol::congestion_control> peer_directory::shared_congestion() const
@@ -208,6 +204,12 @@ void peer_directory::renew_congestion()
     }
 }
 
+bool peer_directory::sends_from(const mrc_ip &address) const
+{
+    return std::ranges::any_of(rules_.sources_of(address),
+                               [&](const mrc_ip &source) { return is_same(source, address); });
+}
+
 bool peer_directory::add(host_place host, protocol::path_group &group, const path_group_rows &rows)
 {
     known_peer known;
@@ -218,28 +220,35 @@ bool peer_directory::add(host_place host, protocol::path_group &group, const pat
     known.planes = std::make_unique<protocol::peer_planes>(protocol::probe_config{}, group);
     known.congestion = shared_congestion();
     known.peer = {.address = rules_.address_of(host),
-                  .host_usid = fabric_rules::host_usid(host),
+                  .host_usid = rules_.host_usid(host),
+                  .number = static_cast<std::uint32_t>(peers_.size() + 1),
                   .paths = &group,
                   .ports = known.ports.get(),
                   .planes = known.planes.get(),
                   .proofs = groups_.at({.leaf = host.leaf}).proofs.get(),
                   .congestion = known.congestion.get()};
-    const mrc_peer_row row{.id = static_cast<__u32>(peers_.size() + 1),
+    const mrc_peer_row row{.sender = 0,
                            .group_base = rows.base,
                            .uplinks = static_cast<__u16>(rows.uplinks),
                            .planes = static_cast<__u8>(rows.planes),
                            .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
                            .host_usid = known.peer.host_usid,
                            .reserved = 0};
-    const std::vector<mrc_ip> addresses = addresses_of(host);
-    if (!std::ranges::all_of(addresses, [&](const mrc_ip &address) { return rows_.set_peer(address, row); })) {
+    const std::vector<mrc_ip> addresses = rules_.addresses_of(host);
+    const auto set = [&](const mrc_ip &address) {
+        mrc_peer_row own = row;
+        own.sender = sender_of(known.peer, address);
+        return rows_.set_peer(address, own);
+    };
+    if (!std::ranges::all_of(addresses, set)) {
         std::ranges::for_each(addresses, [&](const mrc_ip &address) { rows_.remove_peer(address); });
         return false;
     }
     worker_.call([&] {
         worker_.add_peer(known.peer);
-        if (const auto address4 = rules_.address4_of(host))
-            worker_.add_peer_address(known.peer, *address4);
+        for (const mrc_ip &address : addresses)
+            if (!is_same(address, known.peer.address) && sends_from(address))
+                worker_.add_peer_address(known.peer, address);
     });
     peers_.emplace(host, std::move(known));
     return true;
@@ -311,24 +320,15 @@ void peer_directory::follow_ports(const datapath::worker_peer &peer)
     if (!host)
         return;
     const auto mask = static_cast<std::uint8_t>(peer.ports->peer_ports().bits());
-    for (const mrc_ip &address : addresses_of(*host))
+    for (const mrc_ip &address : rules_.addresses_of(*host))
         rows_.set_peer_planes(address, mask);
-}
-
-std::string peer_directory::prefix_text(bool ipv4) const
-{
-    if (!ipv4)
-        return "prefix " + to_text(config_.fabric.address_prefix);
-    const auto &prefix = config_.fabric.ipv4_prefix;
-    return prefix ? "prefix " + to_text(*prefix) : "which has no ipv4_prefix";
 }
 
 std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(const mrc_ip &address)
 {
     const auto host = rules_.host_of(address);
     if (!host)
-        return std::unexpected{to_text(address) + " is no address of this fabric (" + prefix_text(is_ipv4(address)) +
-                               ")"};
+        return std::unexpected{rules_.refusal_of(address)};
     if (*host == rules_.self())
         return std::unexpected{to_text(address) + " is this host itself"};
     if (const auto known = peers_.find(*host); known != peers_.end())
@@ -359,7 +359,7 @@ peer_directory::find_or_add(const mrc_ip &address, std::uint64_t profile, const 
 void peer_directory::add_all_if_small()
 {
     const std::uint64_t addresses =
-        std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * addresses_of(rules_.self()).size();
+        std::uint64_t{rules_.leaves()} * config_.fabric.hosts_per_leaf * rules_.addresses_of(rules_.self()).size();
     if (addresses > MRC_MAX_PEERS)
         return;
     for (host_place host{}; host.leaf < rules_.leaves(); ++host.leaf)

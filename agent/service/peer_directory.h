@@ -17,6 +17,8 @@
 #include "protocol/paths/path_group.h"
 #include "service/control/ev_profile_store.h"
 #include "service/fabric_rules.h"
+#include "service/linked_planes.h"
+#include "service/path_table.h"
 #include "service/transition_log.h"
 
 namespace mrc::service
@@ -28,10 +30,11 @@ namespace mrc::service
 class peer_directory
 {
 public:
-    // All is borrowed and outlives the directory. `local` are the ports that every group reads.
+    // All is borrowed and outlives the directory. `local` are the ports that every group reads, `linked` the planes on
+    // which there is a neighbour on the way there.
     peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
                    kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
-                   std::uint32_t payload_bytes);
+                   const linked_planes &linked, std::uint32_t payload_bytes);
 
     // The peer at `address`, any of its own, added on first use; as endpoint operations know it, by IPv6. The error
     // says what is wrong with the address.
@@ -51,6 +54,9 @@ public:
     // Paths of a profile that a controller denies or allows again, toward every other leaf; of profile 0 also toward
     // those to come.
     void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts);
+
+    // Whose packets a queue pair takes that is connected to this address of the peer (mrc_peer_row::sender).
+    [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
 
     // Where a path leads, for whoever hears of its state.
     struct path_location {
@@ -80,9 +86,7 @@ private:
         std::unique_ptr<protocol::congestion_control> congestion;
     };
 
-    [[nodiscard]] std::vector<mrc_ip> addresses_of(host_place host) const;
     [[nodiscard]] std::unique_ptr<protocol::congestion_control> shared_congestion() const; // null: each has its own
-    [[nodiscard]] std::string prefix_text(bool ipv4) const;
     // What a profile says of its groups.
     struct group_terms {
         std::vector<protocol::profile_entry> universe;
@@ -105,6 +109,8 @@ private:
     profile_group_for(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles);
     [[nodiscard]] std::optional<unsigned> free_id_part(std::uint32_t leaf) const;
     [[nodiscard]] std::uint32_t slot_of(control::path_place where) const;
+    // Whether its host's MRC comes from there, and not only what carries it.
+    [[nodiscard]] bool sends_from(const mrc_ip &address) const;
     // False when the `peers` map is full; nothing of this host is in it then.
     [[nodiscard]] bool add(host_place host, protocol::path_group &group, const path_group_rows &rows);
 
@@ -114,6 +120,7 @@ private:
     kernel::peer_rows &rows_;
     datapath::worker &worker_;
     const protocol::local_ports &local_;
+    const linked_planes &linked_;
     std::uint32_t payload_bytes_;
     path_table table_;
     std::map<group_key, known_group> groups_;

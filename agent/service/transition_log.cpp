@@ -53,13 +53,13 @@ std::string_view text(protocol::path_state state)
     return "in an unknown state";
 }
 
-std::string name_of(const transition_log::bundle &which)
+} // namespace
+
+std::string transition_log::name_of(const bundle &which) const
 {
     const std::string profile = which.profile == 0 ? "" : fmt::format(", EV profile {}", which.profile);
-    return fmt::format("plane {} to leaf {}{}", which.plane, which.leaf, profile);
+    return fmt::format("plane {} to {}{}", which.plane, leaf_name_(which.leaf), profile);
 }
-
-} // namespace
 
 void transition_log::write(kind &of, const std::string &line, protocol::instant now)
 {

@@ -38,7 +38,12 @@ public:
     static constexpr protocol::duration interval = std::chrono::seconds{1};
 
     using sink = std::function<void(log_level, const std::string &)>;
-    transition_log(unsigned planes, sink write) : planes_{planes}, write_{std::move(write)} {}
+    // Whom paths lead to, by the number of the leaf.
+    using leaf_names = std::function<std::string(std::uint32_t leaf)>;
+    transition_log(unsigned planes, sink write, leaf_names names)
+        : planes_{planes}, write_{std::move(write)}, leaf_name_{std::move(names)}
+    {
+    }
 
     void on_port(const port_options &port, bool usable, std::string_view reason, protocol::instant now);
 
@@ -71,11 +76,13 @@ private:
         std::uint64_t held_back = 0;
     };
 
+    [[nodiscard]] std::string name_of(const bundle &which) const;
     void write(kind &of, const std::string &line, protocol::instant now);
     void write_held_back(kind &of, protocol::instant now);
 
     unsigned planes_;
     sink write_;
+    leaf_names leaf_name_;
     std::array<kind, 3> kinds_{kind{.name = "ports"}, kind{.name = "planes"}, kind{.name = "peers"}};
     std::map<bundle, std::set<unsigned>> lost_;   // uplinks whose paths are out of use
     std::map<std::string, peer_condition> peers_; // by address; of those that have changed

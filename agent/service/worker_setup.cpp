@@ -30,14 +30,16 @@ std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
 datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules, unsigned cores)
 {
     const std::size_t burst = config.transmit.burst;
-    return {.marks = {.address = rules.address_of(rules.self()),
-                      .address4 = rules.address4_of(rules.self()).value_or(mrc_ip{}),
-                      .udp_port = config.wire.udp_port,
-                      .code_points = code_points_for(config.wire.dscp)},
-            .turns = {.packets = 4 * burst, .burst = burst},
-            .spin =
-                std::chrono::microseconds{config.transmit.spin_us.value_or(cores < enough_cores ? 0 : usual_spin_us)},
-            .backlog_mark = std::chrono::microseconds{config.transport.backlog_mark_us}};
+    datapath::own_addresses own{.common = rules.address_of(rules.self()),
+                                .common4 = rules.address4_of(rules.self()).value_or(mrc_ip{}),
+                                .planes = {}};
+    for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
+        own.planes[plane] = rules.address_of(rules.self(), protocol::plane_index{plane}).value_or(mrc_ip{});
+    return {
+        .marks = {.source = own, .udp_port = config.wire.udp_port, .code_points = code_points_for(config.wire.dscp)},
+        .turns = {.packets = 4 * burst, .burst = burst},
+        .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(cores < enough_cores ? 0 : usual_spin_us)},
+        .backlog_mark = std::chrono::microseconds{config.transport.backlog_mark_us}};
 }
 
 } // namespace mrc::service

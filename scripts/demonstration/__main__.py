@@ -24,6 +24,7 @@ MTUS = (1280, 9000)
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/demo", add_help=False, allow_abbrev=False)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--fabric", choices=("srv6", "direct", "bridge", "router"), default="srv6")
     parser.add_argument("--switch", choices=("xdp", "kernel"), default="xdp")
     parser.add_argument("--engine", choices=("auto", "xdp", "af_xdp"), default="auto")
     parser.add_argument("--size", type=number_in(*SIZES), default=600, metavar="MB")
@@ -37,11 +38,11 @@ def run(arguments):
         stage.build()
     stage.need("mrcd", "mrc-switch", "mrc-perf")
     with packed_file(arguments.size * 10**6) as file, \
-            stage.running_lab("demo", 2, PLANES, "--switch", arguments.switch, "--engine", arguments.engine, "--mtu",
-                              str(arguments.mtu)) as lab:
+            stage.running_lab("demo", 2, PLANES, "--fabric", arguments.fabric, "--switch", arguments.switch,
+                              "--engine", arguments.engine, "--mtu", str(arguments.mtu)) as lab:
         lab_report = transfer(lab, file, CUT_PLANE)
-    return {**lab_report, "planes": PLANES, "cut_plane": CUT_PLANE, "switch": arguments.switch,
-            "engine": arguments.engine, "mtu": arguments.mtu}
+    return {**lab_report, "planes": PLANES, "cut_plane": CUT_PLANE, "fabric": arguments.fabric,
+            "switch": arguments.switch, "engine": arguments.engine, "mtu": arguments.mtu}
 
 
 def show():

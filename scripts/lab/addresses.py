@@ -46,6 +46,18 @@ def ipv4_address(leaf, downlink):
     return str(prefix + (leaf << 9 | downlink + 1))
 
 
+def plain_address(plane, network, host, ipv4=False):
+    """An address on a plane that is an ordinary network, or one of many behind routers."""
+    if ipv4:
+        return str(ipaddress.IPv4Address("10.64.0.0") + (plane << 16 | network << 6 | host))
+    return str(ipaddress.IPv6Address(f"fd10:{plane:x}:{network >> 16:x}:{network & 0xffff:x}::{host:x}"))
+
+
+def plane_prefix(plane, ipv4=False):
+    """Of all networks of a plane."""
+    return f"10.{64 + plane}.0.0/16" if ipv4 else f"fd10:{plane:x}::/32"
+
+
 def mac(kind, plane, index, port):
     """A locally administered MAC address that is the same in every run and in every lab."""
     return f"02:{kind:02x}:{plane:02x}:{index >> 8:02x}:{index & 0xff:02x}:{port:02x}"

@@ -3,11 +3,11 @@
 
 import contextlib
 
-from . import impairments, kernel_switch, namespaces
+from . import impairments, namespaces
 from .errors import lab_error
+from .fabrics import fabric
 from .lifecycle import require_root
 from .state import choose_prefix, lab_directory
-from .topology import fabric
 
 
 @contextlib.contextmanager
@@ -38,24 +38,33 @@ def set_link(prefix, a, b, is_up, carrier):
     """Cuts a link in the switches, or with `carrier` takes it down; up undoes both."""
     with changing(prefix) as (directory, state, shape):
         link = shape.link(a, b)
-        key = " ".join(link.names)
-        if (is_up or carrier) and _put(state.carrier_down, key, not is_up):
-            _set_carrier(directory, state, shape, link, is_up)
+        if link.is_cable:
+            raise lab_error(f"{a} and {b} are linked on each plane; take one down with: plane N down")
+        if (is_up or carrier) and _put(state.carrier_down, link.key, not is_up):
+            _set_carrier(directory, shape, link, is_up)
         if is_up or not carrier:
             with _cutting(directory, state, shape):
-                _put(state.cut_links, key, not is_up)
+                _put(state.cut_links, link.key, not is_up)
 
 
-def _set_carrier(directory, state, shape, link, is_up):
+def _set_carrier(directory, shape, link, is_up):
     """Takes down the upper end, so that the lower one, a host's or leaf's port, sees its carrier go; the lower one
     when the other is on another machine."""
     port = link.upper if link.upper.node in shape.nodes else link.lower
-    commands = [f"link set dev {port.device} down"]
-    if is_up:
-        commands = namespaces.port_commands(port)
-        if state.options.switch == "kernel":
-            commands += kernel_switch.port_routes(shape.switch(port.node), port)
-    namespaces.namespace_runner(directory).script(port.node, namespaces.ip_lines(commands))
+    lines = shape.port_lines(port) if is_up else namespaces.ip_lines([f"link set dev {port.device} down"])
+    namespaces.namespace_runner(directory).script(port.node, lines)
+
+
+def set_plane(prefix, number, is_up):
+    """Cuts or restores every switch of a plane; a plane that is a cable loses its carrier, or has it again."""
+    with changing(prefix) as (directory, state, shape):
+        shape.check_plane(number)
+        with _cutting(directory, state, shape):
+            for node in shape.plane_switches(number):
+                _put(state.cut_switches, node.name, not is_up)
+        for link in shape.plane_cables(number):
+            if _put(state.carrier_down, link.key, not is_up):
+                _set_carrier(directory, shape, link, is_up)
 
 
 def set_switches(prefix, choose, is_up):
@@ -72,17 +81,15 @@ def _cutting(directory, state, shape):
     before = [state.is_cut(*link.names) for link in shape.links]
     yield
     changed = [link for link, was_cut in zip(shape.links, before) if state.is_cut(*link.names) != was_cut]
-    if not impairments.is_kernel(shape):
+    if not shape.is_kernel:
         impairments.apply_rows(state, shape, changed)
         return
-    commands = {}
+    lines = {}
     for link in changed:
         for end in (link.lower, link.upper):
             if end.node in shape.switches:
-                commands.setdefault(end.node, []).extend(kernel_switch.cut_commands(
-                    shape.switch(end.node), end, state.is_cut(*link.names), shape.is_host_facing(end)))
-    namespaces.namespace_runner(directory).scripts(
-        {node: namespaces.ip_lines(lines) for node, lines in commands.items()})
+                lines.setdefault(end.node, []).extend(shape.cut_lines(end, state.is_cut(*link.names)))
+    namespaces.namespace_runner(directory).scripts(lines)
 
 
 def impair(prefix, a, b, values, clear, one_way):
@@ -101,5 +108,5 @@ def impair(prefix, a, b, values, clear, one_way):
             if merged:
                 state.impairments[key] = merged
         impairments.apply_rows(state, shape, [link])
-        if impairments.is_kernel(shape):
+        if shape.is_kernel:
             impairments.apply_rates(directory, state, shape, [link])

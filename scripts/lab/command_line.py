@@ -8,9 +8,9 @@ import sys
 
 from . import addresses, changes, lifecycle, namespaces, options, processes, report
 from .errors import any_of, lab_error
+from .fabrics import fabric
 from .impairments import NAMES, parse_impairment
 from .state import choose_prefix, lab_directory, running_prefixes
-from .topology import fabric
 
 DESCRIPTION = """\
 A multi-plane Clos fabric from network namespaces and veth pairs, with one mrcd per host.
@@ -42,13 +42,17 @@ def _add_up(commands):
         low, high = options.RANGES[name]
         up.add_argument(f"--{name}", type=int, metavar=metavar,
                         help=f"{what}; {low} to {high}, default {getattr(default, name)}")
+    up.add_argument("--fabric", metavar="KIND",
+                    help="what a plane is: srv6 (default), a Clos of uSID switches; direct, a cable between two hosts; "
+                    "bridge, one Ethernet bridge; router, a Clos of kernel routers with ECMP")
     up.add_argument("--switch", metavar="KIND",
                     help="who forwards: xdp (mrc-switch, default) or kernel (seg6local next-csid)")
     up.add_argument("--mode", metavar="MODE", help="XDP mode of mrc-switch: native (default) or generic")
     up.add_argument("--host-mode", metavar="MODE", help="XDP mode of mrcd's ports: native (default) or generic")
     up.add_argument("--engine", metavar="ENGINE", help="mrcd's transmit engine: auto (default), xdp or af_xdp")
     up.add_argument("--ipv4", action="store_true", default=None,
-                    help=f"give hosts IPv4 MRC addresses, too, from {addresses.IPV4_PREFIX}")
+                    help=f"srv6: give hosts IPv4 MRC addresses, too, from {addresses.IPV4_PREFIX}; other fabrics: "
+                    "number the planes in IPv4")
     up.add_argument("--topology", metavar="FILE",
                     help="TOML with the same keys as these options, here as a list, [devices], [[host]] name, leaf, "
                     "downlink, and [[impair]] a, b and impairments; options given here win over it")
@@ -194,8 +198,7 @@ def _switch(arguments):
 
 
 def _plane(arguments):
-    changes.set_switches(arguments.prefix, lambda shape: shape.plane_switches(arguments.number),
-                         arguments.state == "up")
+    changes.set_plane(arguments.prefix, arguments.number, arguments.state == "up")
     return 0
 
 

@@ -35,21 +35,9 @@ def host_config(prefix, fabric, node):
     written = {
         "daemon": {"instance": instance_of(prefix, node.name), "user": daemon_user(),
                    "state_dir": str(ROOT / prefix / "settings" / node.name)},
-        "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
-        "fabric": {
-            "usid_block": addresses.USID_BLOCK,
-            "planes": options.planes,
-            "leaves": options.leaves,
-            "uplinks": options.spines,
-            "hosts_per_leaf": -(-options.hosts // options.leaves),
-            "address_prefix": addresses.MRC_PREFIX,
-        },
-        "port": [{"device": port.device, "plane": plane, "gateway": port.peer.address, "mode": options.host_mode}
-                 for plane, port in enumerate(node.ports)],
+        **fabric.host_tables(node),
         "transmit": {"engine": options.engine},
     }
-    if options.ipv4:
-        written["fabric"]["ipv4_prefix"] = addresses.IPV4_PREFIX
     return merged(written, options.extra_config)
 
 
@@ -79,7 +67,8 @@ def _merged_ports(base, extra):
 
 
 def write_configs(directory, fabric):
-    for nodes, config in ((fabric.switches, switch_config), (fabric.hosts, host_config)):
+    switches = fabric.switches if fabric.has_switch_daemons else {}
+    for nodes, config in ((switches, switch_config), (fabric.hosts, host_config)):
         for node in nodes.values():
             text = toml_text.render(config(directory.prefix, fabric, node))
             directory.config(node.name).write_text(text, encoding="utf-8")

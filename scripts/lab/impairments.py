@@ -47,8 +47,10 @@ def parse_impairment(where, values):
 
 
 def check_possible(fabric, values):
-    """Kernel switches have no virtual queue and send no packet twice."""
-    if is_kernel(fabric):
+    """Kernel switches have no virtual queue and send no packet twice; bridges, routers and cables only carry."""
+    if values and not fabric.has_switch_daemons:
+        raise lab_error(f"a fabric of kind {fabric.options.fabric} impairs nothing; allowed: --fabric srv6")
+    if fabric.is_kernel:
         for name in values:
             if name not in KERNEL_NAMES:
                 raise lab_error(f"kernel switches cannot do {name.replace('_', '-')}; allowed: {any_of(KERNEL_NAMES)}")
@@ -56,17 +58,13 @@ def check_possible(fabric, values):
 
 def directions(fabric, link, toward=None):
     """The directions of a link that can be impaired, as the ports that send; only those toward a node if given."""
-    kernel = is_kernel(fabric)
+    kernel = fabric.is_kernel
     return [end for end in (link.lower, link.upper)
             if (end.peer if kernel else end).node in fabric.switches and toward in (None, end.peer.node)]
 
 
 def key_of(sender):
     return f"{sender.node} {sender.peer.node}"
-
-
-def is_kernel(fabric):
-    return fabric.options.switch == "kernel"
 
 
 def apply_rates(directory, state, fabric, links):
@@ -104,7 +102,7 @@ def _switch_ports(fabric, links):
 
 def _row_arguments(state, fabric, port):
     """One port's whole row, so that an earlier failure cannot leave it half old."""
-    kernel = is_kernel(fabric)
+    kernel = fabric.is_kernel
     values = dict(state.impairments.get(key_of(port.peer if kernel else port), {}))
     cut = not kernel and state.is_cut(port.node, port.peer.node)
     arguments = ["--clear"]

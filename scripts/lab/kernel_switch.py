@@ -5,7 +5,6 @@
 """
 
 from .addresses import usid_prefix
-from .topology import switch_node
 
 # A seg6local route needs a device, and goes when that device goes down. An anchor of its own, a veth pair that
 # leads nowhere, keeps the switch alive while its ports are taken down (not every kernel has the dummy device).
@@ -21,20 +20,18 @@ def route_command(route):
 
 def commands(node):
     """`ip` commands that turn a switch's namespace into a uSID switch."""
-    if not isinstance(node, switch_node):
-        return []
     return [
         f"link add name {ANCHOR} type veth peer name sid1",
         f"link set dev {ANCHOR} up",
         "link set dev sid1 up",
         f"route replace {usid_prefix(node.usid)} encap seg6local action End flavors next-csid lblen 32 nflen 16 "
         f"count dev {ANCHOR}",
-    ] + [route_command(route) for route in node.routes]
+    ]
 
 
 def port_routes(node, port):
     """The routes that were lost with a port."""
-    return [route_command(route) for route in node.routes if route.via is port]
+    return [route_command(route) for route in node.routes if route.via.device == port.device]
 
 
 def cut_commands(node, port, is_cut, is_host_facing):

@@ -9,10 +9,10 @@ import signal
 import subprocess
 import time
 
-from . import config_files, impairments, kernel_switch, namespaces, processes
+from . import config_files, impairments, namespaces, processes
 from .errors import lab_error
 from .state import lab_directory, lab_state, running_prefixes
-from .topology import fabric
+from .fabrics import fabric
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -70,7 +70,7 @@ def _daemon_nodes(shape, with_hosts):
     """The nodes that get a daemon; checked before anything is built."""
     nodes = []
     # Without its daemons a kernel fabric still forwards, only without impairments.
-    if with_hosts or shape.options.switch == "xdp" or processes.has_binary("mrc-switch"):
+    if shape.has_switch_daemons and (with_hosts or not shape.is_kernel or processes.has_binary("mrc-switch")):
         processes.binary("mrc-switch")
         nodes += shape.switches
     if with_hosts:
@@ -102,8 +102,7 @@ def _build(directory, state, shape, nodes):
     namespaces.create_namespaces(runner, shape)
     namespaces.create_links(runner, shape)
     namespaces.borrow_devices(runner, shape)
-    kernel = state.options.switch == "kernel"
-    namespaces.configure_nodes(runner, shape, kernel_switch.commands if kernel else lambda node: [])
+    namespaces.configure_nodes(runner, shape)
     if nodes:
         _mount_bpffs()
         (processes.BPF_PINS / directory.prefix).mkdir(parents=True, exist_ok=True)
@@ -123,7 +122,7 @@ def _impair(directory, state, shape):
         for sender in impairments.directions(shape, links[-1]):
             state.impairments[impairments.key_of(sender)] = values
     impairments.apply_rows(state, shape, links)
-    if impairments.is_kernel(shape):
+    if links and shape.is_kernel:
         impairments.apply_rates(directory, state, shape, links)
 
 

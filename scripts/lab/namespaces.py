@@ -8,12 +8,13 @@ import concurrent.futures
 import itertools
 import os
 import pathlib
+import re
 import subprocess
 
 from .errors import any_of, lab_error
-from .topology import owns_namespace
 
 NETNS = pathlib.Path("/run/netns")
+NODE_NAME = re.compile(r"h\d+|p\d+t[01]-\d+")
 PARALLEL = 8
 FIRST_IFINDEX = 20000  # beyond those of devices that came from outside
 
@@ -45,6 +46,11 @@ def path_of(prefix, node):
 def enter(prefix, node, argv):
     """The command line that runs argv inside a node."""
     return ["nsenter", f"--net={path_of(prefix, node)}", "--", *argv]
+
+
+def owns_namespace(prefix, name):
+    """Whether a namespace is one of the lab's; exact, so that lab `a` never takes what lab `a-b` made."""
+    return name.startswith(prefix + "-") and NODE_NAME.fullmatch(name[len(prefix) + 1 :]) is not None
 
 
 def existing(prefix):
@@ -90,9 +96,9 @@ def sysctl_lines(settings):
             for scope in ("all", "default")]
 
 
-def ip_lines(commands):
+def ip_lines(commands, family="-6"):
     """A shell line that runs `ip` commands in one process."""
-    return ["ip -6 -batch - <<'END'", *commands, "END"]
+    return [f"ip {family} -batch - <<'END'", *commands, "END"]
 
 
 def create_namespaces(runner, fabric):
@@ -102,8 +108,9 @@ def create_namespaces(runner, fabric):
         settings = dict(QUIET)
         if node in fabric.switches:
             settings["forwarding"] = 1
-        else:
-            # As on any host: a port that went down and comes up has a link-local address again, and resolves its leaf.
+        if node in fabric.hosts or not fabric.has_switch_daemons:
+            # As on any host or router: a port that went down and comes up has a link-local address again, and resolves
+            # its neighbours.
             settings["addr_gen_mode"] = 0
         scripts[node] = sysctl_lines(settings)
         if node in fabric.hosts and fabric.options.ipv4:
@@ -154,30 +161,20 @@ def return_devices(prefix, borrowed):
                            capture_output=True, check=False)
 
 
-def port_commands(port):
-    """`ip` commands that make a port usable, also again after it was taken down."""
-    return [
-        f"link set dev {port.device} up",
-        f"address replace {port.address}/64 dev {port.device} nodad",
-        f"neighbour replace {port.peer.address} lladdr {port.peer.mac} dev {port.device} nud permanent",
-    ]
-
-
 def offload_lines(port):
     # A redirect into a veth is dropped silently unless the peer has native XDP or GRO on; and a checksum that is
     # left to the "hardware" never gets computed when an XDP program forwards the frame.
     return [f"ethtool -K {port.device} gro on tx off >/dev/null"]
 
 
-def configure_nodes(runner, fabric, extra_commands):
-    """Addresses, neighbours and offloads of every node; extra_commands(node) adds `ip` commands of its own."""
+def configure_nodes(runner, fabric):
+    """Addresses, routes and offloads of every node."""
     scripts = {}
     for name, node in fabric.nodes.items():
-        commands = ["link set dev lo up"]
+        lines = ip_lines(["link set dev lo up"]) + fabric.node_lines(node)
         for port in node.ports:
-            commands += port_commands(port)
-        offloads = [line for port in node.ports for line in offload_lines(port)]
-        scripts[name] = ip_lines(commands + extra_commands(node)) + offloads
+            lines += fabric.port_lines(port) + offload_lines(port)
+        scripts[name] = lines
     runner.scripts(scripts)
 
 

@@ -10,6 +10,7 @@ from . import toml_text
 from .errors import any_of, lab_error
 from .impairments import parse_impairment
 
+FABRIC_KINDS = ("srv6", "direct", "bridge", "router")
 SWITCH_KINDS = ("xdp", "kernel")
 XDP_MODES = ("native", "generic")
 ENGINES = ("auto", "xdp", "af_xdp")
@@ -24,7 +25,7 @@ RANGES = {
     "queues": (1, 64),
 }
 FLAGS = ("ipv4",)
-CHOICES = {"switch": SWITCH_KINDS, "mode": XDP_MODES, "host_mode": XDP_MODES, "engine": ENGINES}
+CHOICES = {"fabric": FABRIC_KINDS, "switch": SWITCH_KINDS, "mode": XDP_MODES, "host_mode": XDP_MODES, "engine": ENGINES}
 
 # "-h0" at the end would make the prefix look like an instance of another lab.
 PREFIX_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,23}")
@@ -41,11 +42,12 @@ class lab_options:
     hosts: int = 2
     mtu: int = 3400
     queues: int = 1
+    fabric: str = "srv6"
     switch: str = "xdp"
     mode: str = "native"
     host_mode: str = "native"
     engine: str = "auto"
-    ipv4: bool = False  # hosts have IPv4 MRC addresses, too
+    ipv4: bool = False  # SRv6: hosts have IPv4 MRC addresses, too; else: only these
     places: dict = dataclasses.field(default_factory=dict)  # host number as text -> [leaf, downlink]
     impairments: list = dataclasses.field(default_factory=list)  # [a, b, {name: value}]
     here: list = dataclasses.field(default_factory=list)  # nodes on this machine; none named: all

@@ -3,8 +3,8 @@
 
 from . import addresses, namespaces, processes
 from .errors import lab_error
+from .fabrics import fabric
 from .state import lab_directory
-from .topology import fabric
 
 
 def describe(prefix):
@@ -16,7 +16,8 @@ def describe(prefix):
     return {
         "prefix": prefix,
         "phase": state.phase,
-        "switch": options.switch,
+        "fabric": options.fabric,
+        "switch": options.switch if shape.has_switch_daemons else None,
         "mode": options.mode,
         "mtu": options.mtu,
         "planes": options.planes,
@@ -45,8 +46,8 @@ def _host(directory, state, node):
         "name": node.name,
         "netns": namespaces.name_of(state.prefix, node.name),
         "mrc_address": node.mrc_address,
-        "ipv4_address": node.ipv4_address if state.options.ipv4 else None,
-        "plane_addresses": node.plane_addresses(),
+        "ipv4_address": node.ipv4_address,
+        "plane_addresses": node.plane_addresses,
         "leaf": node.leaf,
         "downlink": node.downlink,
         "ports": [
@@ -66,7 +67,7 @@ def _switch(directory, state, shape, node):
         "plane": node.plane,
         "tier": node.tier,
         "index": node.index,
-        "usid": addresses.usid_prefix(node.usid),
+        "usid": None if node.usid is None else addresses.usid_prefix(node.usid),
         "state": "down" if node.name in state.cut_switches else "up",
         "pin": str(processes.pin_of(state.prefix, node.name)),
         "ports": [
@@ -79,7 +80,7 @@ def _switch(directory, state, shape, node):
 
 def _link(state, link):
     condition = "down" if state.is_cut(*link.names) else "up"
-    if " ".join(link.names) in state.carrier_down:
+    if link.key in state.carrier_down:
         condition = "carrier-down"
     return {
         "a": link.lower.node,
@@ -101,8 +102,7 @@ def summary(prefix):
         lab = describe(prefix)
     except lab_error as error:
         return [str(error)]
-    lines = [f"lab {prefix}: {lab['planes']} planes of {lab['leaves']} leaves and {lab['spines']} spines, "
-             f"{lab['switch']} switches, MTU {lab['mtu']}" + (", still starting" if lab["phase"] != "up" else "")]
+    lines = [f"lab {prefix}: {_shape(lab)}, MTU {lab['mtu']}" + (", still starting" if lab["phase"] != "up" else "")]
     for host in lab["hosts"]:
         shown = " ".join(filter(None, (host["mrc_address"], host["ipv4_address"])))
         lines.append(f"  {host['name']:<4} {shown:<20} leaf {host['leaf']}, "
@@ -115,6 +115,14 @@ def summary(prefix):
         values = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("from", "to"))
         lines.append(f"  from {entry['from']} to {entry['to']}: {values}")
     return lines
+
+
+def _shape(lab):
+    clos = f"{lab['planes']} planes of {lab['leaves']} leaves and {lab['spines']} spines"
+    return {"srv6": f"{clos}, {lab['switch']} switches",
+            "router": f"{clos}, kernel routers",
+            "bridge": f"{lab['planes']} planes, a bridge each",
+            "direct": f"{lab['planes']} planes, a cable each"}[lab["fabric"]]
 
 
 def _condition(node):

@@ -2,9 +2,8 @@
 """Hosts, switches and links of a lab, derived from its options alone, so that no state file can disagree with it."""
 
 import dataclasses
-import re
 
-from . import addresses
+from . import addresses, kernel_switch, namespaces
 from .errors import any_of, lab_error
 
 
@@ -14,9 +13,10 @@ class port:
 
     device: str
     mac: str
-    address: str
+    address: str  # None: it has none, as a bridge's port
     node: str
     peer: "port" = None
+    prefix_length: int = 64
     cabled: str = None  # what the device is called outside of the lab, when it is no veth
 
 
@@ -35,16 +35,9 @@ class host_node:
     downlink: int
     ports: list = dataclasses.field(default_factory=list)  # by plane
 
-    @property
-    def mrc_address(self):
-        return addresses.mrc_address(self.leaf, self.downlink)
-
-    @property
-    def ipv4_address(self):
-        return addresses.ipv4_address(self.leaf, self.downlink)
-
-    def plane_addresses(self):
-        return [addresses.mrc_address(self.leaf, self.downlink, plane) for plane in range(len(self.ports))]
+    mrc_address: str = None
+    ipv4_address: str = None  # beside it
+    plane_addresses: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -53,7 +46,7 @@ class switch_node:
     plane: int
     tier: int
     index: int
-    usid: int
+    usid: int = None  # None: it forwards by ordinary addresses
     ports: list = dataclasses.field(default_factory=list)
     routes: list = dataclasses.field(default_factory=list)
 
@@ -69,19 +62,29 @@ class fabric_link:
     def names(self):
         return (self.lower.node, self.upper.node)
 
+    @property
+    def key(self):
+        """What the state calls it; two hosts may have several cables between them."""
+        return f"{self.lower.node} {self.upper.node}" + (f" {self.lower.device}" if self.is_cable else "")
 
-class fabric:
-    """The Clos: every host on one leaf of each plane, every leaf on every spine of its plane."""
+    @property
+    def is_cable(self):
+        return self.lower.node.startswith("h") and self.upper.node.startswith("h")
+
+
+class network:
+    """Nodes and links. What builds a kind of fabric fills them in, and says what its nodes are told.
+
+    Methods that kinds have besides: port_lines(port), node_lines(node), host_tables(node), cut_lines(end, is_cut)."""
+
+    has_switch_daemons = False
 
     def __init__(self, options):
         self.options = options
         self.hosts = {}
         self.switches = {}
         self.links = []
-        for plane in range(options.planes):
-            self._add_plane_switches(plane)
-        for number, (leaf, downlink) in enumerate(_places(options)):
-            self._add_host(number, leaf, downlink)
+        self.build()
         self._keep_what_is_here(options.here)
         self._attach_devices(options.devices)
 
@@ -114,44 +117,21 @@ class fabric:
     def nodes(self):
         return {**self.hosts, **self.switches}
 
-    def _add_switch(self, plane, tier, index):
-        role = addresses.LEAF_ROLE if tier == 0 else addresses.SPINE_ROLE
-        node = switch_node(f"p{plane}t{tier}-{index}", plane, tier, index, addresses.usid(role, plane, index))
+    def add_switch(self, plane, tier, index, usid=None):
+        node = switch_node(f"p{plane}t{tier}-{index}", plane, tier, index, usid)
         self.switches[node.name] = node
         return node
 
-    def _add_plane_switches(self, plane):
-        leaves = [self._add_switch(plane, 0, index) for index in range(self.options.leaves)]
-        spines = [self._add_switch(plane, 1, index) for index in range(self.options.spines)]
-        for leaf in leaves:
-            for spine in spines:
-                self._connect(
-                    (leaf, f"u{spine.index}", addresses.mac(addresses.LEAF_UP, plane, leaf.index, spine.index)),
-                    (spine, f"d{leaf.index}", addresses.mac(addresses.SPINE_DOWN, plane, spine.index, leaf.index)),
-                )
-                leaf.routes.append(route(spine.usid, leaf.ports[-1]))
-                spine.routes.append(route(leaf.usid, spine.ports[-1]))
-
-    def _add_host(self, number, leaf_index, downlink):
-        node = host_node(f"h{number}", leaf_index, downlink)
-        self.hosts[node.name] = node
-        for plane in range(self.options.planes):
-            leaf = self.switches[f"p{plane}t0-{leaf_index}"]
-            self._connect(
-                (node, f"p{plane}", addresses.mac(addresses.HOST_PORT, plane, number, plane)),
-                (leaf, f"d{downlink}", addresses.mac(addresses.LEAF_DOWN, plane, leaf_index, downlink)),
-            )
-            usid = addresses.usid(addresses.DOWNLINK_ROLE, plane, downlink)
-            leaf.routes.append(route(usid, leaf.ports[-1]))
-
-    def _connect(self, lower, upper):
+    def connect(self, lower, upper):
+        """A link between two new ports, each (node, device, MAC address, address)."""
         ends = []
-        for (node, device, mac), address in ((lower, addresses.FABRIC_LOWER), (upper, addresses.FABRIC_UPPER)):
+        for node, device, mac, address in (lower, upper):
             end = port(device, mac, address, node.name)
             node.ports.append(end)
             ends.append(end)
         ends[0].peer, ends[1].peer = ends[1], ends[0]
         self.links.append(fabric_link(*ends))
+        return ends
 
     def node(self, name):
         return self._named(name, self.nodes, "node")
@@ -164,9 +144,14 @@ class fabric:
             raise lab_error(f"no {what} '{name}' in this lab; allowed: {any_of(among)}")
         return among[name]
 
-    def plane_switches(self, plane):
+    def check_plane(self, plane):
         if not 0 <= plane < self.options.planes:
             raise lab_error(f"no plane {plane} in this lab; allowed: 0 to {self.options.planes - 1}")
+
+    def plane_cables(self, plane):
+        return [link for link in self.links if link.is_cable and link.lower.device == f"p{plane}"]
+
+    def plane_switches(self, plane):
         return [node for node in self.switches.values() if node.plane == plane]
 
     def link(self, a, b):
@@ -186,7 +171,97 @@ class fabric:
         return end.peer.node.startswith("h")
 
 
-def _places(options):
+class clos(network):
+    """The SRv6 fabric: every host on one leaf of each plane, every leaf on every spine of its plane."""
+
+    has_switch_daemons = True
+
+    def build(self):
+        for plane in range(self.options.planes):
+            self._add_plane_switches(plane)
+        for number, (leaf, downlink) in enumerate(places_of(self.options)):
+            self._add_host(number, leaf, downlink)
+
+    def _link(self, lower, upper):
+        self.connect((*lower, addresses.FABRIC_LOWER), (*upper, addresses.FABRIC_UPPER))
+
+    def _add_plane_switches(self, plane):
+        leaves = [self.add_switch(plane, 0, index, addresses.usid(addresses.LEAF_ROLE, plane, index))
+                  for index in range(self.options.leaves)]
+        spines = [self.add_switch(plane, 1, index, addresses.usid(addresses.SPINE_ROLE, plane, index))
+                  for index in range(self.options.spines)]
+        for leaf in leaves:
+            for spine in spines:
+                self._link(
+                    (leaf, f"u{spine.index}", addresses.mac(addresses.LEAF_UP, plane, leaf.index, spine.index)),
+                    (spine, f"d{leaf.index}", addresses.mac(addresses.SPINE_DOWN, plane, spine.index, leaf.index)),
+                )
+                leaf.routes.append(route(spine.usid, leaf.ports[-1]))
+                spine.routes.append(route(leaf.usid, spine.ports[-1]))
+
+    def _add_host(self, number, leaf_index, downlink):
+        node = host_node(
+            f"h{number}", leaf_index, downlink, mrc_address=addresses.mrc_address(leaf_index, downlink),
+            ipv4_address=addresses.ipv4_address(leaf_index, downlink) if self.options.ipv4 else None,
+            plane_addresses=[addresses.mrc_address(leaf_index, downlink, plane)
+                             for plane in range(self.options.planes)])
+        self.hosts[node.name] = node
+        for plane in range(self.options.planes):
+            leaf = self.switches[f"p{plane}t0-{leaf_index}"]
+            self._link(
+                (node, f"p{plane}", addresses.mac(addresses.HOST_PORT, plane, number, plane)),
+                (leaf, f"d{downlink}", addresses.mac(addresses.LEAF_DOWN, plane, leaf_index, downlink)),
+            )
+            usid = addresses.usid(addresses.DOWNLINK_ROLE, plane, downlink)
+            leaf.routes.append(route(usid, leaf.ports[-1]))
+
+    @property
+    def is_kernel(self):
+        return self.options.switch == "kernel"
+
+    def port_lines(self, port):
+        """Shell lines that make a port usable, also again after it was taken down. The neighbour is known: nothing
+        has to be asked for."""
+        commands = [
+            f"link set dev {port.device} up",
+            f"address replace {port.address}/64 dev {port.device} nodad",
+            f"neighbour replace {port.peer.address} lladdr {port.peer.mac} dev {port.device} nud permanent",
+        ]
+        if self.is_kernel and port.node in self.switches:
+            commands += kernel_switch.port_routes(self.switch(port.node), port)
+        return namespaces.ip_lines(commands)
+
+    def node_lines(self, node):
+        """What turns a node into what it is, before its ports are usable."""
+        kernel = self.is_kernel and node.name in self.switches
+        return namespaces.ip_lines(kernel_switch.commands(node)) if kernel else []
+
+    def cut_lines(self, end, is_cut):
+        return namespaces.ip_lines(kernel_switch.cut_commands(self.switch(end.node), end, is_cut,
+                                                              self.is_host_facing(end)))
+
+    def host_tables(self, node):
+        """What a host's mrcd is told of the fabric."""
+        options = self.options
+        tables = {
+            "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
+            "fabric": {
+                "usid_block": addresses.USID_BLOCK,
+                "planes": options.planes,
+                "leaves": options.leaves,
+                "uplinks": options.spines,
+                "hosts_per_leaf": -(-options.hosts // options.leaves),
+                "address_prefix": addresses.MRC_PREFIX,
+            },
+            "port": [{"device": port.device, "plane": plane, "gateway": port.peer.address, "mode": options.host_mode}
+                     for plane, port in enumerate(node.ports)],
+        }
+        if options.ipv4:
+            tables["fabric"]["ipv4_prefix"] = addresses.IPV4_PREFIX
+        return tables
+
+
+def places_of(options):
     """Leaf and downlink of each host: spread over the leaves, unless the topology file says otherwise."""
     places = [(number % options.leaves, number // options.leaves) for number in range(options.hosts)]
     for number, (leaf, downlink) in options.places.items():
@@ -203,11 +278,3 @@ def _places(options):
             raise lab_error(f"h{taken[place]} and h{number} are both on leaf {place[0]}, downlink {place[1]}")
         taken[place] = number
     return places
-
-
-NODE_NAME = re.compile(r"h\d+|p\d+t[01]-\d+")
-
-
-def owns_namespace(prefix, name):
-    """Whether a namespace is one of the lab's; exact, so that lab `a` never takes what lab `a-b` made."""
-    return name.startswith(prefix + "-") and NODE_NAME.fullmatch(name[len(prefix) + 1 :]) is not None

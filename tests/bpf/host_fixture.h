@@ -35,6 +35,8 @@ inline const mac_address gateway_mac{0x02, 0, 0, 0, 0, 0x11};
 constexpr std::uint32_t host_port = 2;
 constexpr std::uint32_t host_qpn = 0x012345;
 constexpr std::uint32_t host_qp_row = MRC_QPN_ROW(host_qpn);
+constexpr std::uint32_t peer_sender = 7;
+constexpr std::uint32_t peer_sender4 = 8; // of its IPv4 address
 constexpr std::uint32_t group_base = 100;
 constexpr std::uint16_t peer_uplinks = 2;
 constexpr std::uint8_t peer_planes = 4;
@@ -57,11 +59,20 @@ inline mrc_ip to_ip(const ip4_address &address)
     return ip;
 }
 
+inline mrc_next_hop_row next_hop_at(const mac_address &mac)
+{
+    mrc_next_hop_row row{};
+
+    std::ranges::copy(mac, std::begin(row.mac));
+    row.resolved = 1;
+    return row;
+}
+
 inline mrc_peer_row remote_peer()
 {
     mrc_peer_row peer{};
 
-    peer.id = 7;
+    peer.sender = peer_sender;
     peer.group_base = group_base;
     peer.uplinks = peer_uplinks;
     peer.planes = peer_planes;

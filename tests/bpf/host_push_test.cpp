@@ -33,8 +33,7 @@ mrc_port_row usable_port(std::uint32_t ifindex)
     port.flags = MRC_PORT_USABLE;
     port.mtu = port_mtu;
     std::ranges::copy(port_mac, std::begin(port.mac));
-    std::ranges::copy(gateway_mac, std::begin(port.gateway_mac));
-    port.outer_source = to_ip(host_plane_address);
+    port.address = to_ip(host_plane_address);
     return port;
 }
 
@@ -47,6 +46,7 @@ mrc_path_row path_by_port(std::uint8_t port)
     path.state = MRC_PATH_GOOD;
     path.plane = 2;
     path.port = port;
+    path.next_hop = port;
     return path;
 }
 
@@ -91,6 +91,7 @@ protected:
         slots_ = std::make_unique<mapped_rows<mrc_push_slot>>(skeleton_->maps.push_slots, MRC_PUSH_SLOTS);
         ring_ = std::make_unique<mapped_rows<mrc_push_ring>>(skeleton_->maps.push_ring, 1);
         update(skeleton_->maps.ports, host_port, usable_port(private_network::ifindex("port0")));
+        update(skeleton_->maps.next_hops, host_port, next_hop_at(gateway_mac));
         update(skeleton_->maps.paths, path_to_peer, path_by_port(host_port));
         update(skeleton_->maps.paths, path_without_port, path_by_port(host_port + 1));
         update(skeleton_->maps.tx_ports, host_port, private_network::ifindex("port0"));
@@ -182,6 +183,42 @@ protected:
     std::unique_ptr<mapped_rows<mrc_push_ring>> ring_;
 };
 
+class host_push_direct : public host_push
+{
+protected:
+    static constexpr std::uint32_t direct_path = 103;
+    static constexpr std::uint32_t its_next_hop = MRC_NEXT_HOP_ROW(1, 2);
+    static constexpr mac_address neighbour_mac{0x02, 0, 0, 0, 0, 0x33};
+
+    void SetUp() override
+    {
+        host_push::SetUp();
+        if (IsSkipped() || HasFatalFailure())
+            return;
+        mrc_path_row path = path_by_port(host_port);
+        path.kind = MRC_CARRIER_DIRECT;
+        path.carrier = to_ip(peer_plane_address);
+        path.next_hop = its_next_hop;
+        update(skeleton_->maps.paths, direct_path, path);
+        update(skeleton_->maps.next_hops, its_next_hop, next_hop_at(neighbour_mac));
+    }
+
+    // As queue(), of a path without an outer header.
+    packet_bytes queue_direct(std::uint32_t length, std::uint8_t next_header = IPPROTO_IPV6)
+    {
+        const packet_bytes inner = inner_packet(length);
+        mrc_push_slot &slot = (*slots_)[std::size_t{ring().producer % MRC_PUSH_SLOTS}];
+
+        queue(length, direct_path);
+        slot.next_header = next_header;
+        const std::uint16_t type = next_header == IPPROTO_IPIP ? ETH_P_IP : ETH_P_IPV6;
+        return packet_builder()
+            .ethernet({.destination = neighbour_mac, .source = port_mac, .type = type})
+            .bytes(inner)
+            .build();
+    }
+};
+
 class host_push_to_dropping_receiver : public host_push
 {
 protected:
@@ -215,6 +252,32 @@ TEST_F(host_push, writes_every_byte_of_the_slots_packet)
     EXPECT_EQ(ring().sent, 5U);
     EXPECT_EQ(ring().refused, 0U);
     EXPECT_EQ(count(MRC_PUSH_SENT), 5);
+}
+
+TEST_F(host_push_direct, a_packet_goes_to_the_paths_next_hop_as_it_is)
+{
+    for (const std::uint32_t length : {68U, 1000U, 3072U + 92U, std::uint32_t{port_mtu} - 60U}) {
+        SCOPED_TRACE(length);
+        const packet_bytes expected = queue_direct(length);
+        const prog_run_result result = run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES, 0xEE));
+
+        EXPECT_EQ(result.verdict, XDP_REDIRECT);
+        EXPECT_TRUE(same_bytes(expected, result.packet));
+    }
+    const packet_bytes ipv4 = queue_direct(500, IPPROTO_IPIP);
+    EXPECT_TRUE(same_bytes(ipv4, run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES)).packet));
+    EXPECT_EQ(lookup<mrc_path_row>(skeleton_->maps.paths, direct_path).tx_bytes,
+              68U + 1000U + 3164U + 3340U + 500U + 5U * ETH_HLEN);
+}
+
+TEST_F(host_push_direct, without_a_next_hop_nothing_leaves)
+{
+    update(skeleton_->maps.next_hops, its_next_hop, mrc_next_hop_row{});
+    queue_direct(100);
+    expect_refused(MRC_PUSH_NO_PORT);
+    update(skeleton_->maps.next_hops, its_next_hop, next_hop_at(neighbour_mac));
+    const packet_bytes expected = queue_direct(100);
+    EXPECT_TRUE(same_bytes(expected, run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES)).packet));
 }
 
 TEST_F(host_push, counts_path_and_port)

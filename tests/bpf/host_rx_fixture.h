@@ -36,6 +36,8 @@ struct rx_settings {
     bool multi_buffer = false;
     bool socket = true;
     bool agent_answers = false;
+    bool redirect_answers = false;
+    mrc_carrier_kind carrier = MRC_CARRIER_SRV6;
 };
 
 // One loaded instance of host_rx for port 2, with one QP, one peer, and a socket on queue 0.
@@ -49,7 +51,9 @@ public:
         config.port = host_port;
         config.fabric = settings.fabric;
         config.agent_answers = settings.agent_answers;
-        config.usid = to_ip(host_usid);
+        config.redirect_answers = settings.redirect_answers;
+        config.carrier = static_cast<__u8>(settings.carrier);
+        config.outer = to_ip(settings.carrier == MRC_CARRIER_DIRECT ? host_plane_address : host_usid);
         config.addresses[0] = to_ip(host_address);
         config.addresses[1] = to_ip(host_plane_address);
         config.addresses[2] = to_ip(host_address4);
@@ -83,9 +87,12 @@ private:
 
         qp.qpn = host_qpn;
         qp.peer = to_ip(peer_address);
+        qp.sender = peer_sender;
         update(maps().qps, host_qp_row, qp);
         update(maps().peers, to_ip(peer_address), remote_peer());
-        update(maps().peers, to_ip(peer_address4), remote_peer());
+        mrc_peer_row in_ipv4 = remote_peer();
+        in_ipv4.sender = peer_sender4;
+        update(maps().peers, to_ip(peer_address4), in_ipv4);
         if (!with_socket)
             return;
         // The map takes a socket that could receive (before Linux 7: any); test runs look it up and send it nothing.

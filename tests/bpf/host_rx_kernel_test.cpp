@@ -182,5 +182,47 @@ TEST_F(host_rx_on_foreign_port, drops_mrc_and_the_usid_block_only)
     expect_untouched(ipv6_ping(packet_builder().ethernet(), 0), MRC_RX_PASS_NOT_OURS);
 }
 
+// Direct mode: sockets' packets come under this host's address on the plane, from peers, and only their own.
+class host_rx_direct : public host_rx
+{
+protected:
+    host_rx_direct() { settings_.carrier = MRC_CARRIER_DIRECT; }
+
+    void SetUp() override
+    {
+        host_rx::SetUp();
+        if (!IsSkipped() && !HasFatalFailure())
+            update(program_->maps().peers, to_ip(peer_plane_address), remote_peer());
+    }
+
+    static packet_builder carried_from(const ip6_address &source)
+    {
+        return packet_builder().ethernet().ipv6({.source = source, .destination = host_plane_address});
+    }
+};
+
+TEST_F(host_rx_direct, what_a_peer_carries_goes_to_the_kernel)
+{
+    const prog_run_result result = expect(ipv6_ping(carried_from(peer_plane_address), 0), MRC_RX_PASS_POPPED, XDP_PASS);
+    EXPECT_TRUE(same_bytes(ipv6_ping(packet_builder().ethernet(), 0), result.packet));
+}
+
+TEST_F(host_rx_direct, what_anybody_else_carries_is_dropped)
+{
+    expect(ipv6_ping(carried_from(ip6("fd10::9")), 0), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
+    mrc_peer_row other = remote_peer();
+    other.sender = peer_sender + 1;
+    update(program_->maps().peers, to_ip(ip6("fd10::9")), other);
+    expect(ipv6_ping(carried_from(ip6("fd10::9")), 0), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
+}
+
+TEST_F(host_rx_direct, what_is_not_for_this_hosts_address_on_the_plane_is_the_kernels)
+{
+    expect_untouched(
+        ipv6_ping(packet_builder().ethernet().ipv6({.source = peer_plane_address, .destination = ip6("fd10::77")}), 0),
+        MRC_RX_PASS_NOT_OURS);
+    expect_untouched(ipv6_ping(packet_builder().ethernet(), 0), MRC_RX_PASS_NOT_OURS);
+}
+
 } // namespace
 } // namespace mrc::test

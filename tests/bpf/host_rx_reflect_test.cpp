@@ -27,9 +27,9 @@ protected:
         mrc_port_row port{};
         port.flags = MRC_PORT_USABLE;
         port.mtu = 3400;
-        port.outer_source = to_ip(host_plane_address);
+        port.address = to_ip(host_plane_address);
         std::ranges::copy(port_mac, std::begin(port.mac));
-        std::ranges::copy(gateway_mac, std::begin(port.gateway_mac));
+        update(program_->maps().next_hops, host_port, next_hop_at(gateway_mac));
         update(program_->maps().ports, host_port, port);
         set_path(host_port);
         mrc_peer_row peer = remote_peer();
@@ -45,6 +45,7 @@ protected:
         path.state = MRC_PATH_ASSUMED_BAD; // what probes are for
         path.plane = 2;
         path.port = static_cast<std::uint8_t>(port);
+        path.next_hop = host_port;
         update(program_->maps().paths, row_of(2, 1), path);
     }
 
@@ -56,6 +57,12 @@ class host_rx_that_leaves_probes : public host_rx_reflect
 {
 protected:
     host_rx_that_leaves_probes() { settings_.agent_answers = true; }
+};
+
+class host_rx_that_redirects : public host_rx_reflect
+{
+protected:
+    host_rx_that_redirects() { settings_.redirect_answers = true; }
 };
 
 class host_rx_on_an_unserved_queue : public host_rx_reflect
@@ -134,6 +141,34 @@ TEST_F(host_rx_reflect, answers_as_the_codec_would)
     EXPECT_EQ(program_->signal(row_of(2, 1)).packets, 2U);
 }
 
+// Addresses change places, the EV stays where it was, and the frame goes to the neighbour on the way to the peer.
+TEST_F(host_rx_reflect, a_direct_path_is_answered_without_an_outer_header)
+{
+    const mac_address neighbour_mac{0x02, 0, 0, 0, 0, 0x33};
+    const probe direct{.source = peer_plane_address, .destination = host_plane_address};
+    const auto without_outer = [](packet_bytes frame) {
+        frame.erase(frame.begin() + ETH_HLEN, frame.begin() + MRC_OUTER_BYTES);
+        return frame;
+    };
+    mrc_path_row path = lookup<mrc_path_row>(program_->maps().paths, row_of(2, 1));
+    path.kind = MRC_CARRIER_DIRECT;
+    path.carrier = to_ip(peer_plane_address);
+    path.next_hop = MRC_NEXT_HOP_ROW(0, 2);
+    update(program_->maps().paths, row_of(2, 1), path);
+    update(program_->maps().next_hops, MRC_NEXT_HOP_ROW(0, 2), next_hop_at(neighbour_mac));
+    update(program_->maps().peers, to_ip(peer_plane_address), remote_peer());
+
+    const prog_run_result result = expect(without_outer(request(direct)), MRC_RX_REFLECTED, XDP_TX);
+    packet_bytes expected = without_outer(response(direct));
+    std::ranges::copy(neighbour_mac, expected.begin());
+    EXPECT_TRUE(same_bytes(expected, result.packet));
+    EXPECT_EQ(lookup<mrc_path_row>(program_->maps().paths, row_of(2, 1)).tx_bytes, expected.size());
+
+    expect_left_to_the_agent(request({.source = peer_plane_address})); // what comes by SRv6 does not go back so
+    update(program_->maps().next_hops, MRC_NEXT_HOP_ROW(0, 2), mrc_next_hop_row{});
+    expect_left_to_the_agent(without_outer(request(direct)));
+}
+
 TEST_F(host_rx_reflect, a_wrong_icrc_is_never_answered)
 {
     const packet_bytes right = request({});
@@ -175,6 +210,13 @@ TEST_F(host_rx_reflect, everything_else_is_left_to_the_agent)
     packet_bytes unencapsulated = request({});
     unencapsulated.erase(unencapsulated.begin() + 14, unencapsulated.begin() + 54);
     expect_left_to_the_agent(unencapsulated);
+    expect(request({.source = ip6("fd6d:7263::9:9")}), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
+}
+
+TEST_F(host_rx_that_redirects, sends_the_same_answer_and_nothing_else_so)
+{
+    const prog_run_result result = expect(request({}), MRC_RX_REFLECTED, XDP_REDIRECT);
+    EXPECT_TRUE(same_bytes(response({}), result.packet));
     expect(request({.source = ip6("fd6d:7263::9:9")}), MRC_RX_DROP_UNKNOWN_PEER, XDP_DROP);
 }
 

@@ -87,11 +87,36 @@ TEST_F(host_rx, accepts_both_udp_ports_and_every_address_and_no_encapsulation)
     EXPECT_EQ(program_->signal(row_of(2, 1)).bytes, encapsulated({}).size() * 2 + plain({}).size());
 }
 
+// Direct mode: each plane has an address of the peer, and one queue pair takes packets from all of them.
+TEST_F(host_rx, a_queue_pair_takes_packets_from_all_addresses_that_speak_for_its_peer)
+{
+    const mrc_packet from_plane{.source = peer_plane_address, .destination = host_plane_address};
+
+    expect(plain(from_plane), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
+    update(program_->maps().peers, to_ip(peer_plane_address), remote_peer());
+    const mrc_rx_meta meta = expect_steered(plain(from_plane), plain(from_plane));
+    EXPECT_EQ(meta.path, row_of(2, 1));
+    mrc_peer_row other = remote_peer();
+    other.sender = peer_sender + 1;
+    update(program_->maps().peers, to_ip(peer_plane_address), other);
+    expect(plain(from_plane), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
+}
+
+TEST_F(host_rx, a_queue_pair_that_is_not_connected_takes_packets_from_nobody)
+{
+    mrc_qp_row qp{};
+    qp.qpn = host_qpn;
+    update(program_->maps().qps, host_qp_row, qp);
+    expect(plain({}), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
+    expect(plain({.source = ip6("fd6d:7263::9:9")}), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
+}
+
 TEST_F(host_rx, steers_inner_ipv4_whose_ev_is_the_source_port)
 {
     mrc_qp_row qp{};
     qp.qpn = host_qpn;
     qp.peer = to_ip(peer_address4);
+    qp.sender = peer_sender4;
     update(program_->maps().qps, host_qp_row, qp);
     const auto layers = [](packet_builder builder) {
         builder.ipv4({.source = peer_address4, .destination = host_address4})

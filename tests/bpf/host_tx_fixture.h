@@ -122,8 +122,8 @@ protected:
         port.flags = flags;
         port.mtu = 3400;
         std::ranges::copy(numbered(port_mac, plane), std::begin(port.mac));
-        std::ranges::copy(numbered(gateway_mac, plane), std::begin(port.gateway_mac));
-        port.outer_source = to_ip(source_of(plane));
+        update(skeleton_->maps.next_hops, plane, next_hop_at(numbered(gateway_mac, plane)));
+        port.address = to_ip(source_of(plane));
         update(skeleton_->maps.ports, plane, port);
     }
 
@@ -136,6 +136,7 @@ protected:
         path.group = peer_group;
         path.plane = static_cast<std::uint8_t>(plane);
         path.port = static_cast<std::uint8_t>(plane);
+        path.next_hop = static_cast<std::uint16_t>(plane);
         update(skeleton_->maps.paths, row_of(plane, uplink), path);
     }
 

@@ -304,5 +304,84 @@ TEST_F(link_monitor_test, lost_notifications_are_made_good)
     EXPECT_TRUE(until_gateway("02:20:00:00:00:07"));
 }
 
+// Next hops of a direct fabric: two hosts on the link, and one behind a router on it. This host is in the list, too.
+class next_hops_of_peers : public link_monitor_test
+{
+protected:
+    void SetUp() override
+    {
+        link_monitor_test::SetUp();
+        if (IsSkipped())
+            return;
+        add_port("p0", "d0");
+        net().ip("address add fd10::1/64 dev p0 nodad");
+        net().far_ip("address add fd10::2/64 dev d0 nodad");
+    }
+
+    static host_entry host_at(std::string_view text) { return {.addresses = {parse_ip(text)}}; }
+
+    void watch_hosts(const std::vector<host_entry> &hosts)
+    {
+        port_options options = port_with("p0");
+        options.own_address = parse_ip("fd10::1");
+        monitor_ = std::make_unique<link_monitor>(std::vector<port_options>{options}, hosts);
+        ASSERT_TRUE(monitor_->refresh());
+    }
+
+    bool until_next_hops(const std::vector<std::string> &macs)
+    {
+        return until([&] {
+            std::vector<std::string> found;
+            for (const auto &mac : port().next_hops)
+                found.push_back(mac ? to_text(*mac) : "none");
+            return found == macs;
+        });
+    }
+};
+
+constexpr auto far_mac = "02:20:00:00:00:01";
+
+TEST_F(next_hops_of_peers, are_found_without_anybody_having_sent_anything)
+{
+    watch_hosts({host_at("fd10::1"), host_at("fd10::2"), host_at("fd10::3")});
+    EXPECT_TRUE(until_next_hops({"none", far_mac, "none"}));
+    EXPECT_TRUE(port().is_usable());
+    EXPECT_EQ(port().gateway_mac, mac_address{}) << "there is no one neighbour for all";
+    net().far_ip("address add fd10::3/64 dev d0 nodad");
+    EXPECT_TRUE(until_next_hops({"none", far_mac, far_mac})) << "it is solicited each second";
+}
+
+TEST_F(next_hops_of_peers, nobody_there_is_a_port_without_neighbour)
+{
+    watch_hosts({host_at("fd10::7")});
+    EXPECT_TRUE(until_reason(MRC_PORT_NO_NEIGHBOUR));
+    EXPECT_FALSE(port().is_usable());
+    net().far_ip("address add fd10::7/64 dev d0 nodad");
+    EXPECT_TRUE(until_next_hops({far_mac}));
+    EXPECT_EQ(port().reason, MRC_PORT_IN_USE);
+}
+
+TEST_F(next_hops_of_peers, follow_the_kernels_routes)
+{
+    watch_hosts({host_at("fd20::9")});
+    EXPECT_TRUE(until_reason(MRC_PORT_NO_NEIGHBOUR)) << "no route leads there by this port";
+    net().ip("route add fd20::/64 via fd10::2 dev p0");
+    EXPECT_TRUE(until_next_hops({far_mac}));
+    net().far_ip("link set d0 address 02:20:00:00:00:02");
+    net().ip("neighbour replace fd10::8 lladdr 02:20:00:00:00:08 dev p0 nud permanent");
+    net().ip("route replace fd20::/64 via fd10::8 dev p0");
+    EXPECT_TRUE(until_next_hops({"02:20:00:00:00:08"}));
+    net().ip("route del fd20::/64");
+    EXPECT_TRUE(until_next_hops({"none"}));
+}
+
+TEST_F(next_hops_of_peers, are_those_of_ipv4_too)
+{
+    net().ip("address add 10.9.0.1/24 dev p0");
+    net().far_ip("address add 10.9.0.2/24 dev d0");
+    watch_hosts({host_at("10.9.0.2")});
+    EXPECT_TRUE(until_next_hops({far_mac}));
+}
+
 } // namespace
 } // namespace mrc::service

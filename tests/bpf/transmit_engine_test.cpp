@@ -75,15 +75,23 @@ public:
         row.ifindex = private_network::ifindex(device);
         row.mtu = static_cast<__u16>(kernel::probes::mtu_of(device));
         std::memset(row.mac, 0x02, sizeof(row.mac));
-        std::memset(row.gateway_mac, 0x06, sizeof(row.gateway_mac));
-        row.outer_source = address_ending_in(1);
+        mrc_next_hop_row &gateway = programs->next_hops()[by];
+        std::memset(gateway.mac, 0x06, sizeof(gateway.mac));
+        gateway.resolved = 1;
+        row.address = address_ending_in(1);
         row.flags = MRC_PORT_USABLE;
         mrc_path_row &path = programs->paths()[path_number];
         path.carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1}};
         path.host_usid_at = 3;
         path.plane = by;
         path.port = by;
+        path.next_hop = by;
         path.state = MRC_PATH_GOOD;
+    }
+
+    [[nodiscard]] datapath::link_rows links() const
+    {
+        return {.paths = programs->paths(), .ports = programs->ports(), .next_hops = programs->next_hops()};
     }
 
     private_network network;
@@ -107,8 +115,7 @@ protected:
                                                .slots_fd = port->programs->map_fd("push_slots"),
                                                .ring_fd = port->programs->map_fd("push_ring")});
         if (name != "xdp")
-            rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
-                                                                port->programs->ports(), longest_packet);
+            rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->links(), longest_packet);
         if (name == "mixed") {
             std::array<datapath::port_costs, MRC_MAX_PORTS> costs{};
             costs.fill(datapath::rings_up_to(small_burst));
@@ -123,7 +130,7 @@ protected:
     packet_bytes commit(std::uint16_t bytes, std::uint32_t number, std::uint32_t path = path_row)
     {
         EXPECT_TRUE(engine->ready());
-        const std::span<std::byte> inner = engine->reserve();
+        const std::span<std::byte> inner = engine->reserve(path);
         EXPECT_GE(inner.size(), bytes);
         for (std::size_t i = 0; i < bytes; ++i)
             inner[i] = static_cast<std::byte>(i * 7 + number);
@@ -191,6 +198,27 @@ TEST_P(transmit_engines, packets_arrive_byte_by_byte)
     EXPECT_EQ(engine->counters().refused, 0U);
     EXPECT_EQ(port->programs->ports()[plane].tx_packets, numbered);
     EXPECT_EQ(port->programs->paths()[path_row].tx_packets, numbered);
+}
+
+// Either kind of path writes the headers that it needs, whichever engine sends and whatever was sent before.
+TEST_P(transmit_engines, a_direct_path_has_an_ethernet_header_only)
+{
+    constexpr std::uint32_t direct_row = 23;
+    mrc_path_row &path = port->programs->paths()[direct_row];
+    path = port->programs->paths()[path_row];
+    path.kind = MRC_CARRIER_DIRECT;
+    path.carrier = address_ending_in(2);
+    path.tx_packets = path.tx_bytes = 0;
+    for (std::uint32_t i = 0; i < 2 * small_burst; ++i) {
+        const packet_bytes with_outer = commit(1000, ++numbered, i % 2 == 0 ? direct_row : path_row);
+        engine->flush();
+        packet_bytes expected = with_outer;
+        if (i % 2 == 0)
+            expected.erase(expected.begin() + MRC_ETHERNET_BYTES, expected.begin() + MRC_OUTER_BYTES);
+        ASSERT_EQ(far_end->next(), expected) << i;
+    }
+    EXPECT_EQ(path.tx_packets, small_burst);
+    EXPECT_EQ(path.tx_bytes, small_burst * (1000U + MRC_ETHERNET_BYTES));
 }
 
 TEST_P(transmit_engines, bursts_arrive_whole_and_in_order)
@@ -364,8 +392,7 @@ protected:
         std::vector<kernel::xsk_socket_pair *> sockets(MRC_MAX_PORTS);
         sockets[plane] = port->socket.get();
         sockets[stuck_plane] = stuck.get();
-        rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->programs->paths(),
-                                                            port->programs->ports());
+        rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->links());
         engine = rings.get();
     }
     void TearDown() override

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 from lab import options, toml_text  # noqa: E402
 from lab.config_files import host_config, merged, switch_config  # noqa: E402
 from lab.errors import lab_error  # noqa: E402
-from lab.topology import fabric  # noqa: E402
+from lab.fabrics import fabric  # noqa: E402
 
 
 class TomlText(unittest.TestCase):

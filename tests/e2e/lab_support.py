@@ -22,7 +22,7 @@ DEADLINE_S = 20 * TIME_SCALE
 DEBUG_LOG = "[daemon]\nlog_level = 'debug'\n"
 LOG_LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
 SILENCE = "nothing gets through, though other paths deliver"
-RETIRED = re.compile(r"path by uplink \d+ of plane (\d+) to leaf .*: assumed bad; (.*)")
+RETIRED = re.compile(r"path by uplink \d+ of plane (\d+) to .*: assumed bad; (.*)")
 
 
 def skip(reason):
@@ -108,6 +108,10 @@ class running_lab:
         if not self._hosts:
             self._hosts = {host["name"]: host for host in self.status()["hosts"]}
         return self._hosts[name]
+
+    def host_names(self):
+        """In their order."""
+        return [host["name"] for host in self.status()["hosts"]]
 
     def log(self, host):
         """What the host's mrcd has logged."""

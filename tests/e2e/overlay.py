@@ -187,7 +187,7 @@ def check_decapsulation(fabric):
     host = fabric.host("h1")
     receiver = host_maps(f"{fabric.prefix}-h1")
     port = receiver.row("ports", 0)
-    carrier = ipaddress.ip_address(bytes(int(str(byte), 0) for byte in port["usid"]["bytes"]))
+    carrier = ipaddress.ip_address(bytes(int(str(byte), 0) for byte in port["outer"]["bytes"]))
     mac = bytes(int(str(byte), 0) for byte in port["mac"])
     ping = bytes([128, 0, 0, 0, 0, 0, 0, 0])
     advertisement = bytes([136, 0, 0, 0]) + bytes(20)

@@ -61,7 +61,9 @@ class host_maps:
 
     def peer(self, address):
         """The row of a peer's MRC address."""
-        key = [str(byte) for byte in ipaddress.ip_address(address).packed]
+        parsed = ipaddress.ip_address(address)
+        mapped = parsed if parsed.version == 6 else ipaddress.IPv6Address(f"::ffff:{parsed}")
+        key = [str(byte) for byte in mapped.packed]
         return bpftool("lookup", "pinned", f"{self.pins}/peers", "key", *key)["formatted"]["value"]
 
     def verdicts(self):

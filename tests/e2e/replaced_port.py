@@ -16,9 +16,9 @@ from ports import all_but, all_carry, steps
 from restart_after_kill import started
 from transfer_support import transfer, wait_until
 
-from lab import kernel_switch, namespaces, processes
+from lab import namespaces, processes
+from lab.fabrics import fabric as fabric_of
 from lab.state import lab_directory
-from lab.topology import fabric as fabric_of
 
 PLANES = 3
 ALL = (1 << PLANES) - 1
@@ -32,9 +32,9 @@ class cable:
     def __init__(self, running, plane):
         self.prefix, self.running = running.prefix, running
         with lab_directory(running.prefix) as directory:
-            shape = fabric_of(directory.load().options)
-        self.leaf = shape.switch(f"p{plane}t0-{shape.hosts['h0'].leaf}")
-        link = shape.link("h0", self.leaf.name)
+            self.shape = fabric_of(directory.load().options)
+        self.leaf = self.shape.switch(f"p{plane}t0-{self.shape.hosts['h0'].leaf}")
+        link = self.shape.link("h0", self.leaf.name)
         self.port, self.upper = link.lower, link.upper
 
     def remove(self):
@@ -50,9 +50,8 @@ class cable:
                 "numtxqueues 1 numrxqueues 1" for end in (fresh, leaf_end)]
         runner.batch([f"link add {ends[0]} type veth peer {ends[1]}"])
         self.restart_switch()
-        for end, more in ((leaf_end, kernel_switch.port_routes(self.leaf, self.upper)), (fresh, [])):
-            runner.script(end.node, namespaces.ip_lines(namespaces.port_commands(end) + more) +
-                          namespaces.offload_lines(end))
+        for end in (leaf_end, fresh):
+            runner.script(end.node, self.shape.port_lines(end) + namespaces.offload_lines(end))
 
     def restart_switch(self):
         with lab_directory(self.prefix) as directory:

@@ -44,7 +44,7 @@ owner<host_rx_bpf> open_receive()
     config.fabric = 1;
     config.address_count = MRC_RX_ADDRESSES;
     config.probes_per_second = 1;
-    config.usid.bytes[0] = 0xfc;
+    config.outer.bytes[0] = 0xfc;
     for (mrc_ip &address : config.addresses)
         address.bytes[0] = 0xfd;
     return skeleton;

@@ -36,8 +36,8 @@ path_group_config completed(path_group_config config)
 
 } // namespace
 
-path_group::path_group(const path_group_config &config, const local_ports &local)
-    : config_{completed(config)}, local_{&local}, paths_(std::size_t{config.planes} * config.uplinks),
+path_group::path_group(const path_group_config &config, const local_ports &local, const plane_mask &linked)
+    : config_{completed(config)}, local_{&local}, linked_{&linked}, paths_(std::size_t{config.planes} * config.uplinks),
       active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
       suspension_{config.heartbeats.patience},
       prober_{config.probes, config.planes, config.uplinks, part_of(path_probe_ids, config.id_part)},

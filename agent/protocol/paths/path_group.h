@@ -129,14 +129,17 @@ struct path_group_config {
 class path_group
 {
 public:
-    // `local` outlives the group.
-    path_group(const path_group_config &config, const local_ports &local);
+    // `local`, and the planes on which there is a neighbour on the way there, outlive the group.
+    path_group(const path_group_config &config, const local_ports &local, const plane_mask &linked = every_plane);
     path_group(const path_group &) = delete;
     path_group &operator=(const path_group &) = delete;
 
     [[nodiscard]] const local_ports &local() const { return *local_; }
     // Planes that this host can use now. Which of them a peer can be reached on is the peer's: port_status.h.
-    [[nodiscard]] plane_mask usable() const { return local_->usable() & plane_mask{(1u << config_.planes) - 1}; }
+    [[nodiscard]] plane_mask usable() const
+    {
+        return local_->usable() & *linked_ & plane_mask{(1u << config_.planes) - 1};
+    }
     // Planes with at least one active path in use, and not suspected: packets are sent there while there are any.
     [[nodiscard]] plane_mask good_planes() const
     {
@@ -320,6 +323,7 @@ private:
 
     path_group_config config_;
     const local_ports *local_;
+    const plane_mask *linked_;
     std::vector<path_record> paths_;
     std::vector<std::uint16_t> active_slots_; // planes * active_per_plane
     std::array<std::uint16_t, max_planes> good_active_{};

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <utility>
 
 #include "service/config/profiles.h"
-#include "service/fabric_rules.h"
+#include "service/srv6_fabric.h"
 #include <fmt/format.h>
 
 namespace mrc::service
@@ -23,8 +25,102 @@ std::string port_key(std::size_t row, std::string_view key)
     return fmt::format("{}[{}].{}", "port", row, key);
 }
 
+bool is_direct(const daemon_config &config)
+{
+    return config.fabric.mode == fabric_mode::direct;
+}
+
+// In the words in which the reader misses an option.
+config_error missing(const daemon_config &config, std::string_view table, std::string_view key)
+{
+    for (const auto &part : config_options().parts())
+        for (const auto &option : part.content->options())
+            if (part.key == table && option.key == key)
+                return config.origin.error_at(fmt::format("{}.{}", table, key),
+                                              "missing; required is " + option.allowed);
+    return config.origin.error_at(fmt::format("{}.{}", table, key), "missing");
+}
+
+// What an SRv6 fabric must have, and what a direct one cannot.
+check_result check_mode(const daemon_config &config)
+{
+    using table_and_key = std::pair<std::string_view, std::string_view>;
+    for (const auto &[table, key] : std::initializer_list<table_and_key>{
+             {"host", "leaf"}, {"host", "downlink"}, {"fabric", "planes"}, {"fabric", "leaves"}, {"fabric", "uplinks"}})
+        if (!is_direct(config) && !config.origin.has(fmt::format("{}.{}", table, key)))
+            return missing(config, table, key);
+    for (const auto &[name, at] : config.origin.given)
+        if (is_direct(config) && !is_of_fabric(fabric_mode::direct, name))
+            return config.origin.error_at(name, R"(found with fabric.mode "direct", allowed only with "srv6")");
+    return std::nullopt;
+}
+
+std::string peer_key(std::size_t row)
+{
+    return fmt::format("peer[{}].addresses", row);
+}
+
+// One address on each plane, and no address twice.
+check_result check_peers(const daemon_config &config)
+{
+    if (!is_direct(config))
+        return std::nullopt;
+    if (config.hosts.empty())
+        return config.origin.error_at("peer", "missing; required is one [[peer]] per host with fabric.mode \"direct\"");
+    std::map<std::string, std::string> known; // address -> where it stands
+    for (std::size_t row = 0; row < config.hosts.size(); row++) {
+        const auto &addresses = config.hosts[row].addresses;
+        if (addresses.size() != config.fabric.planes)
+            return config.origin.error_at(
+                peer_key(row), fmt::format("found {} addresses, allowed are {}, one for each plane (\"none\" "
+                                           "where the host is not on it)",
+                                           addresses.size(), config.fabric.planes));
+        if (const auto &common = config.hosts[row].common) {
+            const auto [first, is_new] = known.emplace(to_text(*common), fmt::format("peer[{}].address", row));
+            if (!is_new)
+                return config.origin.error_at(fmt::format("peer[{}].address", row),
+                                              fmt::format("found \"{}\", which {} has already; allowed is one place "
+                                                          "for an address",
+                                                          first->first, first->second));
+        }
+        if (std::ranges::none_of(addresses, [](const auto &address) { return address.has_value(); }))
+            return config.origin.error_at(peer_key(row), "found no address, allowed is one at least");
+        for (const auto &address : addresses) {
+            if (!address)
+                continue;
+            const auto [first, is_new] = known.emplace(to_text(*address), peer_key(row));
+            if (!is_new)
+                return config.origin.error_at(peer_key(row),
+                                              fmt::format("found \"{}\", which {} has already; allowed is one place "
+                                                          "for an address",
+                                                          first->first, first->second));
+        }
+    }
+    return std::nullopt;
+}
+
+// Rows of the `paths` map: every peer has `paths` of them on each plane. Row 0 is nobody's.
+check_result check_path_rows(const daemon_config &config)
+{
+    constexpr std::size_t room = MRC_MAX_PATHS - 1;
+    const std::size_t sets = config.hosts.size() * config.fabric.planes;
+    if (!is_direct(config) || sets * config.fabric.paths <= room)
+        return std::nullopt;
+    if (sets > room)
+        return config.origin.error_at(
+            "peer", fmt::format("found {} on {} planes, allowed are at most {}: there is room "
+                                "for {} paths",
+                                config.hosts.size(), config.fabric.planes, room / config.fabric.planes, room));
+    return config.origin.error_at(
+        "fabric.paths", fmt::format("found {}, allowed is 1 to {} with {} peers on {} planes: "
+                                    "there is room for {} paths",
+                                    config.fabric.paths, room / sets, config.hosts.size(), config.fabric.planes, room));
+}
+
 check_result check_place_in_fabric(const daemon_config &config)
 {
+    if (is_direct(config))
+        return std::nullopt;
     if (config.host.leaf >= config.fabric.leaves)
         return config.origin.error_at("host.leaf",
                                       fmt::format("found {}, allowed is 0 to {}, as fabric.leaves is {}",
@@ -47,7 +143,7 @@ bool overlap(const ip_prefix &a, const ip_prefix &b)
 
 check_result check_prefixes(const daemon_config &config)
 {
-    if (overlap(config.fabric.usid_block, config.fabric.address_prefix))
+    if (!is_direct(config) && overlap(config.fabric.usid_block, config.fabric.address_prefix))
         return config.origin.error_at(
             "fabric.address_prefix",
             fmt::format("found {}, which overlaps fabric.usid_block {}; allowed are disjoint prefixes",
@@ -63,7 +159,7 @@ check_result check_ipv4_prefix(const daemon_config &config)
     if (!prefix)
         return std::nullopt;
     const unsigned room = 128U - prefix->length;
-    const unsigned needed = fabric_rules::ipv4_host_bits(config.fabric);
+    const unsigned needed = srv6_fabric::ipv4_host_bits(config.fabric);
     if (room < needed)
         return config.origin.error_at(
             "fabric.ipv4_prefix",
@@ -75,7 +171,9 @@ check_result check_ipv4_prefix(const daemon_config &config)
 
 check_result check_address(const daemon_config &config)
 {
-    const auto by_rule = fabric_rules{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
+    if (is_direct(config))
+        return std::nullopt;
+    const auto by_rule = srv6_fabric{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
     if (!is_same(config.host.address, by_rule))
         return config.origin.error_at("host.address",
                                       fmt::format("found {}, allowed is {}, which leaf {} and downlink {} give",
@@ -147,9 +245,16 @@ void fill_in(daemon_config &config)
         config.daemon.pin_dir = fmt::format("/sys/fs/bpf/mrc/{}", config.daemon.instance);
     if (!config.origin.has("daemon.state_dir"))
         config.daemon.state_dir = fmt::format("/var/lib/mrc/{}", config.daemon.instance);
-    if (!config.origin.has("host.address"))
+    if (!is_direct(config) && !config.origin.has("host.address"))
         config.host.address =
-            fabric_rules{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
+            srv6_fabric{config}.address_of({.leaf = config.host.leaf, .downlink = config.host.downlink});
+    if (!is_direct(config))
+        return;
+    config.fabric.leaves = static_cast<std::uint32_t>(config.hosts.size());
+    config.fabric.uplinks = config.fabric.paths;
+    config.fabric.hosts_per_leaf = 1;
+    if (!config.origin.has("fabric.planes") && !config.hosts.empty())
+        config.fabric.planes = static_cast<std::uint8_t>(config.hosts.front().addresses.size());
 }
 
 } // namespace
@@ -157,8 +262,8 @@ void fill_in(daemon_config &config)
 std::expected<void, config_error> complete_config(daemon_config &config)
 {
     fill_in(config);
-    for (const auto check : {check_place_in_fabric, check_prefixes, check_ipv4_prefix, check_address, check_ports,
-                             check_dscps, check_active_paths})
+    for (const auto check : {check_mode, check_peers, check_path_rows, check_place_in_fabric, check_prefixes,
+                             check_ipv4_prefix, check_address, check_ports, check_dscps, check_active_paths})
         if (auto error = check(config))
             return std::unexpected{*std::move(error)};
     return check_profiles(config);

@@ -30,7 +30,8 @@ config_result<daemon_config> load_config(const std::string &path)
 
 std::string print_config(const daemon_config &config)
 {
-    return options::print(config_options(), config.origin, &config);
+    return options::print(config_options(), config.origin, &config,
+                          [&](const std::string &name) { return is_of_fabric(config.fabric.mode, name); });
 }
 
 } // namespace mrc::service

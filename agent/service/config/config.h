@@ -28,6 +28,7 @@ inline constexpr std::uint32_t max_downlinks = 256;
 inline constexpr std::uint32_t max_leaves = 6 * 256;
 inline constexpr std::uint32_t max_uplinks = 256;
 
+enum class fabric_mode : std::uint8_t { srv6, direct }; // what packets are carried by
 enum class log_level : std::uint8_t { trace, debug, info, warning, error };
 enum class engine_kind : std::uint8_t { automatic, xdp, af_xdp };
 enum class attach_mode : std::uint8_t { automatic, native, generic };
@@ -49,18 +50,21 @@ struct daemon_options {
 };
 
 struct host_options {
-    mrc_ip address{}; // common MRC address; load_config fills in the one that leaf and downlink give
+    mrc_ip
+        address{}; // common MRC address; SRv6: load_config fills in what leaf and downlink give; direct: zero is none
     std::uint32_t leaf = 0;
     std::uint32_t downlink = 0;
 };
 
 struct fabric_options {
+    fabric_mode mode = fabric_mode::srv6;
     ip_prefix usid_block{{{0xfc, 0xbb, 0xbb, 0x00}}, 32};
     ip_prefix address_prefix{{{0xfd, 0x6d, 0x72, 0x63}}, 32};
     std::optional<ip_prefix> ipv4_prefix; // none: the hosts have no IPv4 addresses
     std::uint8_t planes = 1;
-    std::uint32_t leaves = 1;
-    std::uint32_t uplinks = 1; // T1 spines per plane
+    std::uint32_t leaves = 1;  // direct: load_config fills in the number of hosts that are listed
+    std::uint32_t uplinks = 1; // T1 spines per plane; direct: load_config fills in `paths`
+    std::uint32_t paths = 16;  // direct: EVs per plane toward each peer
     std::uint32_t hosts_per_leaf = max_downlinks;
 };
 
@@ -74,8 +78,16 @@ struct port_options {
     std::string device;
     protocol::plane_index plane;
     gateway_option gateway;
+    std::optional<mrc_ip> address = std::nullopt;     // direct: this host's on the plane; auto: own_address
+    std::optional<mrc_ip> own_address = std::nullopt; // found (own_addresses.h)
     attach_mode mode = attach_mode::automatic;
     std::optional<std::uint32_t> queues; // receive queues that get an AF_XDP socket; auto: all of them
+};
+
+// A host of a direct fabric.
+struct host_entry {
+    std::vector<std::optional<mrc_ip>> addresses; // by plane; none where it is not on the plane
+    std::optional<mrc_ip> common = std::nullopt;  // on the overlay device; none: it has no overlay
 };
 
 struct transmit_options {
@@ -182,6 +194,7 @@ struct daemon_config {
     host_options host;
     fabric_options fabric;
     std::vector<port_options> ports; // at least one; planes are unique
+    std::vector<host_entry> hosts;   // of a direct fabric: those that this one speaks to, and maybe itself
     transmit_options transmit;
     transport_options transport;
     wire_options wire;

@@ -113,6 +113,20 @@ bool ipv4_prefix::read(const options::value &value, ip_prefix &to) const
     return true;
 }
 
+bool plane_address::read(const options::value &value, mrc_ip &to)
+{
+    constexpr std::uint8_t link_local_second = 0x80; // fe80::/10
+    const auto *text = value.text();
+    const auto address = text == nullptr ? std::nullopt : parse_ip(*text);
+    if (!address)
+        return false;
+    const bool is_link_local = address->bytes[0] == 0xfe && (address->bytes[1] & 0xc0U) == link_local_second;
+    if (is_ipv4(*address) ? !is_unicast_ipv4(*address) : is_link_local || !is_unicast(*address))
+        return false;
+    to = *address;
+    return true;
+}
+
 bool gateway::read(const options::value &value, gateway_option &to)
 {
     const auto *text = value.text();

@@ -56,6 +56,13 @@ struct ipv4_prefix {
     [[nodiscard]] static std::string write(const ip_prefix &from) { return options::toml_string(to_text(from)); }
 };
 
+// Of a host on one plane, in either family. Link-local addresses are the same on every link, and name no host.
+struct plane_address {
+    [[nodiscard]] static std::string allowed() { return "a unicast IPv6 or IPv4 address, not a link-local one"; }
+    [[nodiscard]] static bool read(const options::value &value, mrc_ip &to);
+    [[nodiscard]] static std::string write(const mrc_ip &from) { return options::toml_string(to_text(from)); }
+};
+
 struct gateway {
     [[nodiscard]] static std::string allowed() { return "\"auto\", a unicast IPv6 address or a unicast MAC address"; }
     [[nodiscard]] static bool read(const options::value &value, gateway_option &to);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/config/options.h"
 
+#include <algorithm>
+#include <array>
+
 #include "options/kinds.h"
 #include "service/config/kinds.h"
 
@@ -28,6 +31,7 @@ constexpr auto log_levels = one_of<log_level>({{"trace", log_level::trace},
                                                {"info", log_level::info},
                                                {"warning", log_level::warning},
                                                {"error", log_level::error}});
+constexpr auto fabric_modes = one_of<fabric_mode>({{"srv6", fabric_mode::srv6}, {"direct", fabric_mode::direct}});
 constexpr auto engines =
     one_of<engine_kind>({{"auto", engine_kind::automatic}, {"xdp", engine_kind::xdp}, {"af_xdp", engine_kind::af_xdp}});
 constexpr auto modes = one_of<attach_mode>(
@@ -47,6 +51,7 @@ constexpr auto ev_profile_modes = one_of<ev_profile_mode>({{"auto", ev_profile_m
 constexpr auto cc_algorithms = one_of<bool>({{"uet-1.0-nscc", true}, {"none", false}});
 constexpr whole profile_id{1, INT64_MAX}; // 0 is the one built in
 constexpr std::int64_t evs_max = std::int64_t{MRC_MAX_PORTS} * max_uplinks;
+constexpr presence of_srv6{.is_required = false, .default_note = "none; required with mode \"srv6\""};
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t rtt_ns_max = 8'000'000;
 constexpr double window_step_max = 1e9;
@@ -73,22 +78,25 @@ table_of<host_options> host_table()
     using row = host_options;
     return table_of<row>{}
         .add("address", ipv6_address{}, &row::address,
-             presence{.default_note = "the address that leaf and downlink give"})
-        .add("leaf", whole{0, max_leaves - 1}, &row::leaf, required)
-        .add("downlink", whole{0, max_downlinks - 1}, &row::downlink, required);
+             presence{.default_note = "the address that leaf and downlink give, or this host's [[peer]]"})
+        .add("leaf", whole{0, max_leaves - 1}, &row::leaf, of_srv6)
+        .add("downlink", whole{0, max_downlinks - 1}, &row::downlink, of_srv6);
 }
 
 table_of<fabric_options> fabric_table()
 {
     using row = fabric_options;
     return table_of<row>{}
+        .add("mode", fabric_modes, &row::mode)
         .add("usid_block", ipv6_prefix{32, 32}, &row::usid_block)
         .add("address_prefix", ipv6_prefix{16, 48}, &row::address_prefix)
         .add("ipv4_prefix", automatic{ipv4_prefix{8, 31}, "none"}, &row::ipv4_prefix)
-        .add("planes", whole{1, MRC_MAX_PORTS}, &row::planes, required)
-        .add("leaves", whole{1, max_leaves}, &row::leaves, required)
-        .add("uplinks", whole{1, max_uplinks}, &row::uplinks, required)
-        .add("hosts_per_leaf", whole{1, max_downlinks}, &row::hosts_per_leaf);
+        .add("planes", whole{1, MRC_MAX_PORTS}, &row::planes,
+             presence{.default_note = "as many as a [[peer]] has addresses; required with mode \"srv6\""})
+        .add("leaves", whole{1, max_leaves}, &row::leaves, of_srv6)
+        .add("uplinks", whole{1, max_uplinks}, &row::uplinks, of_srv6)
+        .add("hosts_per_leaf", whole{1, max_downlinks}, &row::hosts_per_leaf)
+        .add("paths", whole{1, max_uplinks}, &row::paths);
 }
 
 table_of<port_options> port_table()
@@ -99,8 +107,22 @@ table_of<port_options> port_table()
         .add(
             "plane", whole{0, MRC_MAX_PORTS - 1}, [](auto &in) -> auto & { return in.plane.value; }, required)
         .add("gateway", gateway{}, &row::gateway)
+        .add("address", automatic{plane_address{}}, &row::address)
         .add("mode", modes, &row::mode)
         .add("queues", automatic{whole{1, MRC_MAX_QUEUES}}, &row::queues);
+}
+
+table_of<host_entry> peer_table()
+{
+    using row = host_entry;
+    return table_of<row>{}
+        .add("addresses",
+             list_of{automatic{plane_address{}, "none"},
+                     "addresses, one for each plane: "
+                     "\"none\" or a unicast IPv6 or IPv4 address, not a link-local one",
+                     1, MRC_MAX_PORTS},
+             &row::addresses, required)
+        .add("address", automatic{ipv6_address{}, "none"}, &row::common);
 }
 
 table_of<transmit_options> transmit_table()
@@ -209,7 +231,22 @@ table_of<cc_profile_options> cc_profile_table()
         .add("target_delay_ns", automatic{whole{1, rtt_ns_max}}, &row::target_delay_ns);
 }
 
+constexpr std::array of_srv6_only{"host.leaf",          "host.downlink", "fabric.usid_block", "fabric.address_prefix",
+                                  "fabric.ipv4_prefix", "fabric.leaves", "fabric.uplinks",    "fabric.hosts_per_leaf",
+                                  "port.gateway"};
+constexpr std::array of_direct_only{"fabric.paths", "port.address", "peer.addresses", "peer.address"};
+
 } // namespace
+
+bool is_of_fabric(fabric_mode mode, std::string_view name)
+{
+    std::string plain{name};
+    if (const auto row = plain.find('['); row != std::string::npos)
+        plain.erase(row, plain.find(']') + 1 - row);
+    const auto is_it = [&](const char *other) { return plain == other; };
+    return mode == fabric_mode::direct ? std::ranges::none_of(of_srv6_only, is_it)
+                                       : std::ranges::none_of(of_direct_only, is_it);
+}
 
 const options::table_of<daemon_config> &config_options()
 {
@@ -219,6 +256,8 @@ const options::table_of<daemon_config> &config_options()
             .add_table("host", host_table(), &daemon_config::host)
             .add_table("fabric", fabric_table(), &daemon_config::fabric)
             .add_rows("port", port_table(), &daemon_config::ports, {.one_per = "port of the host", .least = 1})
+            .add_rows("peer", peer_table(), &daemon_config::hosts,
+                      {.one_per = "host", .least = 0, .most = MRC_MAX_GROUPS - 1})
             .add_table("transmit", transmit_table(), &daemon_config::transmit)
             .add_table("transport", transport_table(), &daemon_config::transport)
             .add_table("wire", wire_table(), &daemon_config::wire)

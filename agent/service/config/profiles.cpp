@@ -225,7 +225,7 @@ control::fabric_shape shape_of(const daemon_config &config)
     control::fabric_shape shape{.planes = config.fabric.planes,
                                 .uplinks = config.fabric.uplinks,
                                 .usid_block = {},
-                                .ev_bits = fabric_rules{config}.ev_bits()};
+                                .ev_bits = ev_bits_of(config)};
     std::copy_n(config.fabric.usid_block.address.bytes, shape.usid_block.size(), shape.usid_block.begin());
     return shape;
 }

@@ -20,8 +20,6 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::size_t mapped_ipv4_at = 12; // in an IPv4-mapped address
-
 constexpr std::array<std::uint8_t, 16> all_routers = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
 constexpr std::uint16_t call_id = 0x6d72; // tells our answers from those of ping
 

@@ -115,8 +115,10 @@ void host_ports::build_engines()
     std::vector<kernel::xsk_socket_pair *> first(MRC_MAX_PORTS);
     for (std::uint32_t row = 0; row < MRC_MAX_PORTS; ++row)
         first[row] = sockets_.first(row);
-    af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(sockets_.memory(), first, programs_.paths(),
-                                                          programs_.ports(), plan_.payload_bytes + packet_overhead);
+    af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(
+        sockets_.memory(), first,
+        datapath::link_rows{.paths = programs_.paths(), .ports = programs_.ports(), .next_hops = programs_.next_hops()},
+        plan_.payload_bytes + packet_overhead(config_.fabric.mode));
     if (xdp_)
         mixed_ = std::make_unique<datapath::mixed_transmit>(*xdp_, *af_xdp_, programs_.paths(), costs_);
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
@@ -217,14 +219,33 @@ mrc_port_reason host_ports::reason_of(std::size_t port, const port_condition &st
     const std::uint32_t row = config_.ports[port].plane.value;
     if (is_unattached(port, status) || !programs_.set_transmit_port(row, static_cast<int>(status.ifindex)))
         return MRC_PORT_REPLACED;
-    const bool small = status.mtu < plan_.payload_bytes + packet_overhead;
+    const bool small = status.mtu < plan_.payload_bytes + packet_overhead(config_.fabric.mode);
     return small && status.reason == MRC_PORT_IN_USE ? MRC_PORT_SMALL_MTU : status.reason;
 }
 
-protocol::plane_mask host_ports::update(const link_monitor &links)
+void host_ports::show_next_hops(protocol::plane_index plane, const port_condition &status, ways_out &out)
+{
+    const auto show = [&](std::uint32_t row, const std::optional<mac_address> &mac) {
+        mrc_next_hop_row next{};
+        if (mac) {
+            std::ranges::copy(*mac, std::begin(next.mac));
+            next.resolved = 1;
+        }
+        programs_.next_hops()[row] = next;
+    };
+    const bool has_gateway = status.next_hops.empty() && (status.flags & MRC_PORT_NEIGHBOUR) != 0;
+    show(plane.value, has_gateway ? std::optional{status.gateway_mac} : std::nullopt);
+    out.linked.resize(status.next_hops.size());
+    for (std::uint32_t host = 0; host < status.next_hops.size(); ++host) {
+        show(MRC_NEXT_HOP_ROW(host, plane.value), status.next_hops[host]);
+        out.linked[host].set(plane, status.next_hops[host].has_value());
+    }
+}
+
+host_ports::ways_out host_ports::update(const link_monitor &links)
 {
     const std::scoped_lock lock{changing_};
-    protocol::plane_mask usable;
+    ways_out out;
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
         const port_condition &status = links.ports()[i];
         const protocol::plane_index plane = config_.ports[i].plane;
@@ -237,24 +258,24 @@ protocol::plane_mask host_ports::update(const link_monitor &links)
             row.flags = flags; // out of use before its addresses change
         row.ifindex = status.ifindex;
         std::memcpy(row.mac, status.mac.data(), sizeof(row.mac));
-        std::memcpy(row.gateway_mac, status.gateway_mac.data(), sizeof(row.gateway_mac));
         row.mtu = static_cast<__u16>(std::min<std::uint32_t>(status.mtu, UINT16_MAX));
-        row.outer_source = rules_.address_of(rules_.self(), plane);
-        row.usid = rules_.own_usid_address(plane);
+        row.address = rules_.address_of(rules_.self(), plane).value_or(mrc_ip{});
+        row.outer = rules_.outer_destination(plane);
         config_.ports[i].device.copy(row.device, sizeof(row.device) - 1);
         view_.mtu[plane.value] = status.mtu;
         reasons_[plane.value] = reason;
         show_reason(plane.value);
+        show_next_hops(plane, status, out);
         row.flags = flags;
-        usable.set(plane, ready);
+        out.up.set(plane, ready);
     }
     programs_.host()[0].planes = rules_.planes();
     programs_.host()[0].payload_bytes = plan_.payload_bytes;
-    view_.up = usable;
+    view_.up = out.up;
     if (view_.guid == 0) // it stays what clients have seen, whatever device the port has later
         view_.guid = guid_of(links);
     show_plane_mask();
-    return usable;
+    return out;
 }
 
 void host_ports::enable(protocol::plane_mask enabled)

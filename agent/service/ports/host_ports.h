@@ -70,8 +70,13 @@ public:
     // The following from any thread.
     [[nodiscard]] std::uint64_t socket_drops() const override;
     [[nodiscard]] ports_view view() const override;
-    // Writes what the kernel says of the ports into their rows; returns the planes that are usable now.
-    protocol::plane_mask update(const link_monitor &links);
+    // What follows from what the kernel says of the ports.
+    struct ways_out {
+        protocol::plane_mask up;                  // planes that are usable now
+        std::vector<protocol::plane_mask> linked; // of them, direct: where the next hop to each listed host is known
+    };
+    // Writes it into the rows of the ports and next hops, too.
+    ways_out update(const link_monitor &links);
     void enable(protocol::plane_mask enabled) override;
 
     // Has a device that its sockets and program are not on; `port` counts the configured ones.
@@ -85,6 +90,7 @@ public:
 
 private:
     [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_condition &status);
+    void show_next_hops(protocol::plane_index plane, const port_condition &status, ways_out &out);
     void show_reason(std::uint32_t row);
     void show_plane_mask();
     void bind_sockets();

@@ -5,11 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include "kernel/netlink.h"
 #include "kernel/unique_fd.h"
 #include "service/ports/gateway_solicitor.h"
 #include "service/ports/neighbours.h"
+#include "service/ports/next_hops.h"
 #include "service/ports/rtnetlink_records.h"
 #include <linux/if.h>
 #include <linux/neighbour.h>
@@ -40,7 +42,7 @@ kernel::unique_fd opened(int fd, const char *what)
 class link_monitor::implementation
 {
 public:
-    explicit implementation(std::span<const port_options> options);
+    implementation(std::span<const port_options> options, std::span<const host_entry> hosts);
 
     [[nodiscard]] int fd() const { return epoll_.get(); }
     [[nodiscard]] std::span<const port_condition> ports() const { return statuses_; }
@@ -52,6 +54,7 @@ private:
     struct watched_port {
         port_options options;
         std::optional<service::link_record> device;
+        next_hops ways;
         std::uint32_t departures = 0;
     };
 
@@ -69,7 +72,10 @@ private:
     [[nodiscard]] bool evaluate(bool is_time_to_solicit);
     void run_timer(bool wanted);
     [[nodiscard]] port_condition status_of(const watched_port &port) const;
-    void solicit(std::uint32_t ifindex, const gateway_option &gateway);
+    void follow_routes();
+    [[nodiscard]] bool is_unresolved(const watched_port &port, const port_condition &status) const;
+    void solicit(const watched_port &port, const port_condition &status);
+    void confirm(const watched_port &port, std::uint32_t ifindex);
     void confirm(std::uint32_t ifindex, const gateway_option &gateway);
 
     std::vector<watched_port> ports_;
@@ -78,7 +84,8 @@ private:
     bool has_new_device_ = false; // its neighbours were not followed so far
     bool is_incomplete_ = false;  // the last dump failed
     bool wants_retry_ = false;    // retry_each_second
-    kernel::netlink_socket events_{RTNLGRP_LINK, RTNLGRP_NEIGH};
+    bool routes_changed_ = true;  // since they were asked for
+    kernel::netlink_socket events_{RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_ROUTE};
     kernel::netlink_socket requests_;
     router_call routers_;
     kernel::unique_fd timer_{opened(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd")};
@@ -86,10 +93,11 @@ private:
     kernel::unique_fd epoll_{opened(epoll_create1(EPOLL_CLOEXEC), "epoll")};
 };
 
-link_monitor::implementation::implementation(std::span<const port_options> options) : statuses_(options.size())
+link_monitor::implementation::implementation(std::span<const port_options> options, std::span<const host_entry> hosts)
+    : statuses_(options.size())
 {
     for (const auto &port_options : options)
-        ports_.push_back({.options = port_options, .device = {}});
+        ports_.push_back({.options = port_options, .device = {}, .ways = {hosts, port_options}});
     watch(events_.fd());
     watch(timer_.get());
     if (routers_.fd() >= 0)
@@ -165,7 +173,10 @@ bool link_monitor::implementation::take_expiry()
 
 void link_monitor::implementation::on_message(const nlmsghdr &message)
 {
-    if (message.nlmsg_type == RTM_NEWLINK || message.nlmsg_type == RTM_DELLINK) {
+    if (message.nlmsg_type == RTM_NEWROUTE || message.nlmsg_type == RTM_DELROUTE) {
+        routes_changed_ = true;
+    } else if (message.nlmsg_type == RTM_NEWLINK || message.nlmsg_type == RTM_DELLINK) {
+        routes_changed_ = true; // those of a link that goes down are not told one by one
         const auto parsed = service::parse_link(message);
         if (parsed && message.nlmsg_type == RTM_NEWLINK)
             on_link(*parsed);
@@ -222,22 +233,42 @@ bool link_monitor::implementation::is_port(std::uint32_t ifindex) const
 // Compares with the last evaluation. The timer runs while a gateway is unresolved or a dump has failed.
 bool link_monitor::implementation::evaluate(bool is_time_to_solicit)
 {
+    follow_routes();
     bool has_changed = false;
     bool needs_timer = is_incomplete_ || wants_retry_;
     for (std::size_t row = 0; row < ports_.size(); row++) {
         const auto status = status_of(ports_[row]);
         const bool is_new = status != statuses_[row];
-        const bool is_unresolved = (status.flags & MRC_PORT_UP) != 0 && (status.flags & MRC_PORT_NEIGHBOUR) == 0;
+        const bool lacks_some = is_unresolved(ports_[row], status);
         has_changed = has_changed || is_new;
-        needs_timer = needs_timer || is_unresolved;
+        needs_timer = needs_timer || lacks_some;
         statuses_[row] = status;
-        if (is_unresolved && (is_new || is_time_to_solicit))
-            solicit(status.ifindex, ports_[row].options.gateway);
+        if (lacks_some && (is_new || is_time_to_solicit))
+            solicit(ports_[row], status);
         if (status.is_usable())
-            confirm(status.ifindex, ports_[row].options.gateway);
+            confirm(ports_[row], status.ifindex);
     }
     run_timer(needs_timer);
     return has_changed;
+}
+
+void link_monitor::implementation::follow_routes()
+{
+    if (!std::exchange(routes_changed_, false))
+        return;
+    for (auto &port : ports_)
+        port.ways.follow_routes(requests_, port.device ? port.device->ifindex : 0);
+}
+
+bool link_monitor::implementation::is_unresolved(const watched_port &port, const port_condition &status) const
+{
+    if ((status.flags & MRC_PORT_UP) == 0)
+        return false;
+    if (!port.ways.any())
+        return (status.flags & MRC_PORT_NEIGHBOUR) == 0;
+    return std::ranges::any_of(port.ways.neighbours(), [&](const mrc_ip &neighbour) {
+        return !neighbours_.gateway_of(status.ifindex, neighbour).mac;
+    });
 }
 
 void link_monitor::implementation::run_timer(bool wanted)
@@ -269,27 +300,44 @@ port_condition link_monitor::implementation::status_of(const watched_port &port)
     status.flags = MRC_PORT_PRESENT;
     if ((device.flags & IFF_UP) != 0 && (device.flags & IFF_LOWER_UP) != 0)
         status.flags |= MRC_PORT_UP;
-    const auto gateway = neighbours_.gateway_of(device.ifindex, port.options.gateway);
+    const auto gateway = port.ways.any() ? gateway_state{.mac = {}, .stale = {}, .reason = MRC_PORT_NO_NEIGHBOUR}
+                                         : neighbours_.gateway_of(device.ifindex, port.options.gateway);
+    status.reason = gateway.reason;
+    status.next_hops = port.ways.resolve(neighbours_, device.ifindex);
     if (gateway.mac) {
         status.flags |= MRC_PORT_NEIGHBOUR;
         status.gateway_mac = *gateway.mac;
+    } else if (std::ranges::any_of(status.next_hops, &std::optional<mac_address>::has_value)) {
+        status.flags |= MRC_PORT_NEIGHBOUR;
+        status.reason = MRC_PORT_IN_USE;
     }
     if ((device.flags & IFF_UP) == 0)
         status.reason = MRC_PORT_DOWN;
     else if ((status.flags & MRC_PORT_UP) == 0)
         status.reason = MRC_PORT_NO_CARRIER;
-    else
-        status.reason = gateway.reason;
     return status;
 }
 
-// Failing is no news: the port stays without neighbour, and the timer brings the next attempt.
-void link_monitor::implementation::solicit(std::uint32_t ifindex, const gateway_option &gateway)
+// Failing is no news: what is unresolved stays so, and the timer brings the next attempt.
+void link_monitor::implementation::solicit(const watched_port &port, const port_condition &status)
 {
-    if (const auto *address = std::get_if<mrc_ip>(&gateway))
-        use_neighbour(requests_, ifindex, *address);
+    for (const mrc_ip &neighbour : port.ways.neighbours())
+        if (!neighbours_.gateway_of(status.ifindex, neighbour).mac)
+            use_neighbour(requests_, status.ifindex, neighbour);
+    if (port.ways.any())
+        return;
+    if (const auto *address = std::get_if<mrc_ip>(&port.options.gateway))
+        use_neighbour(requests_, status.ifindex, *address);
     else
-        routers_.send(ifindex);
+        routers_.send(status.ifindex);
+}
+
+void link_monitor::implementation::confirm(const watched_port &port, std::uint32_t ifindex)
+{
+    for (const mrc_ip &neighbour : port.ways.neighbours())
+        confirm(ifindex, neighbour);
+    if (!port.ways.any())
+        confirm(ifindex, port.options.gateway);
 }
 
 // A stale entry is probed once: frames bypass the kernel's table, so nobody else makes it look.
@@ -300,8 +348,8 @@ void link_monitor::implementation::confirm(std::uint32_t ifindex, const gateway_
         neighbours_.mark_probed(ifindex, *state.stale);
 }
 
-link_monitor::link_monitor(std::span<const port_options> ports)
-    : implementation_{std::make_unique<implementation>(ports)}
+link_monitor::link_monitor(std::span<const port_options> ports, std::span<const host_entry> hosts)
+    : implementation_{std::make_unique<implementation>(ports, hosts)}
 {
 }
 

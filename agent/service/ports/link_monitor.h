@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the host's ports through rtnetlink: device, carrier, MTU, and the gateway's MAC address from the kernel's
-// neighbour table. Unresolved gateways are solicited once a second, stale ones are probed, both by the kernel.
+// Follows the host's ports through rtnetlink: device, carrier, MTU, and the MAC addresses of neighbours from the
+// kernel's table: a port's gateway, or in a direct fabric the next hop of the kernel's route to each peer. Unresolved
+// ones are solicited once a second, stale ones are probed, both by the kernel.
 // Why a port cannot be used is told by enum mrc_port_reason (mrc/abi/maps.h).
 //
 // One thread. The network namespace is that of the thread that made the object.
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -26,8 +28,9 @@ struct port_condition {
     std::uint32_t mtu = 0;
     std::uint32_t departures = 0; // how often it has left: a device that comes back has lost what was bound to it
     mac_address mac{};
-    mac_address gateway_mac{};                 // zero unless MRC_PORT_NEIGHBOUR
-    mrc_port_reason reason = MRC_PORT_MISSING; // why it is not usable
+    mac_address gateway_mac{};                         // zero unless MRC_PORT_NEIGHBOUR; direct: always zero
+    std::vector<std::optional<mac_address>> next_hops; // direct: by listed host
+    mrc_port_reason reason = MRC_PORT_MISSING;         // why it is not usable
 
     [[nodiscard]] bool is_present() const { return ifindex != 0; }
     [[nodiscard]] bool is_usable() const { return flags == MRC_PORT_USABLE; }
@@ -37,8 +40,8 @@ struct port_condition {
 class link_monitor
 {
 public:
-    // Throws std::system_error when there is no rtnetlink.
-    explicit link_monitor(std::span<const port_options> ports);
+    // `hosts` are those of a direct fabric, else none. Throws std::system_error when there is no rtnetlink.
+    explicit link_monitor(std::span<const port_options> ports, std::span<const host_entry> hosts = {});
     ~link_monitor();
     link_monitor(const link_monitor &) = delete;
     link_monitor &operator=(const link_monitor &) = delete;

@@ -84,6 +84,13 @@ bool loses_answers(const kernel::probes::port_abilities &port)
     return port.zero_copy && port.driver == "virtio_net";
 }
 
+// A veth's far end is told of what XDP_TX has sent it only if it has an XDP program itself (veth_xdp_flush, as of Linux
+// 6.18): on a bridge or a router the answer would lie there until something else comes. A redirect is told of always.
+bool keeps_answers(const kernel::probes::port_abilities &port)
+{
+    return port.driver == "veth";
+}
+
 } // namespace
 
 engine_choice choose_engine(engine_kind configured, const kernel::probes::port_abilities &port,
@@ -152,6 +159,7 @@ host_modes settle_modes(engine_kind configured, port_trials tried, const kernel:
                                  .attachment = std::move(abilities.attachment),
                                  .transmit = choose_engine(configured, abilities, live_frames),
                                  .live_cost = abilities.redirect_cost,
+                                 .redirect_answers = keeps_answers(abilities),
                                  .agent_answers = loses_answers(abilities)});
     }
     return settled;

@@ -31,6 +31,7 @@ struct port_modes {
     kernel::probes::xdp_attachment attachment; // of a program in whose place host_rx is put
     engine_choice transmit;
     std::optional<kernel::probes::send_cost> live_cost; // of frames redirected into it; none: not tried
+    bool redirect_answers = false;                      // of host_rx, instead of XDP_TX
     bool agent_answers = false;                         // EV probes, which host_rx answers in place elsewhere
     bool was_tried = true;                              // its device was there
 

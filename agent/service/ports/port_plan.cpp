@@ -17,12 +17,20 @@ constexpr std::uint32_t smallest_payload = 256;
 constexpr std::uint32_t payload_step = 64;
 
 // Payload that a packet carries on a port of this MTU; may be less than smallest_payload.
-std::uint32_t payload_room(std::uint32_t mtu)
+std::uint32_t payload_room(fabric_mode mode, std::uint32_t mtu)
 {
-    return mtu > packet_overhead ? (mtu - packet_overhead) / payload_step * payload_step : 0;
+    const std::uint32_t overhead = packet_overhead(mode);
+    return mtu > overhead ? (mtu - overhead) / payload_step * payload_step : 0;
 }
 
 } // namespace
+
+std::uint32_t packet_overhead(fabric_mode mode)
+{
+    constexpr std::uint32_t with_outer_header = MRC_MAX_HEADERS + MRC_ICRC_LEN;
+    constexpr std::uint32_t outer_header = MRC_OUTER_BYTES - MRC_ETHERNET_BYTES;
+    return mode == fabric_mode::direct ? with_outer_header - outer_header : with_outer_header;
+}
 
 kernel::xdp_mode xdp_mode_of(attach_mode mode)
 {
@@ -39,21 +47,22 @@ kernel::xdp_mode xdp_mode_of(attach_mode mode)
 
 std::uint32_t payload_of(const daemon_config &config, std::uint32_t mtu)
 {
-    const std::uint32_t largest = std::min(payload_room(mtu), live_frame_payload);
+    const std::uint32_t largest = std::min(payload_room(config.fabric.mode, mtu), live_frame_payload);
     const bool verbs = config.peers.payload == payload_sizes::verbs;
     return config.transmit.payload.value_or(verbs ? std::bit_floor(largest) : largest);
 }
 
 std::string mtu_refusal(const daemon_config &config, std::uint32_t mtu)
 {
-    const std::uint32_t room = payload_room(mtu);
+    const std::uint32_t room = payload_room(config.fabric.mode, mtu);
+    const std::uint32_t overhead = packet_overhead(config.fabric.mode);
     if (config.transmit.payload && *config.transmit.payload > room)
         return "transmit.payload is " + std::to_string(*config.transmit.payload) + ", but the ports' smallest MTU " +
                std::to_string(mtu) + " carries at most " + std::to_string(room) + " bytes a packet (MTU - " +
-               std::to_string(packet_overhead) + ", multiple of 64)";
+               std::to_string(overhead) + ", multiple of 64)";
     if (room < smallest_payload)
         return "the ports' smallest MTU is " + std::to_string(mtu) + ": at least " +
-               std::to_string(smallest_payload + packet_overhead) + " is needed";
+               std::to_string(smallest_payload + overhead) + " is needed";
     return {};
 }
 
@@ -120,12 +129,10 @@ std::vector<kernel::port_attachment> attachments(const daemon_config &config, co
         receive.dscp_trimmed = config.wire.dscp.trimmed;
         receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
         receive.dscp_control = config.wire.dscp.control;
-        receive.usid = rules.own_usid_address(port.plane);
-        receive.addresses[receive.address_count++] = rules.address_of(rules.self());
-        if (const auto address4 = rules.address4_of(rules.self()))
-            receive.addresses[receive.address_count++] = *address4;
-        for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
-            receive.addresses[receive.address_count++] = rules.address_of(rules.self(), protocol::plane_index{plane});
+        receive.carrier = static_cast<__u8>(rules.carrier_kind());
+        receive.outer = rules.outer_destination(port.plane);
+        for (const mrc_ip &address : rules.addresses_of(rules.self()))
+            receive.addresses[receive.address_count++] = address;
         all.push_back(entry);
     }
     return all;

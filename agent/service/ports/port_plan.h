@@ -17,7 +17,8 @@ namespace mrc::service
 {
 
 inline constexpr std::uint32_t live_frame_payload = 3072; // fits one live frame with all headers
-inline constexpr std::uint32_t packet_overhead = MRC_MAX_HEADERS + MRC_ICRC_LEN;
+// Bytes of a packet beside its payload, from the IP header on: the outer one, where packets have one.
+[[nodiscard]] std::uint32_t packet_overhead(fabric_mode mode);
 // A page less XDP headroom and skb_shared_info is 3,506 on x86-64.
 inline constexpr std::uint32_t single_buffer_mtu = 3400;
 

@@ -16,7 +16,7 @@ namespace mrc::service
 namespace
 {
 
-std::string remedy_for(const port_options &port, mrc_port_reason reason)
+std::string remedy_for(fabric_mode fabric, const port_options &port, mrc_port_reason reason)
 {
     switch (reason) {
     case MRC_PORT_MISSING:
@@ -24,10 +24,14 @@ std::string remedy_for(const port_options &port, mrc_port_reason reason)
     case MRC_PORT_DOWN:
         return fmt::format("ip link set dev {} up", port.device);
     case MRC_PORT_NO_CARRIER:
-        return "the cable, or the leaf's end of it";
+        return "the cable, or the far end of it";
     case MRC_PORT_NO_NEIGHBOUR:
+        if (fabric == fabric_mode::direct)
+            return "no peer, nor a router on the way to one, has answered there so far: it may be down, have another "
+                   "address, or [fabric] mode \"srv6\"; ip route get ADDRESS oif " +
+                   port.device + " shows the way to a peer";
         return "nothing has answered there so far; a leaf that answers no neighbour discovery is named by its MAC "
-               "address, [[port]] gateway";
+               "address, [[port]] gateway; a network without SRv6 takes [fabric] mode \"direct\"";
     case MRC_PORT_SEVERAL_NEIGHBOURS:
         return "[[port]] gateway names the leaf among them";
     case MRC_PORT_SMALL_MTU:
@@ -88,10 +92,12 @@ bool port_watch::take_in_new_devices()
 std::vector<port_change> port_watch::follow_links()
 {
     const protocol::plane_mask before = around_.ports.view().up;
-    const protocol::plane_mask now = around_.ports.update(around_.links);
+    const host_ports::ways_out out = around_.ports.update(around_.links);
+    const protocol::plane_mask now = out.up;
     protocol::plane_mask usable;
     around_.worker.call([&] {
         around_.local.up = now;
+        around_.linked.follow(out.linked);
         usable = around_.local.usable();
     });
     std::vector<port_change> changes;
@@ -115,7 +121,8 @@ void port_watch::warn_of_unusable() const
     for (const port_options &port : around_.config.ports)
         if (!up.has(port.plane))
             log::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value, reason_of(port.plane),
-                      remedy_for(port, static_cast<mrc_port_reason>(around_.tables.ports[port.plane.value].reason)));
+                      remedy_for(around_.config.fabric.mode, port,
+                                 static_cast<mrc_port_reason>(around_.tables.ports[port.plane.value].reason)));
 }
 
 } // namespace mrc::service

@@ -15,6 +15,7 @@
 #include "kernel/host_tables.h"
 #include "protocol/types.h"
 #include "service/config/config.h"
+#include "service/linked_planes.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
 #include "service/ports/link_watch.h"
@@ -32,7 +33,7 @@ struct port_change {
 class port_watch
 {
 public:
-    // Borrowed. `local` is the worker's, changed there only.
+    // Borrowed. `local` and `linked` are the worker's, changed there only.
     struct surroundings {
         const daemon_config &config;
         link_monitor &links;
@@ -40,6 +41,7 @@ public:
         const kernel::host_tables &tables;
         datapath::worker &worker;
         protocol::local_ports &local;
+        linked_planes &linked;
     };
     // `announce` runs on the context's thread, with what has changed, which may be nothing.
     using announcement = std::function<void(const std::vector<port_change> &)>;

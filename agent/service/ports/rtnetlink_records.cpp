@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/ports/rtnetlink_records.h"
 
+#include <array>
 #include <cstring>
 
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
+#include <net/if.h>
 #include <sys/socket.h>
 
 namespace mrc::service
@@ -24,7 +27,57 @@ T value_or_zero(std::span<const std::byte> bytes)
     return value;
 }
 
+// An address attribute of either family.
+std::optional<mrc_ip> address_of(std::span<const std::byte> value)
+{
+    mrc_ip address{};
+    if (value.size() == sizeof address)
+        return value_or_zero<mrc_ip>(value);
+    if (value.size() != ipv4_bytes)
+        return std::nullopt;
+    address.bytes[10] = address.bytes[11] = 0xff;
+    std::memcpy(address.bytes + sizeof address - ipv4_bytes, value.data(), ipv4_bytes);
+    return address;
+}
+
 } // namespace
+
+std::optional<device_address> parse_address(const nlmsghdr &message)
+{
+    const auto *header = kernel::header_of<ifaddrmsg>(message);
+    if (header == nullptr || header->ifa_scope >= RT_SCOPE_LINK)
+        return std::nullopt;
+    std::optional<mrc_ip> peer_or_own;
+    std::optional<mrc_ip> local; // of a point-to-point link, where IFA_ADDRESS is the far end's
+    kernel::for_each_attribute(message, sizeof *header, [&](std::uint16_t type, std::span<const std::byte> value) {
+        if (type == IFA_ADDRESS)
+            peer_or_own = address_of(value);
+        else if (type == IFA_LOCAL)
+            local = address_of(value);
+    });
+    std::array<char, IF_NAMESIZE> name{};
+    if ((!local && !peer_or_own) || ::if_indextoname(header->ifa_index, name.data()) == nullptr)
+        return std::nullopt;
+    return device_address{.device = name.data(), .address = local ? *local : *peer_or_own};
+}
+
+std::optional<mrc_ip> parse_next_hop(const nlmsghdr &message)
+{
+    const auto *header = kernel::header_of<rtmsg>(message);
+    if (header == nullptr || header->rtm_type != RTN_UNICAST)
+        return std::nullopt;
+    std::optional<mrc_ip> destination;
+    std::optional<mrc_ip> gateway;
+    kernel::for_each_attribute(message, sizeof *header, [&](std::uint16_t type, std::span<const std::byte> value) {
+        if (type == RTA_DST)
+            destination = address_of(value);
+        else if (type == RTA_GATEWAY)
+            gateway = address_of(value);
+        else if (type == RTA_VIA && value.size() > sizeof(rtvia)) // an IPv4 route by an IPv6 neighbour
+            gateway = address_of(value.subspan(sizeof(rtvia)));
+    });
+    return gateway ? gateway : destination;
+}
 
 std::optional<link_record> parse_link(const nlmsghdr &message)
 {
@@ -64,12 +117,7 @@ std::optional<neighbour> parse_neighbour(const nlmsghdr &message)
         if (type != NDA_DST)
             return;
         has_address = true;
-        if (value.size() == sizeof parsed.address) {
-            parsed.address = value_or_zero<mrc_ip>(value);
-        } else if (value.size() == ipv4_bytes) {
-            parsed.address.bytes[10] = parsed.address.bytes[11] = 0xff;
-            std::memcpy(parsed.address.bytes + sizeof parsed.address - ipv4_bytes, value.data(), ipv4_bytes);
-        }
+        parsed.address = address_of(value).value_or(mrc_ip{});
     });
     return has_address ? std::optional{parsed} : std::nullopt;
 }

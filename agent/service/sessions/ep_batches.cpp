@@ -68,7 +68,7 @@ std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::e
     const std::uint32_t uplink = uplinks == 1 ? 0 : mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
     const protocol::plane_index plane{static_cast<std::uint8_t>(request.ev.port - 1)};
     const mrc_path_row path = rules_.path_of({.leaf = host.leaf, .uplinks = uplinks}, plane, uplink);
-    const mrc_ip right = mrc_path_destination(&path, fabric_rules::host_usid(host));
+    const mrc_ip right = mrc_path_destination(&path, rules_.host_usid(host));
     if (!std::equal(std::begin(right.bytes), std::end(right.bytes), bits.begin()))
         return std::unexpected{fmt::format("the EV is no carrier to that host on port {}", request.ev.port)};
     return mrc_ev_make(plane.value, uplink, 0);

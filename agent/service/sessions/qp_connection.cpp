@@ -20,8 +20,8 @@ using protocol::qp_state;
 namespace
 {
 
-// What the peer sends from in the family that was named, whichever of its addresses that was.
-mrc_ip source_of(const mrc_ip &named, const datapath::worker_peer &peer)
+// By which the peer is known in the family that was named, whichever of its addresses that was.
+mrc_ip known_as(const mrc_ip &named, const datapath::worker_peer &peer)
 {
     return is_ipv4(named) ? named : peer.address;
 }
@@ -52,7 +52,9 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
     built->bell = qp.numbers.bell;
     built->resets = qp.resets;
     built->peer = peer;
-    built->address = source_of(qp.now.peer, peer);
+    const std::vector<mrc_ip> sources = state.shared.rules.sources_of(qp.now.peer);
+    built->address = known_as(qp.now.peer, peer);
+    std::ranges::copy(sources, built->sources.begin());
     built->memory = std::make_unique<datapath::region_view>(
         state.shared.worker.regions(), datapath::protection_domain{.owner = state.number, .number = qp.made.pd},
         (qp.now.access & session::access_remote_write) != 0);
@@ -121,7 +123,8 @@ answer connect_qp(session_state &state, owned_qp &qp)
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.peer_qpn = qp.now.peer_qpn;
     row.mpr = qp.now.mpr * std::uint32_t{MRC_MPR_UNIT};
-    row.peer = source_of(qp.now.peer, *peer); // what the peer sends from, whichever of its addresses was named
+    row.peer = known_as(qp.now.peer, *peer);
+    row.sender = state.shared.peers.sender_of(*peer, row.peer); // whichever of its addresses was named
     qp.in_worker = true;
     qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_receive);
     return {};
@@ -154,7 +157,7 @@ answer start_sending(session_state &state, owned_qp &qp)
 void disconnect_qp(session_state &state, owned_qp &qp)
 {
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
-    row.peer = {}; // nothing more comes in; the worker reports there as long as it has the queue pair
+    row.sender = 0; // nothing more comes in; the worker reports there as long as it has the queue pair
     std::unique_ptr<datapath::worker_qp> gone;
     state.shared.worker.call([&] { gone = state.shared.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
     row = {};

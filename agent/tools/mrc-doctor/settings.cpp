@@ -30,7 +30,8 @@ finding examine_mtu(const subject &of)
     // As configured, else what `auto` takes of a port whose packets just fit one buffer.
     const std::uint32_t wanted = service::payload_of(of.config, service::single_buffer_mtu);
     const std::string found = fmt::format("MTU {}", of.mtu);
-    const std::string remedy = fmt::format("ip link set dev {} mtu {}", of.device, wanted + service::packet_overhead);
+    const std::uint32_t enough = wanted + service::packet_overhead(of.config.fabric.mode);
+    const std::string remedy = fmt::format("ip link set dev {} mtu {}", of.device, enough);
     if (!service::mtu_refusal(of.config, of.mtu).empty())
         return of.make(
             "mtu", state::broken, found,

@@ -58,7 +58,8 @@ kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape)
 
 host_maps::host_maps(instance of)
     : of_{std::move(of)}, host_{of_, "host", 1}, ports_{of_, "ports", MRC_MAX_PORTS},
-      paths_{of_, "paths", MRC_MAX_PATHS}, signals_{of_, "signals", MRC_MAX_PATHS}, qps_{of_, "qps", MRC_MAX_QPS},
+      next_hops_{of_, "next_hops", MRC_MAX_NEXT_HOPS}, paths_{of_, "paths", MRC_MAX_PATHS},
+      signals_{of_, "signals", MRC_MAX_PATHS}, qps_{of_, "qps", MRC_MAX_QPS},
       verdicts_{open_map(
           of_, {.name = "verdicts", .key_size = sizeof(__u32), .row_size = sizeof(__u64), .rows = MRC_VERDICT_COUNT})},
       peers_{open_map(

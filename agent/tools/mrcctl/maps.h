@@ -61,6 +61,7 @@ public:
     [[nodiscard]] const instance &of() const { return of_; }
     [[nodiscard]] mrc_host_row host() const { return host_[0]; }
     [[nodiscard]] const pinned_array<mrc_port_row> &ports() const { return ports_; }
+    [[nodiscard]] const pinned_array<mrc_next_hop_row> &next_hops() const { return next_hops_; }
     [[nodiscard]] const pinned_array<mrc_path_row> &paths() const { return paths_; }
     [[nodiscard]] const pinned_array<mrc_signal_row> &signals() const { return signals_; }
     [[nodiscard]] const pinned_array<mrc_qp_row> &qps() const { return qps_; }
@@ -72,6 +73,7 @@ private:
     instance of_;
     pinned_array<mrc_host_row> host_;
     pinned_array<mrc_port_row> ports_;
+    pinned_array<mrc_next_hop_row> next_hops_;
     pinned_array<mrc_path_row> paths_;
     pinned_array<mrc_signal_row> signals_;
     pinned_array<mrc_qp_row> qps_;

@@ -190,9 +190,8 @@ json::object port_view(std::uint32_t plane, const mrc_port_row &row)
             {"reason", usable ? json::value(nullptr) : json::value(name_in(kernel::port_reason_names, row.reason))},
             {"mtu", row.mtu},
             {"mac", mac_or_null(row.mac)},
-            {"gateway_mac", mac_or_null(row.gateway_mac)},
-            {"address", address_or_null(row.outer_source)},
-            {"usid", address_or_null(row.usid)},
+            {"address", address_or_null(row.address)},
+            {"usid", address_or_null(row.outer)},
             {"tx_packets", row.tx_packets},
             {"tx_bytes", row.tx_bytes},
             {"rx_packets", row.rx_packets},
@@ -263,6 +262,7 @@ json::array ports_of(const host_maps &maps)
         if (row.device[0] == '\0')
             continue;
         json::object view = port_view(plane, row);
+        view["gateway_mac"] = mac_or_null(maps.next_hops()[plane].mac);
         view["paths"] = count_paths(maps, {.range = {}, .plane = plane});
         all.push_back(std::move(view));
     }

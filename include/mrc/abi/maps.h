@@ -22,6 +22,13 @@
 #define MRC_MAX_PEERS 4096
 #define MRC_MAX_GROUPS 1536 /* remote T0s, by their number: struct mrc_path_row group */
 
+/* Neighbours that frames are sent to: a port's gateway in the port's own row, then each group's on each plane. */
+#define MRC_MAX_NEXT_HOPS (MRC_MAX_PORTS + MRC_MAX_GROUPS * MRC_MAX_PORTS)
+#define MRC_NEXT_HOP_ROW(group, plane) (MRC_MAX_PORTS + (group) * MRC_MAX_PORTS + (plane))
+
+#define MRC_ETHERNET_BYTES 14
+#define MRC_OUTER_BYTES 54 /* Ethernet 14 + outer IPv6 40 */
+
 #define MRC_QPN_ROW(qpn) ((qpn) & (MRC_MAX_QPS - 1))
 
 /*
@@ -54,7 +61,7 @@ enum mrc_verdict {
     MRC_PUSH_SENT,     /* handed to the port by redirect */
     MRC_PUSH_EMPTY,    /* a live frame without a slot to send */
     MRC_PUSH_BAD_SLOT, /* slot length or path out of range */
-    MRC_PUSH_NO_PORT,  /* the path's port is down or has no neighbour */
+    MRC_PUSH_NO_PORT,  /* the path's port is down, or its next hop is not known */
     MRC_PUSH_STORE,    /* the slot does not fit the frame */
     /* host_tx, TC egress on the overlay */
     MRC_TX_PUSHED,
@@ -100,7 +107,7 @@ enum mrc_verdict {
 enum mrc_port_flags {
     MRC_PORT_PRESENT = 1,
     MRC_PORT_UP = 2,        /* carrier and administrative state */
-    MRC_PORT_NEIGHBOUR = 4, /* gateway_mac is resolved */
+    MRC_PORT_NEIGHBOUR = 4, /* its gateway is resolved, or one of its next hops at least */
 };
 #define MRC_PORT_USABLE (MRC_PORT_PRESENT | MRC_PORT_UP | MRC_PORT_NEIGHBOUR)
 
@@ -110,7 +117,7 @@ enum mrc_port_reason {
     MRC_PORT_MISSING,            /* no device of that name in the daemon's network namespace */
     MRC_PORT_DOWN,               /* administratively down */
     MRC_PORT_NO_CARRIER,         /* up, but the link is not */
-    MRC_PORT_NO_NEIGHBOUR,       /* the gateway has no MAC address */
+    MRC_PORT_NO_NEIGHBOUR,       /* the gateway has no MAC address, nor has any other next hop */
     MRC_PORT_SEVERAL_NEIGHBOURS, /* gateway = auto, and there is more than one to choose from */
     MRC_PORT_REPLACED,           /* came back, or another in its place: our sockets are not on it */
     MRC_PORT_SMALL_MTU,          /* its MTU has shrunk below what a packet needs */
@@ -122,18 +129,25 @@ struct mrc_port_row {
     __u32 ifindex;
     __u32 flags; /* enum mrc_port_flags */
     __u8 mac[6]; /* the port's own */
-    __u8 gateway_mac[6];
+    __u8 reserved[6];
     __u16 mtu;
-    __u16 reason;               /* enum mrc_port_reason; agent */
-    struct mrc_ip outer_source; /* this host's address on the plane */
-    struct mrc_ip usid;         /* block:hostusid:: that is popped here */
-    __u64 rx_packets;           /* host_rx, atomic */
-    __u64 rx_bytes;             /* host_rx, atomic; from Ethernet on */
-    __u64 tx_packets;           /* host_push and host_tx, atomic; the AF_XDP engine adds its own */
+    __u16 reason;          /* enum mrc_port_reason; agent */
+    struct mrc_ip address; /* this host's on the plane */
+    struct mrc_ip outer;   /* outer destination that is popped here; zero: none is */
+    __u64 rx_packets;      /* host_rx, atomic */
+    __u64 rx_bytes;        /* host_rx, atomic; from Ethernet on */
+    __u64 tx_packets;      /* host_push and host_tx, atomic; the AF_XDP engine adds its own */
     __u64 tx_bytes;
     __u64 last_tx_ns;
     char device[16]; /* name; empty: the host has no port on this plane */
     __u64 reserved2[2];
+};
+
+/* `next_hops`: array of MRC_MAX_NEXT_HOPS rows: where a path's frames go on its link. */
+struct mrc_next_hop_row {
+    __u8 mac[6];
+    __u16 resolved; /* 0: the neighbour is not known, nothing is sent there */
+    __u64 reserved;
 };
 
 /*
@@ -149,7 +163,10 @@ struct mrc_host_row {
     __u64 reserved[5];
 };
 
-/* `paths`: array of MRC_MAX_PATHS rows. Row = group base + plane * uplinks + uplink of one remote T0. */
+/*
+ * `paths`: array of MRC_MAX_PATHS rows. Row = group base + plane * uplinks + uplink of one remote T0. Where paths are
+ * direct, a host is its own T0 and its EVs on a plane are its uplinks.
+ */
 enum mrc_path_state {
     MRC_PATH_UNUSED,
     MRC_PATH_GOOD,
@@ -158,12 +175,21 @@ enum mrc_path_state {
     MRC_PATH_DENIED,
 };
 
+/* What packets of a path are carried by. */
+enum mrc_carrier_kind {
+    MRC_CARRIER_SRV6,   /* an outer IPv6 header whose destination is uSIDs */
+    MRC_CARRIER_DIRECT, /* no outer header: the packet's own addresses are those of both hosts on the plane */
+};
+
 struct mrc_path_row {
-    struct mrc_ip carrier; /* uSIDs up to the remote T0; the destination host's own uSID goes to place host_usid_at */
-    __u16 state;           /* enum mrc_path_state */
+    /* SRv6: uSIDs up to the remote T0; the destination host's own uSID goes to place host_usid_at. Direct: the peer's
+     * address on the plane. */
+    struct mrc_ip carrier;
+    __u16 state; /* enum mrc_path_state */
     __u8 host_usid_at;
-    __u8 reserved;
-    __u32 group; /* path group: which remote T0 */
+    __u8 kind;      /* enum mrc_carrier_kind */
+    __u16 group;    /* path group: which remote T0; direct: which peer */
+    __u16 next_hop; /* row of `next_hops` */
     __u8 plane;
     __u8 port; /* row of `ports`; equal to plane today */
     __u16 uplink;
@@ -198,7 +224,7 @@ struct mrc_signal_row {
 
 /* `peers`: hash, struct mrc_ip (inner source or destination address) -> struct mrc_peer_row. */
 struct mrc_peer_row {
-    __u32 id;         /* 1… */
+    __u32 sender;     /* 1…: addresses with the same number may speak for each other, see mrc_qp_row */
     __u32 group_base; /* first row of the peer's T0 in `paths` */
     __u16 uplinks;    /* rows per plane */
     __u8 planes;
@@ -218,12 +244,22 @@ struct mrc_overlay_row {
     __u64 reserved2[6];
 };
 
+/* Bytes in front of a packet's own IP header on `path`, from Ethernet on. */
+static inline __u32 mrc_path_header_bytes(const struct mrc_path_row *path)
+{
+    return path->kind == MRC_CARRIER_DIRECT ? MRC_ETHERNET_BYTES : MRC_OUTER_BYTES;
+}
+
 /* Outer destination of a packet on `path` to the host whose downlink is `host_usid`: one table of paths serves all of a
- * T0.
+ * T0. A direct path leads to one host, whose address on the plane it is.
  */
-static inline struct mrc_ip mrc_path_destination(const struct mrc_path_row *path, __u16 host_usid)
+__attribute__((always_inline)) static inline struct mrc_ip mrc_path_destination(const struct mrc_path_row *path,
+                                                                                __u16 host_usid)
 {
     struct mrc_ip out = path->carrier;
+
+    if (path->kind == MRC_CARRIER_DIRECT)
+        return out;
     const __u32 at = MRC_USID_BLOCK_BYTES + (path->host_usid_at & 3u) * MRC_USID_BYTES;
     const __u16 usid = (__u16)((host_usid & ~MRC_USID_PLANE_MASK) |
                                ((__u32)path->plane << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK));
@@ -237,11 +273,11 @@ static inline struct mrc_ip mrc_path_destination(const struct mrc_path_row *path
 struct mrc_qp_row {
     __u32 qpn; /* 0: free; host_rx compares all 24 bits */
     __u32 peer_qpn;
-    struct mrc_ip peer; /* inner source that may speak to this QP */
+    struct mrc_ip peer; /* whom it is connected to; zero: nobody */
     __u32 state;        /* agent */
-    __u32 reserved;
-    __u64 rx_packets; /* from here on written by the agent only */
-    __u64 rx_bytes;   /* payload placed */
+    __u32 sender;       /* of mrc_peer_row: who may speak to this QP; 0: nobody */
+    __u64 rx_packets;   /* from here on written by the agent only */
+    __u64 rx_bytes;     /* payload placed */
     __u64 rx_duplicates;
     __u64 rx_out_of_window;
     __u64 rx_refused; /* key, bounds or access violations */
@@ -329,11 +365,13 @@ struct mrc_rx_config {
     __u8 dscp_trimmed;
     __u8 dscp_trimmed_lasthop;
     __u8 dscp_control;
-    __u8 agent_answers; /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
-    __u8 reserved[6];
+    __u8 agent_answers;    /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
+    __u8 redirect_answers; /* 1: in place, and sent by a redirect: by XDP_TX the driver would keep it for a while */
+    __u8 carrier;          /* enum mrc_carrier_kind */
+    __u8 reserved[4];
     __u32 probes_per_second; /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
     __u32 reserved2[3];
-    struct mrc_ip usid;                        /* block:hostusid::, as in struct mrc_port_row */
+    struct mrc_ip outer; /* outer destination that is popped: block:hostusid::, or this host's address on the plane */
     struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
 };
 
@@ -354,7 +392,6 @@ struct mrc_tx_config {
 #define MRC_PUSH_SLOT_BYTES 4096
 #define MRC_PUSH_FRAME_MAX 3364 /* longest frame a live-frames page carries on 6.1; 3408 on 6.18 */
 #define MRC_PUSH_BLANK_BYTES 64 /* of the frame that each run starts with; host_push grows it */
-#define MRC_OUTER_BYTES 54      /* Ethernet 14 + outer IPv6 40 */
 
 struct mrc_push_slot {
     __u32 length;     /* bytes of `inner`: IP header on, ICRC included */
@@ -379,6 +416,7 @@ struct mrc_push_ring {
 };
 
 MRC_ASSERT_SIZE(struct mrc_port_row, 128);
+MRC_ASSERT_SIZE(struct mrc_next_hop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_host_row, 64);
 MRC_ASSERT_SIZE(struct mrc_path_row, 64);
 MRC_ASSERT_SIZE(struct mrc_signal_row, 128);

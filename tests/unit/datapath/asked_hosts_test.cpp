@@ -121,7 +121,8 @@ protected:
     kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
     kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     test::counting_engine engine_;
-    packet_output output_{{.address = {{0xfd, 1}}}, std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_), paths_};
+    packet_output output_{
+        {.source = {.common = {{0xfd, 1}}}}, std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_), paths_};
     protocol::local_ports local_{both};
     protocol::path_group group_{test::paths_of(2), local_};
     std::array<host, 2> hosts_{host{1, group_}, host{2, group_}};

@@ -53,7 +53,8 @@ protected:
     kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
     kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     test::counting_engine engine_;
-    packet_output output_{{.address = here}, std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_), paths_};
+    packet_output output_{
+        {.source = {.common = here}}, std::vector<transmit_engine *>(MRC_MAX_PORTS, &engine_), paths_};
     test::remote_host host_{1, 4};
     std::vector<std::uint32_t> told_;
     unsigned batches_done_ = 0;

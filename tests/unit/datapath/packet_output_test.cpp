@@ -36,7 +36,7 @@ protected:
     test::counting_engine left_;
     test::counting_engine right_;
     test::remote_host host_{1};
-    packet_output output_{{.address = here}, {&left_, &right_, &left_, nullptr}, paths_};
+    packet_output output_{{.source = {.common = here}}, {&left_, &right_, &left_, nullptr}, paths_};
 };
 
 TEST_F(output, a_packet_goes_to_the_engine_of_its_paths_port)

@@ -71,7 +71,7 @@ struct remote_host {
 struct counting_engine final : datapath::transmit_engine {
     [[nodiscard]] std::string_view name() const override { return "counting"; }
     [[nodiscard]] bool ready() override { return room != 0; }
-    [[nodiscard]] std::span<std::byte> reserve() override { return bytes; }
+    [[nodiscard]] std::span<std::byte> reserve(std::uint32_t) override { return bytes; }
     void commit(const datapath::departure &packet) override
     {
         sent.push_back(packet);
@@ -127,6 +127,7 @@ public:
         qp->peer_number = qp->number;
         qp->peer = to.peer();
         qp->address = to.address;
+        qp->sources.fill(to.address);
         qp->congestion = &to.window;
         protocol::qp_config config;
         config.local = qp->number;

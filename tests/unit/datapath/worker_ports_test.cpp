@@ -61,7 +61,7 @@ protected:
     protocol::port_status ports_{{.forget = 1ms}, group_};
     protocol::peer_planes planes_{{}, group_};
     std::vector<std::uint32_t> told_;
-    worker worker_{{.marks = {.address = here}, .turns = {}}, [this] {
+    worker worker_{{.marks = {.source = {.common = here}}, .turns = {}}, [this] {
                        worker::resources given = around_.resources();
                        given.on_peer_change = [this](const worker_peer &peer) {
                            told_.push_back(peer.ports->peer_ports().bits());

@@ -13,9 +13,10 @@
 #include "kernel/host_tables.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
-#include "service/fabric_rules.h"
+#include "service/linked_planes.h"
 #include "service/peer_directory.h"
 #include "service/sessions/session_state.h"
+#include "service/srv6_fabric.h"
 #include "service/transition_log.h"
 
 namespace mrc::test
@@ -50,7 +51,7 @@ private:
         };
         [[nodiscard]] std::string_view name() const override { return "wire"; }
         [[nodiscard]] bool ready() override { return frames.size() < most_frames; }
-        [[nodiscard]] std::span<std::byte> reserve() override { return room_; }
+        [[nodiscard]] std::span<std::byte> reserve(std::uint32_t) override { return room_; }
         void commit(const datapath::departure &packet) override;
         void flush() override {}
         [[nodiscard]] std::size_t queued() const override { return 0; }
@@ -77,16 +78,17 @@ private:
     void take(const wire::frame &frame);
 
     service::daemon_config config_;
-    service::fabric_rules rules_;
+    service::srv6_fabric rules_;
     kernel::host_tables tables_;
     any_peers rows_;
     no_ports ports_;
     protocol::local_ports local_;
+    service::linked_planes linked_{0};
     wire wire_;
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_; // none
     service::peer_directory peers_;
     datapath::worker worker_;
-    service::transition_log log_{1, [](auto, const auto &) {}};
+    service::transition_log log_{1, [](auto, const auto &) {}, [](std::uint32_t) { return std::string{}; }};
     service::control_service control_;
     std::vector<std::byte> frame_;
 };

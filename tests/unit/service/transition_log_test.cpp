@@ -30,9 +30,10 @@ port_options port_of_plane_1()
 struct written {
     std::vector<std::string> info;
     std::vector<std::string> debug;
-    transition_log log{2, [this](log_level level, const std::string &line) {
-                           (level == log_level::info ? info : debug).push_back(line);
-                       }};
+    transition_log log{
+        2,
+        [this](log_level level, const std::string &line) { (level == log_level::info ? info : debug).push_back(line); },
+        [](std::uint32_t leaf) { return "leaf " + std::to_string(leaf); }};
 
     void path(unsigned uplink, path_state state, path_cause cause, instant now = {})
     {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "service/srv6_fabric.h"
+
 namespace mrc::service
 {
 namespace
@@ -19,7 +21,7 @@ datapath::worker_options options_for(const std::string &more, unsigned cores)
                                    more,
                                "test");
     EXPECT_TRUE(config) << config.error().text();
-    return worker_options_for(*config, fabric_rules{*config}, cores);
+    return worker_options_for(*config, srv6_fabric{*config}, cores);
 }
 
 TEST(worker_setup, spins_on_many_cores_only_unless_it_is_configured)

@@ -37,6 +37,20 @@ TEST_F(path_group_test, every_plane_has_the_same_number_of_active_paths)
         EXPECT_EQ(active_paths(group, plane), 3u);
 }
 
+// Direct mode: the neighbour on the way to one peer may be gone while the port serves others.
+TEST_F(path_group_test, a_plane_without_a_neighbour_on_the_way_is_not_usable)
+{
+    plane_mask linked{0b1011};
+    const path_group group{four_by(2), local, linked};
+    const path_group other{four_by(2), local};
+    EXPECT_EQ(group.usable().bits(), local.usable().bits() & 0b1011u);
+    EXPECT_EQ(other.usable().bits(), local.usable().bits() & 0b1111u);
+    linked.set(plane_index{2}, true);
+    EXPECT_EQ(group.usable(), other.usable()) << "one store, and it is back";
+    local.up.set(plane_index{0}, false);
+    EXPECT_FALSE(group.usable().has(plane_index{0})) << "the port is everybody's";
+}
+
 // The table of path_group.h.
 TEST_F(path_group_test, walks_the_table)
 {

@@ -96,7 +96,8 @@ TEST(buffers_refusal, concerns_packets_that_need_several_buffers_only)
 
 TEST(mtus_of, leaves_out_ports_that_are_missing)
 {
-    const std::vector<port_condition> ports{{}, {.ifindex = 4, .mtu = 9000}, {.ifindex = 7, .mtu = 1500}, {}};
+    const std::vector<port_condition> ports{
+        {}, {.ifindex = 4, .mtu = 9000, .next_hops = {}}, {.ifindex = 7, .mtu = 1500, .next_hops = {}}, {}};
     const mtu_range range = mtus_of(ports);
     EXPECT_EQ(range.smallest, 1500U);
     EXPECT_EQ(range.largest, 9000U);

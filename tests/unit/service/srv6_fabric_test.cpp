@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/fabric_rules.h"
+#include "service/srv6_fabric.h"
 
 #include <algorithm>
 #include <set>
@@ -24,33 +24,33 @@ daemon_config config_of(fabric_options options, host_place self)
 }
 
 // The lab of 4 planes, 2 leaves and 2 spines, seen from h2: leaf 0, downlink 1.
-fabric_rules lab()
+srv6_fabric lab()
 {
     fabric_options options;
     options.planes = 4;
     options.leaves = 2;
     options.uplinks = 2;
-    return fabric_rules{config_of(options, {.leaf = 0, .downlink = 1})};
+    return srv6_fabric{config_of(options, {.leaf = 0, .downlink = 1})};
 }
 
 // 8 planes, 512 leaves of 256 hosts: 131,072 endpoints.
-fabric_rules cluster()
+srv6_fabric cluster()
 {
     fabric_options options;
     options.planes = 8;
     options.leaves = 512;
     options.uplinks = 256;
-    return fabric_rules{config_of(options, {.leaf = 300, .downlink = 17})};
+    return srv6_fabric{config_of(options, {.leaf = 300, .downlink = 17})};
 }
 
-fabric_rules lab_with(std::string_view ipv4_prefix)
+srv6_fabric lab_with(std::string_view ipv4_prefix)
 {
     fabric_options options;
     options.planes = 4;
     options.leaves = 2;
     options.uplinks = 2;
     options.ipv4_prefix = parse_prefix(ipv4_prefix);
-    return fabric_rules{config_of(options, {.leaf = 0, .downlink = 1})};
+    return srv6_fabric{config_of(options, {.leaf = 0, .downlink = 1})};
 }
 
 mrc_ip ip(std::string_view text)
@@ -81,9 +81,10 @@ TEST(fabric, addresses_of_endpoints)
     const auto f = lab();
     EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0})), "fd6d:7263::1");
     EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1})), "fd6d:7263::1:2");
-    EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0}, plane_index{0})), "fd6d:7263:0:1::1");
-    EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1}, plane_index{3})), "fd6d:7263:0:4::1:2");
-    EXPECT_EQ(to_text(cluster().address_of({.leaf = 511, .downlink = 255}, plane_index{7})), "fd6d:7263:0:8::1ff:100");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 0, .downlink = 0}, plane_index{0}).value()), "fd6d:7263:0:1::1");
+    EXPECT_EQ(to_text(f.address_of({.leaf = 1, .downlink = 1}, plane_index{3}).value()), "fd6d:7263:0:4::1:2");
+    EXPECT_EQ(to_text(cluster().address_of({.leaf = 511, .downlink = 255}, plane_index{7}).value()),
+              "fd6d:7263:0:8::1ff:100");
 }
 
 TEST(fabric, endpoints_of_addresses)
@@ -130,7 +131,7 @@ TEST(fabric, bits_that_ipv4_addresses_need)
         fabric_options options;
         options.leaves = leaves;
         options.hosts_per_leaf = hosts_per_leaf;
-        return fabric_rules::ipv4_host_bits(options);
+        return srv6_fabric::ipv4_host_bits(options);
     };
     EXPECT_EQ(needed(1, 1), 1U);
     EXPECT_EQ(needed(1, 2), 2U);
@@ -142,15 +143,15 @@ TEST(fabric, bits_that_ipv4_addresses_need)
 
 TEST(fabric, usids)
 {
-    EXPECT_EQ(fabric_rules::spine_usid(plane_index{3}, 255), 0x13ff);
-    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{0}, 0), 0x2000);
-    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{7}, 255), 0x27ff);
-    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{2}, 256), 0x3200);
-    EXPECT_EQ(fabric_rules::leaf_usid(plane_index{7}, max_leaves - 1), 0x77ff);
-    EXPECT_EQ(fabric_rules::host_usid({.leaf = 1, .downlink = 5}), 0x8005);
-    EXPECT_EQ(fabric_rules::host_usid({.leaf = 1, .downlink = 5}, plane_index{3}), 0x8305);
-    EXPECT_EQ(to_text(lab().own_usid_address(plane_index{2})), "fcbb:bb00:8201::");
-    EXPECT_EQ(to_text(cluster().own_usid_address(plane_index{7})), "fcbb:bb00:8711::");
+    EXPECT_EQ(srv6_fabric::spine_usid(plane_index{3}, 255), 0x13ff);
+    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{0}, 0), 0x2000);
+    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{7}, 255), 0x27ff);
+    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{2}, 256), 0x3200);
+    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{7}, max_leaves - 1), 0x77ff);
+    EXPECT_EQ(srv6_fabric::downlink_usid({.leaf = 1, .downlink = 5}), 0x8005);
+    EXPECT_EQ(srv6_fabric::downlink_usid({.leaf = 1, .downlink = 5}, plane_index{3}), 0x8305);
+    EXPECT_EQ(to_text(lab().outer_destination(plane_index{2})), "fcbb:bb00:8201::");
+    EXPECT_EQ(to_text(cluster().outer_destination(plane_index{7})), "fcbb:bb00:8711::");
 }
 
 TEST(fabric, paths_to_another_leaf)
@@ -168,7 +169,7 @@ TEST(fabric, paths_to_another_leaf)
     EXPECT_EQ(paths[7].uplink, 1);
     EXPECT_EQ(paths[7].group, 1U);
     EXPECT_EQ(paths[7].state, MRC_PATH_GOOD);
-    EXPECT_EQ(destination_text(paths[7], fabric_rules::host_usid({.leaf = 1, .downlink = 2}, plane_index{3})),
+    EXPECT_EQ(destination_text(paths[7], srv6_fabric::downlink_usid({.leaf = 1, .downlink = 2}, plane_index{3})),
               "fcbb:bb00:2300:1301:2301:8302::");
 }
 
@@ -182,7 +183,7 @@ TEST(fabric, paths_on_the_same_leaf)
     EXPECT_EQ(paths[2].host_usid_at, 1);
     EXPECT_EQ(paths[2].plane, 2);
     EXPECT_EQ(paths[2].uplink, 0);
-    EXPECT_EQ(destination_text(paths[2], fabric_rules::host_usid({.leaf = 0, .downlink = 0}, plane_index{2})),
+    EXPECT_EQ(destination_text(paths[2], srv6_fabric::downlink_usid({.leaf = 0, .downlink = 0}, plane_index{2})),
               "fcbb:bb00:2200:8200::");
 }
 
@@ -225,8 +226,9 @@ TEST(fabric, every_endpoint_of_a_cluster_has_an_address_of_its_own)
             const host_place host{.leaf = leaf, .downlink = downlink};
             ASSERT_EQ(f.host_of(f.address_of(host)), host);
             const plane_index on{static_cast<std::uint8_t>(downlink % 8)};
-            ASSERT_EQ(f.host_of(f.address_of(host, on)), host);
-            ASSERT_EQ(f.plane_of(f.address_of(host, on)), on);
+            const mrc_ip on_plane = f.address_of(host, on).value_or(mrc_ip{});
+            ASSERT_EQ(f.host_of(on_plane), host);
+            ASSERT_EQ(f.plane_of(on_plane), on);
         }
 }
 
@@ -235,7 +237,7 @@ TEST(fabric, every_endpoint_of_the_largest_fabric_has_an_ipv4_address_of_its_own
     fabric_options options;
     options.leaves = max_leaves;
     options.ipv4_prefix = parse_prefix("172.16.0.0/12");
-    const fabric_rules f{config_of(options, {})};
+    const srv6_fabric f{config_of(options, {})};
     for (std::uint32_t leaf = 0; leaf < max_leaves; leaf++)
         for (std::uint32_t downlink = 0; downlink < max_downlinks; downlink++) {
             const host_place host{.leaf = leaf, .downlink = downlink};
@@ -243,50 +245,17 @@ TEST(fabric, every_endpoint_of_the_largest_fabric_has_an_ipv4_address_of_its_own
         }
 }
 
-TEST(path_table, rows_on_first_use)
+TEST(fabric, an_address_speaks_for_itself_alone)
 {
-    path_table table{lab()};
-    const auto remote = table.group_of({.leaf = 1});
-    ASSERT_TRUE(remote);
-    EXPECT_EQ(remote->base, 1U);
-    EXPECT_EQ(remote->rows(), 8U);
-    const auto own = table.group_of({.leaf = 0});
-    ASSERT_TRUE(own);
-    EXPECT_EQ(own->base, 9U);
-    EXPECT_EQ(own->uplinks, 1U);
-    EXPECT_EQ(own->rows(), 4U);
-    EXPECT_EQ(table.group_of({.leaf = 1})->base, 1U);
-    EXPECT_EQ(table.groups().size(), 2U);
-    EXPECT_EQ(table.rows_used(), 13U);
-    EXPECT_EQ(table.group_of({.leaf = 2}).error(), path_table::refusal::no_such_leaf);
-}
-
-TEST(path_table, refuses_what_does_not_fit)
-{
-    path_table table{cluster()}; // 8 * 256 rows per leaf, of 8191
-    for (std::uint32_t leaf = 0; leaf < 3; leaf++)
-        ASSERT_TRUE(table.group_of({.leaf = leaf}));
-    EXPECT_EQ(table.group_of({.leaf = 3}).error(), path_table::refusal::full);
-    EXPECT_EQ(table.group_of({.leaf = 300})->base, 1U + 3 * 2048) << "the own leaf needs 8 rows only";
-    EXPECT_EQ(table.group_of({.leaf = 2})->base, 1U + 2 * 2048);
-
-    path_table exact{lab(), 9};
-    EXPECT_TRUE(exact.group_of({.leaf = 1})) << "row 0 and 8 rows";
-    path_table tight{lab(), 8};
-    EXPECT_EQ(tight.group_of({.leaf = 1}).error(), path_table::refusal::full);
-}
-
-TEST(path_table, each_profile_has_rows_of_its_own_and_gives_them_back)
-{
-    path_table table{lab(), 1 + 8 + 8};
-    ASSERT_EQ(table.group_of({.leaf = 1})->base, 1U);
-    ASSERT_EQ(table.group_of({.leaf = 1, .profile = 7})->base, 9U);
-    EXPECT_EQ(table.group_of({.leaf = 1, .profile = 8}).error(), path_table::refusal::full);
-    table.release({.leaf = 1, .profile = 7});
-    EXPECT_EQ(table.group_of({.leaf = 0}).error(), path_table::refusal::full) << "other groups are not cut out of it";
-    ASSERT_TRUE(table.group_of({.leaf = 1, .profile = 8}));
-    EXPECT_EQ(table.group_of({.leaf = 1, .profile = 8})->base, 9U);
-    EXPECT_EQ(table.groups().size(), 2U);
+    const auto f = lab_with("10.128.0.0/12");
+    std::set<unsigned> speakers;
+    for (const mrc_ip &address : f.addresses_of({.leaf = 1, .downlink = 1}))
+        speakers.insert(f.speaker_of(address));
+    EXPECT_EQ(speakers.size(), 6U) << "common, IPv4 and four planes";
+    for (const mrc_ip &source : f.sources_of(ip("fd6d:7263:0:4::1:2")))
+        EXPECT_EQ(to_text(source), "fd6d:7263::1:2");
+    for (const mrc_ip &source : f.sources_of(ip("10.128.2.2")))
+        EXPECT_EQ(to_text(source), "10.128.2.2");
 }
 
 } // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that turn places in an SRv6 fabric into addresses, uSIDs and paths, and back. Nothing is listed, so a
+// fabric of 131,072 endpoints (512 leaves of 256) costs no more than one of two.
+//
+//   uSID         role (4 bits) | plane (4) | index (8):
+//                spine 0x1PII; leaf 0x2PII, leaves from 256 on 0x3PII … 0x7PII; downlink 0x8PDD of its own leaf
+//   carrier      other leaf: block:T0a:T1:T0b, then the host's downlink; same leaf: block:T0a, then the downlink
+//   address      <prefix>:0::<leaf>:<downlink + 1>, on plane P <prefix>:<P + 1>::<leaf>:<downlink + 1>, where the plane
+//                stands in bits 48…63, the leaf in 96…111 and the downlink in 112…127
+//   IPv4         <ipv4_prefix> | leaf << 9 | downlink + 1, the common address only
+#pragma once
+
+#include "service/fabric_rules.h"
+
+namespace mrc::service
+{
+
+class srv6_fabric final : public fabric_rules
+{
+public:
+    explicit srv6_fabric(const daemon_config &config);
+
+    [[nodiscard]] host_place self() const override { return self_; }
+    [[nodiscard]] std::uint8_t planes() const override { return options_.planes; }
+    [[nodiscard]] std::uint32_t leaves() const override { return options_.leaves; }
+
+    // The common address: inner source and destination.
+    [[nodiscard]] mrc_ip address_of(host_place host) const override;
+    // The address of one plane: outer source.
+    [[nodiscard]] std::optional<mrc_ip> address_of(host_place host, protocol::plane_index plane) const override;
+    [[nodiscard]] std::optional<mrc_ip> address4_of(host_place host) const override;
+    [[nodiscard]] std::vector<mrc_ip> addresses_of(host_place host) const override;
+    // Each for itself.
+    [[nodiscard]] unsigned speaker_of(const mrc_ip &address) const override;
+    // The common address, or the IPv4 one if that was named, on all planes.
+    [[nodiscard]] std::vector<mrc_ip> sources_of(const mrc_ip &connected) const override;
+    [[nodiscard]] unsigned ev_bits() const override { return ev_bits_; }
+    [[nodiscard]] std::optional<host_place> host_of(const mrc_ip &address) const override;
+    [[nodiscard]] std::string refusal_of(const mrc_ip &address) const override;
+    [[nodiscard]] std::string name_of(std::uint32_t leaf) const override { return "leaf " + std::to_string(leaf); }
+    // nullopt for a common address and for what host_of refuses.
+    [[nodiscard]] std::optional<protocol::plane_index> plane_of(const mrc_ip &address) const;
+
+    // Bits that the IPv4 addresses of such a fabric need behind their prefix: at most 20.
+    [[nodiscard]] static unsigned ipv4_host_bits(const fabric_options &options);
+
+    [[nodiscard]] static std::uint16_t spine_usid(protocol::plane_index plane, std::uint32_t uplink);
+    [[nodiscard]] static std::uint16_t leaf_usid(protocol::plane_index plane, std::uint32_t leaf);
+    // The downlink uSID that ends a carrier to this host on a plane; on plane 0 its plane bits are zero.
+    [[nodiscard]] static std::uint16_t downlink_usid(host_place host, protocol::plane_index plane = {});
+    [[nodiscard]] std::uint16_t host_usid(host_place host) const override { return downlink_usid(host); }
+    // block:<own downlink>::
+    [[nodiscard]] mrc_ip outer_destination(protocol::plane_index plane) const override;
+    [[nodiscard]] mrc_carrier_kind carrier_kind() const override { return MRC_CARRIER_SRV6; }
+    [[nodiscard]] std::vector<ip_prefix> overlay_routes() const override;
+
+    [[nodiscard]] std::uint32_t uplinks_to(std::uint32_t leaf) const override;
+    [[nodiscard]] mrc_path_row path_of(const path_group_rows &group, protocol::plane_index plane,
+                                       std::uint32_t uplink) const override;
+
+private:
+    [[nodiscard]] std::optional<host_place> host_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const;
+
+    fabric_options options_;
+    host_place self_;
+    unsigned ev_bits_;
+};
+
+} // namespace mrc::service
