@@ -14,9 +14,9 @@ namespace
 {
 
 template <typename Function>
-void find(void *library, const char *name, Function &into)
+void find(void *library, const char *name, Function &into, const char *version = "IBVERBS_1.1")
 {
-    void *found = ::dlvsym(library, name, "IBVERBS_1.1");
+    void *found = ::dlvsym(library, name, version);
     if (found == nullptr)
         throw messaging_failure{std::string{"libmrc has no "} + name};
     into = reinterpret_cast<Function>(found);
@@ -37,6 +37,8 @@ verbs_calls find_all()
     find(library, "ibv_dealloc_pd", all.dealloc_pd);
     find(library, "ibv_reg_mr", all.reg_mr);
     find(library, "ibv_dereg_mr", all.dereg_mr);
+    find(library, "ibv_query_device", all.query_device);
+    find(library, "ibv_query_port_speed", all.query_port_speed, "IBVERBS_1.16");
     find(library, "ibv_query_gid", all.query_gid);
     find(library, "ibv_get_async_event", all.get_async_event);
     return all;

@@ -23,6 +23,8 @@ struct verbs_calls {
     int (*dealloc_pd)(ibv_pd *pd);
     ibv_mr *(*reg_mr)(ibv_pd *pd, void *address, std::size_t bytes, int access);
     int (*dereg_mr)(ibv_mr *region);
+    int (*query_device)(ibv_context *context, ibv_device_attr *attributes);
+    int (*query_port_speed)(ibv_context *context, std::uint32_t port, std::uint64_t *units); // of 100 Mbit/s
     int (*query_gid)(ibv_context *context, std::uint8_t port, int index, ibv_gid *gid);
     int (*get_async_event)(ibv_context *context, ibv_async_event *event);
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Debian packages that `cpack --config build/CPackConfig.cmake` makes of what is installed: mrcd (daemon and tools),
-# libmrc1, libmrc-dev, and mrc-gloo where libmrc-gloo.so is built.
+# libmrc1, libmrc-dev, mrc-nccl, and mrc-gloo where libmrc-gloo.so is built.
 include_guard(GLOBAL)
 
 # Who answers for the packages; whoever hands them on gives an address that is read.
@@ -13,7 +13,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own first line
 set(CPACK_PACKAGE_CONTACT "${MRC_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL mrcd libmrc libmrc-dev)
+set(CPACK_COMPONENTS_ALL mrcd libmrc libmrc-dev mrc-nccl)
 if(TARGET libmrc-gloo)
   list(APPEND CPACK_COMPONENTS_ALL mrc-gloo)
 endif()
@@ -53,7 +53,15 @@ set(CPACK_COMPONENT_MRC-GLOO_DESCRIPTION "Gloo transport over MRC, for PyTorch's
 PyTorch programs whose process groups use Gloo carry their collectives over
 all network planes of their hosts when GLOO_DEVICE_TRANSPORT=MRC is set.")
 
-foreach(component MRCD LIBMRC MRC-GLOO)
+set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_NAME mrc-nccl)
+set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_DEPENDS "libmrc1 (= ${PROJECT_VERSION}-1)")
+set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_RECOMMENDS "mrcd")
+set(CPACK_COMPONENT_MRC-NCCL_DESCRIPTION "NCCL network plug-in over MRC
+NCCL carries what GPUs of different hosts exchange over all network planes of
+the hosts when NCCL_NET_PLUGIN=mrc is set. Data is staged in host memory.")
+
+foreach(component MRCD LIBMRC MRC-GLOO MRC-NCCL)
   set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
 endforeach()
 # mrc-perf needs libmrc: dpkg-shlibdeps passes over libraries that no installed package has.
@@ -65,6 +73,7 @@ set(debian ${CMAKE_SOURCE_DIR}/scripts/packaging/debian)
 set(CPACK_DEBIAN_MRCD_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
+set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 
 # What each package says of itself.
 configure_file(${debian}/changelog.in ${CMAKE_BINARY_DIR}/packaging/changelog @ONLY)

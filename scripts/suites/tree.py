@@ -73,6 +73,6 @@ class tree:
 # Directory targets of Ninja: the tests in that directory, and only what they link.
 RELEASE = tree("release", "build", [])
 ASAN = tree("asan", "build/asan",
-            ["tests/unit/all", "tests/sim/all", "tests/api/all", "mrcd"],
+            ["tests/unit/all", "tests/sim/all", "tests/api/all", "tests/nccl/all", "mrcd"],
             prefix="asan.", without="command", borrowed=("mrc-switch", "mrcctl"))
 FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])

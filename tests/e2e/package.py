@@ -24,7 +24,7 @@ BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file_
 BINARIES = ["mrcd", "mrcctl", "mrc-doctor", "mrc-perf", "mrc-sim", "mrc-switch"]
 # libmrc-gloo is built where Gloo's headers are.
 WITH_GLOO = (BUILD / "lib/libmrc-gloo.so").exists()
-PACKAGES = ["libmrc-dev", "libmrc1", *(["mrc-gloo"] if WITH_GLOO else []), "mrcd"]
+PACKAGES = ["libmrc-dev", "libmrc1", *(["mrc-gloo"] if WITH_GLOO else []), "mrc-nccl", "mrcd"]
 PROJECT = (pathlib.Path(ROOT) / "CMakeLists.txt").read_text(encoding="utf-8")
 VERSION = re.search(r"^project\(mrc VERSION ([\d.]+)", PROJECT, re.M)[1]
 
@@ -44,6 +44,7 @@ FILES = {
                    "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so", f"{LIBRARIES}/pkgconfig/mrc.pc",
                    "usr/share/doc/libmrc-dev/api.md"],
 }
+FILES["mrc-nccl"] = [f"{LIBRARIES}/libnccl-net-mrc.so", "usr/share/doc/mrc-nccl/nccl.md"]
 if WITH_GLOO:
     FILES["mrc-gloo"] = [f"{LIBRARIES}/libmrc-gloo.so", "usr/lib/python3/dist-packages/mrc-gloo.pth",
                          "usr/lib/python3/dist-packages/mrc_gloo.py", "usr/share/doc/mrc-gloo/gloo.md",
