@@ -52,8 +52,9 @@ bool af_xdp_transmit::takes(std::size_t port, std::uint32_t packets) const
 {
     if (packets == 0)
         return true;
-    return usable(port) && !outputs_[port].stalled && memory_.free_frames() >= packets * frames_per_packet_ &&
-           outputs_[port].socket->has_room(packets * frames_per_packet_);
+    const std::uint32_t frames = packets * frames_per_packet_;
+    return usable(port) && !outputs_[port].stalled && memory_.free_frames() >= frames &&
+           outputs_[port].socket->has_room(frames);
 }
 
 std::span<std::byte> af_xdp_transmit::head()

@@ -101,7 +101,7 @@ class table_of : public table
 {
 public:
     template <class Kind, class Member>
-    table_of &add(std::string_view key, Kind kind, Member member, presence given = {})
+    table_of &add(std::string_view key, const Kind &kind, Member member, presence given = {})
     {
         option added{
             .key = key,

@@ -141,7 +141,7 @@ table_of<transport_options> transport_table()
 {
     using row = transport_options;
     return table_of<row>{}
-        .add("window_psns", whole{MRC_MPR_UNIT, 255 * MRC_MPR_UNIT, MRC_MPR_UNIT}, &row::window_psns)
+        .add("window_psns", whole{MRC_MPR_UNIT, std::int64_t{255} * MRC_MPR_UNIT, MRC_MPR_UNIT}, &row::window_psns)
         .add("congestion", congestion_algorithms, &row::congestion)
         .add("congestion_scope", congestion_scopes, &row::scope)
         .add("link_gbps", automatic{whole{1, 800}}, &row::link_gbps)

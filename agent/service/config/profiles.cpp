@@ -211,7 +211,7 @@ struct no_effects final : control::profile_effects {
 struct trial_stores {
     explicit trial_stores(const daemon_config &config) : evs{limits, shape_of(config), formats, effects} {}
 
-    session::profile_limits limits;
+    session::profile_limits limits{};
     no_effects effects;
     control::ev_format_store formats{limits};
     control::ev_profile_store evs;
