@@ -15,13 +15,12 @@ import tempfile
 import time
 
 from lab_support import ROOT, binary, check, lab, left_behind, need_binaries, need_root, skip
-from transfer_support import wait_until
+from rank_processes import LIMIT_S, ranks
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from lab.processes import instance_of  # noqa: E402
 
 PLANES, CUT_PLANE = 2, 1
-LIMIT_S = 100
 ROUNDS = 12
 CUT_ROUND, RESTORE_ROUND = 3, 7
 TIMEOUT_S = 4
@@ -60,41 +59,12 @@ def torch_rank(*arguments):
     return command
 
 
-class ranks:
-    """Processes on h0, h1, …, each with its output in a file; nsenter replaces itself, so the process is the rank."""
-
+class gloo_ranks(ranks):
     def __init__(self, fabric, size, folder, command):
-        self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(size)]
-        self.processes = []
-        for rank, log in enumerate(self.logs):
-            host = f"h{rank}"
-            words, chosen = command(rank, size, folder)
-            argv = fabric.enter(host, *words)
-            env = {**os.environ, "MRC_INSTANCE": instance_of(fabric.prefix, host), **chosen}
-            with open(log, "wb") as output:
-                self.processes.append(subprocess.Popen(argv, env=env, stdout=output, stderr=output,
-                                                       stdin=subprocess.PIPE))
-
-    def said(self, rank):
-        with open(self.logs[rank], encoding="utf-8", errors="replace") as log:
-            return log.read()
-
-    def wait_for(self, rank, text):
-        def there():
-            if self.processes[rank].poll() not in (None, 0):
-                sys.exit(f"FAIL: rank {rank} ended before '{text}': {self.said(rank)}")
-            return text in self.said(rank)
-        wait_until(there, LIMIT_S)
-
-    def all_succeed(self):
-        deadline = time.monotonic() + LIMIT_S
-        for rank, process in enumerate(self.processes):
-            try:
-                status = process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                sys.exit(f"FAIL: rank {rank} hangs after {self.said(rank)}")
-            if status != 0:
-                sys.exit(f"FAIL: rank {rank}: status {status}: {self.said(rank)}")
+        commands = [command(rank, size, folder) for rank in range(size)]
+        super().__init__(fabric, folder, [
+            (words, {"MRC_INSTANCE": instance_of(fabric.prefix, f"h{rank}"), **chosen})
+            for rank, (words, chosen) in enumerate(commands)])
 
     def failure_of(self, rank):
         """What the rank said of its failure, after which it has ended in order."""
@@ -109,18 +79,11 @@ class ranks:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def end(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.stdin.close()
-            process.wait()
-
 
 @contextlib.contextmanager
 def running(fabric, size, command):
     with tempfile.TemporaryDirectory() as folder:
-        started = ranks(fabric, size, folder, command)
+        started = gloo_ranks(fabric, size, folder, command)
         try:
             yield started
         finally:

@@ -13,66 +13,33 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 from lab_support import DEADLINE_S, ROOT, binary, check, lab, left_behind, need_binaries, need_root
+from rank_processes import ranks
 from transfer_support import wait_until
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from lab.processes import instance_of  # noqa: E402
 
 PLANES, CUT_PLANE = 2, 1
-LIMIT_S = 100
 ROUNDS = 5
 CUT_ROUND, RESTORE_ROUND = 1, 3
 REMOTE_ERROR, SYSTEM_ERROR = 6, 2
 LIBRARIES = os.path.join(os.path.dirname(binary("")), "../lib")
 
 
-class ranks:
-    """Processes on h0, h1, …, each with its output in a file; nsenter replaces itself, so the process is the rank."""
-
+class nccl_ranks(ranks):
     def __init__(self, fabric, folder, tests, rounds=0):
-        self.fabric = fabric
-        self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(len(tests))]
-        self.processes = []
-        os.mkdir(os.path.join(folder, "handles"))
-        for rank, test in enumerate(tests):
-            host = f"h{rank}"
-            argv = fabric.enter(host, binary("mrc-nccl-rank"), test, str(rank), str(len(tests)),
-                                os.path.join(folder, "handles"), str(rounds))
-            env = {**os.environ, "MRC_INSTANCE": instance_of(fabric.prefix, host), "NCCL_NET_PLUGIN": "mrc",
-                   "LD_LIBRARY_PATH": LIBRARIES}
-            with open(self.logs[rank], "wb") as output:
-                self.processes.append(subprocess.Popen(argv, env=env, stdout=output, stderr=output,
-                                                       stdin=subprocess.PIPE))
-
-    def said(self, rank):
-        with open(self.logs[rank], encoding="utf-8", errors="replace") as log:
-            return log.read()
-
-    def wait_for(self, rank, text):
-        def there():
-            if self.processes[rank].poll() not in (None, 0):
-                sys.exit(f"FAIL: rank {rank} ended before '{text}': {self.said(rank)}")
-            return text in self.said(rank)
-        if not wait_until(there, LIMIT_S):
-            sys.exit(f"FAIL: rank {rank} does not say '{text}': {self.said(rank)}")
+        handles = os.path.join(folder, "handles")
+        os.mkdir(handles)
+        super().__init__(fabric, folder, [
+            ([binary("mrc-nccl-rank"), test, str(rank), str(len(tests)), handles, str(rounds)],
+             {"MRC_INSTANCE": instance_of(fabric.prefix, f"h{rank}"), "NCCL_NET_PLUGIN": "mrc",
+              "LD_LIBRARY_PATH": LIBRARIES}) for rank, test in enumerate(tests)])
 
     def tell(self, rank, word):
         self.processes[rank].stdin.write(f"{word}\n".encode())
         self.processes[rank].stdin.flush()
-
-    def all_succeed(self):
-        deadline = time.monotonic() + LIMIT_S
-        for rank, process in enumerate(self.processes):
-            process.stdin.close()
-            try:
-                status = process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                sys.exit(f"FAIL: rank {rank} hangs after {self.said(rank)}")
-            if status != 0:
-                sys.exit(f"FAIL: rank {rank}: status {status}: {self.said(rank)}")
 
     def failure_of(self, rank, code, *reasons):
         """The rank's own words about its end, with NCCL's error code, the peer and one of these reasons."""
@@ -81,19 +48,11 @@ class ranks:
         check(found and int(found[1]) == code and any(reason in found[0] for reason in reasons),
               f"rank {rank}: {found[0] if found else self.said(rank)}")
 
-    def end(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            process.wait()
-
 
 @contextlib.contextmanager
 def running(fabric, tests, rounds=0):
     with tempfile.TemporaryDirectory() as folder:
-        started = ranks(fabric, folder, tests, rounds)
+        started = nccl_ranks(fabric, folder, tests, rounds)
         try:
             yield started
         finally:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of one job on the hosts of a lab, rank N on hN, each with its output in a file."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+from transfer_support import wait_until
+
+LIMIT_S = 100
+
+
+class ranks:
+    """Started with a command and what it adds to the environment for each; nsenter replaces itself, so a process is its
+    rank."""
+
+    def __init__(self, fabric, folder, commands):
+        self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(len(commands))]
+        self.processes = []
+        for rank, (words, chosen) in enumerate(commands):
+            with open(self.logs[rank], "wb") as output:
+                self.processes.append(subprocess.Popen(fabric.enter(f"h{rank}", *words), env={**os.environ, **chosen},
+                                                       stdout=output, stderr=output, stdin=subprocess.PIPE))
+
+    def said(self, rank):
+        with open(self.logs[rank], encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def wait_for(self, rank, text):
+        def there():
+            if self.processes[rank].poll() not in (None, 0):
+                sys.exit(f"FAIL: rank {rank} ended before '{text}': {self.said(rank)}")
+            return text in self.said(rank)
+        if not wait_until(there, LIMIT_S):
+            sys.exit(f"FAIL: rank {rank} does not say '{text}': {self.said(rank)}")
+
+    def all_succeed(self):
+        deadline = time.monotonic() + LIMIT_S
+        for rank, process in enumerate(self.processes):
+            process.stdin.close()
+            try:
+                status = process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                sys.exit(f"FAIL: rank {rank} hangs after {self.said(rank)}")
+            if status != 0:
+                sys.exit(f"FAIL: rank {rank}: status {status}: {self.said(rank)}")
+
+    def end(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            process.wait()
