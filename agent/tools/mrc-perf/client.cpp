@@ -6,6 +6,7 @@
 #include "tools/mrc-perf/address.h"
 #include "tools/mrc-perf/channel.h"
 #include "tools/mrc-perf/error.h"
+#include "tools/mrc-perf/failed_run.h"
 #include "tools/mrc-perf/latency.h"
 #include "tools/mrc-perf/progress.h"
 #include "tools/mrc-perf/report.h"
@@ -39,23 +40,14 @@ void begin(endpoint &local, channel &server, const test_plan &run, bool first)
         (void)server.expect(message_kind::ready, answer_limit + run.qps * setup_limit_per_qp);
 }
 
-// Tells the far end, too, so that it does not have to find out by silence.
-void note_failure(report_context &context, channel &server, const perf_error &error)
-{
-    context.status = error.status();
-    context.error = error.what();
-    if (error.status() != "far_end")
-        server.try_send(message_kind::error, {{"text", error.what()}});
-}
-
 template <typename Run>
-run_parts execute(Run &run, channel &server, report_context &context)
+run_parts execute(Run &run, channel &server, endpoint &local, report_context &context)
 {
     try {
         run.execute();
         server.send(message_kind::bye);
     } catch (const perf_error &error) {
-        note_failure(context, server, error);
+        note_failure(context, server, local, error);
     }
     return run.parts();
 }
@@ -77,7 +69,7 @@ boost::json::object execute_run(const options &chosen, const test_plan &plan, en
     progress.start();
     if (plan.mode == test_mode::latency) {
         ping_pong run{local, server, signals, plan, true};
-        parts = execute(run, server, context);
+        parts = execute(run, server, local, context);
     } else {
         const run_settings settings{
             .is_client = true,
@@ -85,7 +77,7 @@ boost::json::object execute_run(const options &chosen, const test_plan &plan, en
             .output = {},
             .on_interval = [&](const auto &sample, const traffic &sender) { progress.show(sample, sender); }};
         stream_run run{local, server, signals, plan, settings};
-        parts = execute(run, server, context);
+        parts = execute(run, server, local, context);
     }
     context.intervals = progress.samples();
     return make_report(context, parts);

@@ -11,6 +11,7 @@
 #include "tools/mrc-perf/channel.h"
 #include "tools/mrc-perf/client_admission.h"
 #include "tools/mrc-perf/error.h"
+#include "tools/mrc-perf/failed_run.h"
 #include "tools/mrc-perf/latency.h"
 #include "tools/mrc-perf/report.h"
 #include "tools/mrc-perf/roles.h"
@@ -38,15 +39,12 @@ boost::json::object member_object(const message &from, const char *name)
 }
 
 template <typename Run>
-run_parts execute_for(channel &client, Run &run, report_context &context)
+run_parts execute_for(channel &client, Run &run, endpoint &local, report_context &context)
 {
     try {
         run.execute();
     } catch (const perf_error &error) {
-        context.status = error.status();
-        context.error = error.what();
-        if (error.status() != "far_end")
-            client.try_send(message_kind::error, {{"text", error.what()}});
+        note_failure(context, client, local, error);
     }
     return run.parts();
 }
@@ -71,11 +69,11 @@ served_run serve_run(const options &chosen, const test_plan &plan, endpoint &loc
     run_parts parts;
     if (plan.mode == test_mode::latency) {
         ping_pong run{local, client, signals, plan, false};
-        parts = execute_for(client, run, context);
+        parts = execute_for(client, run, local, context);
     } else {
         const run_settings settings{.is_client = false, .file = {}, .output = chosen.output, .on_interval = {}};
         stream_run run{local, client, signals, plan, settings};
-        parts = execute_for(client, run, context);
+        parts = execute_for(client, run, local, context);
     }
     return {make_report(context, parts), parts.interrupted};
 }
