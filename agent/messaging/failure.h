@@ -16,8 +16,8 @@ public:
 
 inline constexpr const char *daemon_gone = "mrcd of this host is gone";
 
-// Of the call of mrc.h or verbs that has just failed: daemon_gone where errno says so (ECONNRESET, EPIPE); else libmrc's
-// own words, or those of errno where it has none.
+// Of the call of mrc.h or verbs that has just failed: daemon_gone where errno says so (ECONNRESET, EPIPE); else the
+// words of libmrc, or those of errno where it has none.
 [[nodiscard]] std::string failure_reason();
 
 } // namespace mrc::messaging
