@@ -79,7 +79,7 @@ def messages(fabric):
         check_nothing_is_left(fabric, ["h0", "h1"])
         both.all_succeed()
         check(all(f"v{version} complete\n" in both.said(rank) for version in (12, 11, 8) for rank in range(2)),
-              "sizes, groups, limits, misuse, strangers, ten times anew, by versions 12, 11 and 8")
+              "sizes, groups, limits, misuse, unknown peers, ten times anew, by versions 12, 11 and 8")
 
 
 def collectives(fabric):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL may ask of two ends, in each version of the interface: sizes, groups, limits, misuse, strangers, and again.
+// What NCCL may ask of two ends, by each version of the interface: sizes, groups, limits, misuse, unknown peers.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -214,7 +214,7 @@ void misuse(const two_ranks &pair)
 }
 
 // Who does not show the token is turned away; a connection to this host itself fails at both ends.
-void strangers(const net &by)
+void unknown_peers(const net &by)
 {
     connect_handle handle{};
     void *listener = by.listen(handle);
@@ -281,7 +281,7 @@ void test_messages(const rank_options &options)
             many_at_once(pair);
             misuse(pair);
         }
-        strangers(by);
+        unknown_peers(by);
         for (int time = 0; time < reopened; ++time) {
             const mesh links{by, options, name + "-again-" + std::to_string(time)};
             all_to_all(by, links, options, 0, static_cast<std::uint64_t>(time));
