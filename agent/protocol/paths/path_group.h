@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All entropy values (EVs) toward one remote T0 and their health, shared by every QP that goes there: what one QP
-// learns about a path, all know at once. One EV per path; path row = base + plane * uplinks + uplink.
+// learns about a path, all know at once. One EV per path; path row = base + plane * uplinks + uplink % uplinks: a group
+// may have fewer rows a plane than the fabric has uplinks, and its EVs name those that it uses (ev_profile.h).
 //
 // A path that is blamed (path_cause: silence, losses, the peer's wish) leaves use and is probed; a backup of its plane
 // takes over. Probes answered in time, `successes` in a row, bring it back; after silence, packets delivered that were
@@ -108,11 +109,15 @@ struct path_counters {
     std::uint64_t losses = 0;      // sent here and inferred lost
 };
 
+inline constexpr std::uint16_t no_slot = UINT16_MAX;
+
 struct path_group_config {
-    unsigned planes = 1;           // 1…8
-    unsigned uplinks = 1;          // per plane, 1…256
-    path_index base;               // row of plane 0, uplink 0
-    path_index arrivals;           // the same, of the rows by which arriving packets name these paths; 0: base
+    unsigned planes = 1;  // 1…8
+    unsigned uplinks = 1; // rows per plane, 1…256
+    path_index base;      // row of plane 0, uplink 0
+    path_index arrivals;  // the same, of the rows by which arriving packets name these paths; 0: base
+    // By row from `arrivals` on, the slot of the same path here, no_slot where there is none; empty: they are the same.
+    std::vector<std::uint16_t> arrival_slots;
     unsigned active_per_plane = 0; // the rest are backups; 0 = all active
     unsigned min_active = 1;       // ev_min_active
     unsigned ev_bits = 32;         // 16 when inner packets are IPv4
@@ -167,9 +172,10 @@ public:
     {
         const unsigned plane = mrc_ev_plane(entropy.value);
         const unsigned uplink = mrc_ev_uplink(entropy.value);
-        if (plane >= config_.planes || uplink >= config_.uplinks)
+        if (plane >= config_.planes)
             return std::nullopt;
-        const unsigned slot = plane * config_.uplinks + uplink;
+        const unsigned row = uplink < config_.uplinks ? uplink : uplink % config_.uplinks;
+        const unsigned slot = plane * config_.uplinks + row;
         if (entropy.value == 0 || (paths_[slot].entropy != entropy && paths_[slot].former != entropy))
             return std::nullopt;
         return static_cast<std::uint16_t>(slot);
@@ -177,9 +183,11 @@ public:
     // The slot of an arriving packet's path row; nothing for rows of other groups.
     [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const
     {
-        if (index < config_.arrivals || index.value - config_.arrivals.value >= size())
-            return std::nullopt;
-        return static_cast<std::uint16_t>(index.value - config_.arrivals.value);
+        const std::uint32_t row = index.value - config_.arrivals.value; // wraps far out of range below them
+        if (config_.arrival_slots.empty())
+            return row < size() ? std::optional{static_cast<std::uint16_t>(row)} : std::nullopt;
+        const bool known = row < config_.arrival_slots.size() && config_.arrival_slots[row] != no_slot;
+        return known ? std::optional{config_.arrival_slots[row]} : std::nullopt;
     }
     // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
     [[nodiscard]] std::uint16_t active_slot(plane_index plane, unsigned position) const
