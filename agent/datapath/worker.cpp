@@ -170,6 +170,16 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
     return qp;
 }
 
+// Who is in use is what their groups ask from now on.
+void worker::forget(std::span<const worker_peer> hosts, std::span<const protocol::path_group *const> paths)
+{
+    desk_.watch(qps_.connected().peers(), kernel::monotonic_now());
+    host_set gone;
+    for (const worker_peer &host : hosts)
+        gone.insert(host.ports);
+    desk_.forget(gone, {paths.begin(), paths.end()});
+}
+
 void worker::run()
 {
     sigset_t all;

@@ -133,7 +133,9 @@ public:
     [[nodiscard]] bool start_batch(worker_batch &batch) { return desk_.start_batch(batch); }
     void take_back(worker_batch &batch) { desk_.take_back(batch); }
     void add_profile_group(const worker_peer &peer) { desk_.add_profile_group(peer); }
-    void remove_profile_group(const protocol::path_group *paths) { desk_.remove_profile_group(paths); }
+    void forget(std::span<const worker_peer> hosts, std::span<const protocol::path_group *const> paths);
+    // Packets may still wait for their engine, by rows of peers and groups that are gone.
+    [[nodiscard]] bool unsent() const { return output_.unsent(); }
     [[nodiscard]] region_table &regions() { return regions_; }
     // Of its queue pairs. It is the worker's alone.
     [[nodiscard]] protocol::slab_pool &memory() { return memory_; }

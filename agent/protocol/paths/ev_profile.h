@@ -12,7 +12,7 @@
 //            ending at bit 0. The last field changes fastest. Widths 21, 8, 3 with init 1, 0, 0 and mask 0, 0xff, 7:
 //            the whole fabric with entropy 1.
 //
-// A path group that has fewer rows a plane than the fabric has uplinks keeps the path by uplink u in row u % rows of the
+// A path group that has fewer rows a plane than the fabric has uplinks has the path by uplink u in row u % rows of the
 // plane: in_rows().
 //
 // Setting up only: it allocates.

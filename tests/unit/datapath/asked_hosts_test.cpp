@@ -118,7 +118,7 @@ protected:
                   MRC_AGENT_ACCEPTED);
     }
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
     kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     test::counting_engine engine_;
     packet_output output_{
@@ -137,6 +137,26 @@ protected:
     instant now_{10s};
     std::size_t used_ = 2;
 };
+
+// Its last questions have no answer: they must not be taken for misses of a host that is no more.
+TEST_F(leaf_of_two_hosts, of_hosts_that_go_the_others_are_asked)
+{
+    run(3s);
+    hosts_[0].links = plane_mask{};
+    run(3s);
+    ASSERT_GT(hosts_[0].asked_in_vain, 0u);
+    const std::size_t asked = hosts_[0].asked_in_vain;
+    const plane_mask suspected = hosts_[0].planes.suspected();
+    desk_.forget({&hosts_[0].ports}, {});
+    used_ = 0;
+    run(100ms);
+    EXPECT_EQ(hosts_[0].asked_in_vain, asked);
+    EXPECT_EQ(hosts_[0].planes.suspected(), suspected);
+    EXPECT_EQ(desk_.groups().size(), 1u);
+    desk_.forget({&hosts_[1].ports}, {});
+    EXPECT_TRUE(desk_.groups().empty()) << "with the last of its hosts";
+    run(10s);
+}
 
 TEST_F(leaf_of_two_hosts, a_dead_link_to_one_host_costs_its_neighbour_nothing_while_both_are_idle)
 {
