@@ -65,6 +65,7 @@ struct worker_counters {
     std::uint64_t sleeps = 0;
     std::uint64_t received = 0;
     std::uint64_t backlogged = 0; // of these, waited for longer than backlog_mark
+    std::uint64_t reported = 0;   // rows of paths and of active queue pairs
     verdict_counts drops{};       // MRC_AGENT_*
 };
 
@@ -126,6 +127,7 @@ public:
     {
         waiting_.remove(qp);
         turns_.activate(qp);
+        changed_.note(qp);
     }
     // As endpoint_desk's.
     void add_peer(const worker_peer &peer) { desk_.add_peer(peer); }
@@ -178,6 +180,7 @@ private:
     endpoint_desk desk_;
     receive_overload overload_;
     timer_gate timer_gate_{kernel::usual_ring_size / receive_batch};
+    changed_queue_pairs changed_;
     idle_reports idle_reports_;
     verdict_report verdicts_;
     worker_counters counters_;

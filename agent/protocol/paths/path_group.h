@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "protocol/packet.h"
@@ -209,7 +210,10 @@ public:
     {
         path_counters &counters = paths_[slot].counters;
         ++counters.tx_packets;
-        counters.retransmits += retransmission ? 1 : 0;
+        if (retransmission) {
+            ++counters.retransmits;
+            note_count(slot);
+        }
         evidence_.on_sent(slot);
     }
     void on_delivered(unsigned slot, instant sent_at); // a packet sent then is known to have arrived
@@ -271,6 +275,14 @@ public:
     // what it is now, in the order in which they first changed. One that changed and changed back between two readings
     // is not told.
     [[nodiscard]] std::optional<path_transition> next_transition();
+    // The same of counters: slots whose `retransmits` or `losses` have grown since they were told last, each once.
+    [[nodiscard]] std::optional<std::uint16_t> next_counted()
+    {
+        const auto slot = counted_.take();
+        if (slot)
+            paths_[*slot].counted = false;
+        return slot;
+    }
 
 private:
     // Rounds of the other side's rotation that a path may be missed in.
@@ -287,6 +299,7 @@ private:
         bool silenced = false;
         bool with_plane = false;                // silenced when its plane was
         bool changed = false;                   // is in changed_
+        bool counted = false;                   // is in counted_
         path_state reported = path_state::good; // by next_transition()
         path_cause cause = path_cause::none;
         instant silent_since;            // when silenced: nothing sent from then on had got through
@@ -297,11 +310,33 @@ private:
         path_counters counters;
     };
     struct slot_ring { // room for each slot once
+        explicit slot_ring(std::size_t size) : slots(size) {}
+        void put(unsigned slot) { slots[(head + count++) % slots.size()] = static_cast<std::uint16_t>(slot); }
+        std::optional<std::uint16_t> take()
+        {
+            if (count == 0)
+                return std::nullopt;
+            const std::uint16_t slot = slots[head];
+            head = (head + 1) % slots.size();
+            --count;
+            return slot;
+        }
+
         std::vector<std::uint16_t> slots;
         std::size_t head = 0;
         std::size_t count = 0;
     };
 
+    void note_count(unsigned slot)
+    {
+        if (!std::exchange(paths_[slot].counted, true))
+            counted_.put(slot);
+    }
+    void count_loss(unsigned slot)
+    {
+        ++paths_[slot].counters.losses;
+        note_count(slot);
+    }
     [[nodiscard]] plane_index plane_at(unsigned slot) const { return paths_[slot].plane; }
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
@@ -346,6 +381,7 @@ private:
     std::uint32_t silence_generation_ = 0;
     unsigned question_turn_ = 0; // position in a suspected plane's active set
     slot_ring changed_;
+    slot_ring counted_;
 };
 
 } // namespace mrc::protocol
