@@ -50,10 +50,10 @@ void asked_hosts::forget_unused(instant now)
     std::erase_if(hosts_, [&](const host_in_use &host) { return host.used != last && host.used < now - memory; });
 }
 
+// Of a host that forget_unused() has left out there may be questions still.
 bool asked_hosts::forget(const host_set &gone)
 {
-    if (std::erase_if(hosts_, [&](const host_in_use &host) { return gone.contains(host.peer.ports); }) == 0)
-        return true;
+    std::erase_if(hosts_, [&](const host_in_use &host) { return gone.contains(host.peer.ports); });
     next_used_ = 0;
     for (record &path : asked_) {
         if (gone.contains(path.missed.ports))

@@ -115,7 +115,7 @@ private:
         use_count uses;
     };
 
-    // Fabrics of so many addresses are listed: half a megabyte of rows, and a second of setting up.
+    // Of a fabric that is listed.
     static constexpr std::uint64_t most_listed_addresses = 4096;
 
     [[nodiscard]] std::unique_ptr<protocol::congestion_control> shared_congestion() const; // null: each has its own

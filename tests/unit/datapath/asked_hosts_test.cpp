@@ -138,6 +138,65 @@ protected:
     std::size_t used_ = 2;
 };
 
+// Three questions that the first host has not answered, and the second one does.
+class missed_questions : public leaf_of_two_hosts
+{
+protected:
+    missed_questions()
+    {
+        asked_.on_use(peer(hosts_[0]), now_);
+        ask_all();
+        now_ += 2s;
+        hosts_[0].planes.on_delivered(protocol::plane_index{1}, now_);
+        asked_.on_use(peer(hosts_[1]), now_);
+        asked_.forget_unused(now_);
+    }
+    void ask_all()
+    {
+        for (std::uint16_t slot = 0; slot < uplinks; ++slot)
+            (void)asked_.ask(slot, static_cast<std::uint16_t>(protocol::path_probe_ids.first + slot), now_);
+    }
+    void answer_all()
+    {
+        for (std::uint16_t slot = 0; slot < uplinks; ++slot)
+            asked_.on_answer(peer(hosts_[1]), static_cast<std::uint16_t>(protocol::path_probe_ids.first + slot), now_);
+    }
+
+    static constexpr std::uint16_t uplinks = 3;
+    [[nodiscard]] static protocol::path_group_config two_by_three()
+    {
+        protocol::path_group_config config = test::paths_of(2);
+        config.uplinks = uplinks;
+        return config;
+    }
+    protocol::path_group many_{two_by_three(), local_};
+    asked_hosts asked_{many_, peer(hosts_[0])};
+};
+
+TEST_F(missed_questions, are_held_against_a_host)
+{
+    ask_all();
+    answer_all();
+    EXPECT_EQ(hosts_[0].planes.suspected(), first_only);
+}
+
+TEST_F(missed_questions, of_a_host_that_goes_are_forgotten)
+{
+    ask_all();
+    EXPECT_TRUE(asked_.forget({&hosts_[0].ports}));
+    answer_all();
+    EXPECT_EQ(hosts_[0].planes.suspected(), plane_mask{}) << "it may be no more";
+}
+
+TEST_F(missed_questions, that_wait_for_a_host_that_goes_are_forgotten)
+{
+    EXPECT_TRUE(asked_.forget({&hosts_[0].ports}));
+    ask_all();
+    answer_all();
+    EXPECT_EQ(hosts_[0].planes.suspected(), plane_mask{});
+    EXPECT_FALSE(asked_.forget({&hosts_[1].ports})) << "nobody is left to be asked";
+}
+
 // Its last questions have no answer: they must not be taken for misses of a host that is no more.
 TEST_F(leaf_of_two_hosts, of_hosts_that_go_the_others_are_asked)
 {
