@@ -48,11 +48,12 @@ std::vector<protocol::profile_entry> path_groups::built_in_evs(const path_group_
     protocol::random_source random{seed};
     const std::uint32_t entropies = (1U << (rules_.ev_bits() - MRC_EV_ENTROPY_SHIFT)) - 1;
     std::vector<protocol::profile_entry> evs;
-    for (std::uint8_t plane = 0; plane < rows.planes; ++plane)
+    for (std::uint32_t number = 0; number < rows.planes; ++number)
         for (std::uint32_t row = 0; row < rows.uplinks; ++row) {
-            const std::uint32_t uplink = rules_.uplink_of(rows, protocol::plane_index{plane}, row);
-            evs.push_back({.entropy = protocol::ev{mrc_ev_make(plane, uplink, 1 + random.below(entropies))},
-                           .plane = protocol::plane_index{plane}});
+            const protocol::plane_index plane{static_cast<std::uint8_t>(number)};
+            const std::uint32_t uplink = rules_.uplink_of(rows, plane, row);
+            evs.push_back(
+                {.entropy = protocol::ev{mrc_ev_make(number, uplink, 1 + random.below(entropies))}, .plane = plane});
         }
     return protocol::in_rows(std::move(evs), rows.uplinks);
 }

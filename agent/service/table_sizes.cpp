@@ -17,7 +17,8 @@ std::uint64_t most_paths(const daemon_config &config, const fabric_rules &rules)
     std::uint64_t rows = 0;
     for (std::uint32_t leaf = 0; leaf < rules.leaves(); ++leaf) {
         const std::uint32_t all = leaf == rules.self().leaf ? 1 : config.fabric.uplinks;
-        rows += rules.planes() * (rules.uplinks_to(leaf) + (protocol::probe_id_parts - 1) * all);
+        const std::uint64_t each_plane = rules.uplinks_to(leaf) + (protocol::probe_id_parts - 1) * std::uint64_t{all};
+        rows += rules.planes() * each_plane;
     }
     return rows;
 }
