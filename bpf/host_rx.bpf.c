@@ -18,6 +18,7 @@
 #include "classify.h"
 #include "decapsulate.h"
 #include "maps.h"
+#include "path_row.h"
 #include "reflect.h"
 #include "signals.h"
 #include "verdict.h"

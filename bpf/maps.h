@@ -38,13 +38,14 @@ MRC_PER_CPU(verdicts, __u64, MRC_VERDICT_COUNT);
 MRC_ROWS(host, struct mrc_host_row, 1);
 MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
 MRC_ROWS(next_hops, struct mrc_next_hop_row, MRC_MAX_NEXT_HOPS);
-MRC_ROWS(paths, struct mrc_path_row, MRC_MAX_PATHS);
-MRC_ROWS(signals, struct mrc_signal_row, MRC_MAX_PATHS);
+MRC_ROWS(paths, struct mrc_path_row, MRC_USUAL_PATHS); /* this and the next: resized by the agent, as `peers` */
+MRC_ROWS(signals, struct mrc_signal_row, MRC_USUAL_PATHS);
 MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);
 MRC_ROWS(overlay, struct mrc_overlay_row, MRC_MAX_GROUPS);
 MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
 MRC_ROWS(push_ring, struct mrc_push_ring, 1);
-MRC_MAP(peers, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_peer_row, MRC_MAX_PEERS, 0);
+MRC_MAP(peers, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_peer_row, (MRC_USUAL_PEERS * MRC_RX_ADDRESSES),
+        BPF_F_NO_PREALLOC);
 MRC_MAP(xsks, BPF_MAP_TYPE_XSKMAP, __u32, __u32, (MRC_MAX_PORTS * MRC_MAX_QUEUES), 0);
 MRC_DEVICES(tx_ports, MRC_MAX_PORTS);
 
@@ -74,18 +75,6 @@ struct sw_twice_map {
 static __always_inline void add(__u64 *counter, __u64 count)
 {
     __sync_fetch_and_add(counter, count);
-}
-
-/* Row of `paths` and `signals` that an EV names toward or from a peer; 0 (unknown) when the EV is out of range. */
-static __always_inline __u32 path_row(const struct mrc_peer_row *peer, __u32 ev)
-{
-    const __u32 plane = mrc_ev_plane(ev);
-    const __u32 uplink = mrc_ev_uplink(ev);
-
-    if (plane >= peer->planes || uplink >= peer->uplinks)
-        return 0;
-    const __u32 row = peer->group_base + plane * peer->uplinks + uplink;
-    return row < MRC_MAX_PATHS ? row : 0;
 }
 
 #endif

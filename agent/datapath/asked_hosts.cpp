@@ -50,6 +50,22 @@ void asked_hosts::forget_unused(instant now)
     std::erase_if(hosts_, [&](const host_in_use &host) { return host.used != last && host.used < now - memory; });
 }
 
+// Of a host that forget_unused() has left out there may be questions still.
+bool asked_hosts::forget(const host_set &gone)
+{
+    std::erase_if(hosts_, [&](const host_in_use &host) { return gone.contains(host.peer.ports); });
+    next_used_ = 0;
+    for (record &path : asked_) {
+        if (gone.contains(path.missed.ports))
+            path.missed = {};
+        if (gone.contains(path.last.ports)) {
+            path.last = {};
+            path.awaiting = false;
+        }
+    }
+    return !hosts_.empty();
+}
+
 bool asked_hosts::contain(const worker_peer &host) const
 {
     return std::ranges::any_of(hosts_, [&](const host_in_use &each) { return same_host(each.peer, host); });

@@ -34,6 +34,8 @@ public:
     void on_use(const worker_peer &host, protocol::instant now);
     // Of those that nobody uses any more the last one stays.
     void forget_unused(protocol::instant now);
+    // False: there are no others; it has to be told one, by on_use(), before it is asked.
+    [[nodiscard]] bool forget(const host_set &gone);
 
     [[nodiscard]] bool contain(const worker_peer &host) const;
     // Planes on which at least one of the hosts can be reached.
@@ -69,7 +71,7 @@ private:
     void report_missed(const question &missed, protocol::plane_index plane, protocol::instant now) const;
 
     const protocol::path_group *paths_;
-    std::vector<host_in_use> hosts_; // never empty
+    std::vector<host_in_use> hosts_; // never empty, but for what forget() says
     std::vector<record> asked_;      // by slot
     std::size_t next_used_ = 0;      // in hosts_: the one that on_use() expects
     std::size_t round_ = 0;

@@ -46,6 +46,16 @@ void endpoint_desk::add_peer_address(worker_peer peer, const mrc_ip &address)
     peers_.insert(std::ranges::upper_bound(peers_, peer, before), peer);
 }
 
+void endpoint_desk::forget(const host_set &hosts, const group_set &paths)
+{
+    const auto is_gone = [&](const worker_peer &peer) { return hosts.contains(peer.ports); };
+    std::erase_if(peers_, is_gone);
+    talking_.forget(hosts);
+    targets_.forget(hosts, paths);
+    answers_.erase(std::remove_if(answers_.begin(), answers_.end(), [&](const answer &one) { return is_gone(one.to); }),
+                   answers_.end());
+}
+
 const worker_peer *endpoint_desk::find_peer(const mrc_ip &address) const
 {
     const auto at = std::ranges::lower_bound(peers_, worker_peer{.address = address}, before);

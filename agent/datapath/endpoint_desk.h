@@ -49,7 +49,8 @@ public:
     void add_peer_address(worker_peer peer, const mrc_ip &address);
     // peer.paths, of an EV profile, to a known peer; its queue pairs come after it and go before it.
     void add_profile_group(const worker_peer &peer) { targets_.add_profile_group(peer); }
-    void remove_profile_group(const protocol::path_group *paths) { targets_.remove_group(paths); }
+    // Peers, by all their addresses, and path groups: without queue pairs and batches.
+    void forget(const host_set &hosts, const group_set &paths);
     [[nodiscard]] std::span<const probe_targets::group> groups() const { return targets_.groups(); }
 
     // The batch stays the caller's: until `done`, after which on_batch_done follows, or until it is taken back. False:

@@ -72,15 +72,30 @@ void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_
     rows[path.value].state = states[static_cast<std::size_t>(state)];
 }
 
-void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group)
+std::size_t write_counts(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_group &group)
 {
-    for (unsigned slot = 0; slot < group.size(); ++slot) {
-        const protocol::path_index path = group.path(slot).index;
-        write_state(rows, path, group.state(slot));
-        mrc_path_row &row = rows[path.value];
-        row.retransmits = group.counters(slot).retransmits;
-        row.losses = group.counters(slot).losses;
+    std::size_t written = 0;
+    while (const auto slot = group.next_counted()) {
+        mrc_path_row &row = rows[group.path(*slot).index.value];
+        row.retransmits = group.counters(*slot).retransmits;
+        row.losses = group.counters(*slot).losses;
+        ++written;
     }
+    return written;
+}
+
+std::size_t changed_queue_pairs::write_all(const kernel::mapped_array<mrc_qp_row> &rows)
+{
+    std::size_t written = 0;
+    worker_qp *next = nullptr;
+    for (worker_qp *qp = changed_.front(); qp != nullptr; qp = next) {
+        next = qp->unreported.next;
+        write_row(rows[MRC_QPN_ROW(qp->number.value)], *qp);
+        ++written;
+        if (!qp->active)
+            changed_.remove(*qp);
+    }
+    return written;
 }
 
 void idle_reports::write_some(const kernel::mapped_array<mrc_qp_row> &rows,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "datapath/linked_list.h"
 #include "datapath/worker_client.h"
 #include "kernel/mapped_array.h"
 #include "mrc/abi/maps.h"
@@ -21,10 +22,30 @@ namespace mrc::datapath
 using verdict_counts = std::array<std::uint64_t, MRC_VERDICT_COUNT>;
 
 void write_row(mrc_qp_row &row, const worker_qp &qp);
-void write_rows(const kernel::mapped_array<mrc_path_row> &rows, const protocol::path_group &group);
+// Counters of the group's paths that have grown since it was called last. How many rows it has written.
+std::size_t write_counts(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_group &group);
 void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_index path, protocol::path_state state);
 
-// Takes turns over the queue pairs that have nothing to do: what they share with their peer's others changes, too.
+// Queue pairs whose rows are not what they are: all that have been active since the last report, the only ones to which
+// anything has happened. Those that wait or rest cost nothing, however many there are.
+class changed_queue_pairs
+{
+public:
+    // At each activation.
+    void note(worker_qp &qp)
+    {
+        if (!qp.unreported.listed)
+            changed_.push_back(qp);
+    }
+    void forget(worker_qp &qp) { changed_.remove(qp); }
+    // How many rows it has written. Those that are active still are not reported yet.
+    std::size_t write_all(const kernel::mapped_array<mrc_qp_row> &rows);
+
+private:
+    linked_list<worker_qp, &worker_qp::unreported> changed_;
+};
+
+// Takes turns over all queue pairs: what one shares with its peer's others changes without it.
 class idle_reports
 {
 public:

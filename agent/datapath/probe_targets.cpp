@@ -42,9 +42,21 @@ void probe_targets::add_profile_group(const worker_peer &peer)
     entry_of(peer, no_row);
 }
 
-void probe_targets::remove_group(const protocol::path_group *paths)
+// False: it has none left.
+bool probe_targets::forget_hosts(group &entry, const host_set &gone)
 {
-    std::erase_if(groups_, [&](const group &entry) { return entry.paths == paths; });
+    std::erase_if(entry.peers, [&](const worker_peer &peer) { return gone.contains(peer.ports); });
+    if (entry.hosts.forget(gone))
+        return true;
+    if (entry.peers.empty())
+        return false;
+    entry.hosts.on_use(entry.peers.front(), instant::min());
+    return true;
+}
+
+void probe_targets::forget(const host_set &hosts, const group_set &paths)
+{
+    std::erase_if(groups_, [&](group &entry) { return paths.contains(entry.paths) || !forget_hosts(entry, hosts); });
     at_.clear();
     for (std::size_t i = 0; i < groups_.size(); ++i)
         at_.emplace(groups_[i].paths, i);

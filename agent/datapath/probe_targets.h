@@ -37,7 +37,8 @@ public:
     void add(const worker_peer &peer);
     // peer.paths, of an EV profile that queue pairs have asked for.
     void add_profile_group(const worker_peer &peer);
-    void remove_group(const protocol::path_group *paths);
+    // Without queue pairs. A group goes with the last of its hosts; of a profile's these are the ones in use.
+    void forget(const host_set &hosts, const group_set &paths);
     // Traffic of queue pairs goes to this peer.
     void on_use(const worker_peer &peer, protocol::instant now);
     // An answer from the peer to an EV probe of a group: false when none of them asked.
@@ -57,6 +58,7 @@ private:
     static constexpr std::uint32_t no_row = UINT32_MAX;
 
     group &entry_of(const worker_peer &peer, std::uint32_t row);
+    static bool forget_hosts(group &entry, const host_set &gone);
     const worker_peer *socket_host(group &entry, protocol::instant now);
 
     const kernel::mapped_array<mrc_path_row> &paths_;

@@ -25,6 +25,11 @@ public:
         if (known_.insert(peer.ports).second)
             peers_.push_back(peer);
     }
+    void forget(const host_set &gone)
+    {
+        std::erase_if(peers_, [&](const worker_peer &peer) { return gone.contains(peer.ports); });
+        std::erase_if(known_, [&](const protocol::port_status *ports) { return gone.contains(ports); });
+    }
     // Those that have nothing due any more.
     void forget_quiet()
     {

@@ -69,13 +69,6 @@ public:
     template <typename Work>
     std::size_t run(std::size_t packets_before, Work work);
 
-    template <typename Visitor>
-    void for_each_active(Visitor visit) const
-    {
-        for (const worker_client *client : clients_)
-            for (worker_qp *qp : client->active)
-                visit(*qp);
-    }
     template <typename Condition>
     [[nodiscard]] bool any_active(Condition condition) const
     {

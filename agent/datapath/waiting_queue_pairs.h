@@ -45,13 +45,6 @@ public:
     // Calls `changed(worker_qp &)` for all whose ways are not what they were; they do not wait any more. True if any.
     template <typename Visitor>
     bool look(Visitor changed);
-    template <typename Visitor>
-    void for_each(Visitor visit) const
-    {
-        for (const waiting_room *room = occupied_.front(); room != nullptr; room = room->links.next)
-            for (const worker_qp *qp = room->members.front(); qp != nullptr; qp = qp->waiting.next)
-                visit(*qp);
-    }
 
 private:
     struct host_paths {

@@ -164,10 +164,21 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
     qp->client->by_bell[qp->bell] = nullptr;
     resting_.remove(*qp);
     waiting_.leave(*qp);
+    changed_.forget(*qp);
     deadlines_.remove(*qp);
     qp->protocol.reset(); // what they have borrowed is this thread's
     qp->posted.reset();
     return qp;
+}
+
+// Who is in use is what their groups ask from now on.
+void worker::forget(std::span<const worker_peer> hosts, std::span<const protocol::path_group *const> paths)
+{
+    desk_.watch(qps_.connected().peers(), kernel::monotonic_now());
+    host_set gone;
+    for (const worker_peer &host : hosts)
+        gone.insert(host.ports);
+    desk_.forget(gone, {paths.begin(), paths.end()});
 }
 
 void worker::run()
@@ -298,18 +309,16 @@ void worker::run_timers(instant now)
 // What flies on a way that is lost is sent again at once, whoever waits for the answer.
 bool worker::look_at_ways()
 {
-    return waiting_.look([this](worker_qp &qp) { turns_.activate(qp); });
+    return waiting_.look([this](worker_qp &qp) { activate(qp); });
 }
 
 void worker::report()
 {
     follow_receive_drops();
-    const auto write = [this](const worker_qp &qp) { write_row((*io_.qps)[MRC_QPN_ROW(qp.number.value)], qp); };
-    turns_.for_each_active(write);
-    waiting_.for_each(write);
+    counters_.reported += changed_.write_all(*io_.qps);
     idle_reports_.write_some(*io_.qps, qps_.all());
     for (const probe_targets::group &group : desk_.groups())
-        write_rows(*io_.paths, *group.paths);
+        counters_.reported += write_counts(*io_.paths, *group.paths);
     verdicts_.publish(counters_.drops);
     report_changes();
 }

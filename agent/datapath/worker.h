@@ -65,6 +65,7 @@ struct worker_counters {
     std::uint64_t sleeps = 0;
     std::uint64_t received = 0;
     std::uint64_t backlogged = 0; // of these, waited for longer than backlog_mark
+    std::uint64_t reported = 0;   // rows of paths and of active queue pairs
     verdict_counts drops{};       // MRC_AGENT_*
 };
 
@@ -126,6 +127,7 @@ public:
     {
         waiting_.remove(qp);
         turns_.activate(qp);
+        changed_.note(qp);
     }
     // As endpoint_desk's.
     void add_peer(const worker_peer &peer) { desk_.add_peer(peer); }
@@ -133,7 +135,9 @@ public:
     [[nodiscard]] bool start_batch(worker_batch &batch) { return desk_.start_batch(batch); }
     void take_back(worker_batch &batch) { desk_.take_back(batch); }
     void add_profile_group(const worker_peer &peer) { desk_.add_profile_group(peer); }
-    void remove_profile_group(const protocol::path_group *paths) { desk_.remove_profile_group(paths); }
+    void forget(std::span<const worker_peer> hosts, std::span<const protocol::path_group *const> paths);
+    // Packets may still wait for their engine, by rows of peers and groups that are gone.
+    [[nodiscard]] bool unsent() const { return output_.unsent(); }
     [[nodiscard]] region_table &regions() { return regions_; }
     // Of its queue pairs. It is the worker's alone.
     [[nodiscard]] protocol::slab_pool &memory() { return memory_; }
@@ -176,6 +180,7 @@ private:
     endpoint_desk desk_;
     receive_overload overload_;
     timer_gate timer_gate_{kernel::usual_ring_size / receive_batch};
+    changed_queue_pairs changed_;
     idle_reports idle_reports_;
     verdict_report verdicts_;
     worker_counters counters_;

@@ -53,7 +53,8 @@ struct worker_qp {
     protocol::instant idle_since;
     list_links<worker_qp> waiting; // waiting_queue_pairs.h
     waiting_room *room = nullptr;
-    bool waits_for_time = false; // deadline_heap.h
+    list_links<worker_qp> unreported; // map_reporter.h
+    bool waits_for_time = false;      // deadline_heap.h
     std::size_t heap_place = 0;
     bool active = false;           // in the client's list
     bool failure_reported = false; // as an event

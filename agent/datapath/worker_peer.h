@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 
 #include "mrc/abi/ip.h"
 #include "protocol/congestion/congestion_control.h"
@@ -24,6 +25,10 @@ struct worker_peer {
     protocol::sack_proofs *proofs = nullptr;            // those of `paths`; null: each QP has its own
     protocol::congestion_control *congestion = nullptr; // that its QPs share; null: each has its own
 };
+
+// Hosts, each by its port status, and path groups that are in use no more.
+using host_set = std::unordered_set<const protocol::port_status *>;
+using group_set = std::unordered_set<const protocol::path_group *>;
 
 // Whichever of its addresses and path groups each has.
 [[nodiscard]] inline bool same_host(const worker_peer &a, const worker_peer &b)

@@ -36,8 +36,8 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         tables_.host = {map_fd("host"), 1, "host"};
         tables_.ports = {map_fd("ports"), MRC_MAX_PORTS, "ports"};
         tables_.next_hops = {map_fd("next_hops"), MRC_MAX_NEXT_HOPS, "next_hops"};
-        tables_.paths = {map_fd("paths"), MRC_MAX_PATHS, "paths"};
-        tables_.signals = {map_fd("signals"), MRC_MAX_PATHS, "signals"};
+        tables_.paths = {map_fd("paths"), options_.tables.paths, "paths"};
+        tables_.signals = {map_fd("signals"), options_.tables.paths, "signals"};
         tables_.qps = {map_fd("qps"), MRC_MAX_QPS, "qps"};
         tables_.overlay = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
         timespec now{};
@@ -87,6 +87,18 @@ void host_programs::unlink_pins()
         ::unlink((options_.pin_dir + "/" + name).c_str());
 }
 
+// Before share_maps(): one that is there already keeps its size.
+void host_programs::size_maps(bpf_object *object) const
+{
+    const std::pair<const char *, std::uint32_t> sizes[] = {
+        {"peers", options_.tables.peers}, {"paths", options_.tables.paths}, {"signals", options_.tables.paths}};
+    for (const auto &[name, rows] : sizes)
+        if (bpf_map *map = bpf_object__find_map_by_name(object, name))
+            if (const int result = bpf_map__set_max_entries(map, rows); result != 0)
+                fail_startup("cannot give BPF map '" + std::string{name} + "' " + std::to_string(rows) + " rows",
+                             -result);
+}
+
 void host_programs::share_maps(bpf_object *object)
 {
     bpf_map *map = nullptr;
@@ -112,6 +124,7 @@ void host_programs::adopt_maps(bpf_object *object)
 
 void host_programs::load(bpf_object *object, const std::string &what)
 {
+    size_maps(object);
     share_maps(object);
     const kernel::probes::libbpf_warnings warnings;
     if (const int result = bpf_object__load(object); result != 0)

@@ -33,12 +33,19 @@ struct port_attachment {
     mrc_rx_config config{};
 };
 
+// Rows of maps whose size the configuration gives.
+struct table_sizes {
+    std::uint32_t peers = MRC_USUAL_PEERS * MRC_RX_ADDRESSES; // their addresses
+    std::uint32_t paths = MRC_USUAL_PATHS;                    // with row 0
+};
+
 struct host_programs_options {
     std::string pin_dir;                          // made, given to the user, emptied at the end
     user_identity user;                           // that the process is at its end
     std::string scratch_device;                   // name of the TAP that host_push sits on
     std::uint8_t overlay_dscp = MRC_DSCP_NO_TRIM; // of the outer header of ordinary traffic
     bool mrc_from_sockets = false;                // host_tx lets UDP to MRC's ports pass
+    table_sizes tables;
     std::vector<port_attachment> ports;
 };
 
@@ -86,6 +93,7 @@ public:
     [[nodiscard]] bool set_transmit_port(std::uint32_t port, int ifindex);
 
 private:
+    void size_maps(bpf_object *object) const;
     void share_maps(bpf_object *object);
     void adopt_maps(bpf_object *object);
     void load(bpf_object *object, const std::string &what);

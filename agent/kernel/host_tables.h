@@ -27,7 +27,7 @@ public:
     peer_rows &operator=(const peer_rows &) = delete;
     virtual ~peer_rows() = default;
 
-    // False when all MRC_MAX_PEERS rows are in use.
+    // False when all rows are in use.
     [[nodiscard]] virtual bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) = 0;
     virtual void remove_peer(const mrc_ip &address) = 0;
     // Planes on which a peer can be reached; from any thread.

@@ -19,6 +19,7 @@
 #include "service/ports/own_addresses.h"
 #include "service/ports/port_speed.h"
 #include "service/predecessor.h"
+#include "service/table_sizes.h"
 #include "service/worker_setup.h"
 
 namespace mrc::service
@@ -49,6 +50,7 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
             .scratch_device = "mrcpush%d",
             .overlay_dscp = config.wire.dscp.no_trim,
             .mrc_from_sockets = config.transmit.mrc_from_sockets,
+            .tables = table_sizes_of(config, rules),
             .ports = std::move(ports)};
 }
 
@@ -141,7 +143,8 @@ daemon::daemon(daemon_config config)
                    .linked = linked_},
                   context_,
                   [this](const std::vector<port_change> &changes) { announce(changes); }},
-      settings_{context_, control_}, held_back_{context_, log_}, signals_{context_, SIGTERM, SIGINT, SIGHUP},
+      settings_{context_, control_}, release_{context_, peers_, control_}, held_back_{context_, log_},
+      signals_{context_, SIGTERM, SIGINT, SIGHUP},
       notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       sessions_{context_,
                 {.resources = [this](const daemon_config &opened_with) { return resources_for(opened_with); },
@@ -156,7 +159,8 @@ daemon::daemon(daemon_config config)
     overlay_ = create_overlay(config_, rules_, links_);
     if (overlay_)
         programs_.attach_overlay(overlay_->ifindex());
-    peers_.add_all_if_small();
+    if (!peers_.hold_all_if_small() && overlay_)
+        log::info("{} reaches the hosts that connections use: the fabric has too many to keep all", overlay_->name());
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
     log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");

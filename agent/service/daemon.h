@@ -5,7 +5,7 @@
 // the user that it becomes                           daemon_user.h
 // ports, and what follows from their links           ports/host_ports.h, ports/port_watch.h
 // mrcnet0, for ordinary sockets                      overlay.h
-// hosts and the paths to them                        peer_directory.h
+// hosts and the paths to them                        peer_directory.h, path_groups.h; forgotten: peer_release.h
 // clients                                            sessions/session_listener.h, sessions/session_server.h
 // controllers, and what they have set                control/control_service.h, control/settings_keeper.h
 // XDP transmit that has to wait                      ports/live_call_recovery.h
@@ -33,6 +33,7 @@
 #include "service/held_back_lines.h"
 #include "service/linked_planes.h"
 #include "service/peer_directory.h"
+#include "service/peer_release.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
 #include "service/ports/live_call_recovery.h"
@@ -103,6 +104,7 @@ private:
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     settings_keeper settings_;
+    peer_release release_; // outlives the sessions that hold peers
     held_back_lines held_back_;
     boost::asio::signal_set signals_;
     boost::asio::posix::stream_descriptor notes_readable_;

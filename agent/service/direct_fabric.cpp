@@ -13,7 +13,8 @@ bool direct_fabric::address_less::operator()(const mrc_ip &a, const mrc_ip &b) c
 
 // This host may stand in the list, so that all hosts can have the same one; else it comes behind all others.
 direct_fabric::direct_fabric(const daemon_config &config)
-    : planes_{config.fabric.planes}, paths_{config.fabric.paths}, ev_bits_{ev_bits_of(config)}, hosts_{config.hosts}
+    : planes_{config.fabric.planes}, paths_{paths_per_plane(config.fabric)}, ev_bits_{ev_bits_of(config)},
+      hosts_{config.hosts}
 {
     for (std::uint32_t row = 0; row < hosts_.size(); ++row)
         for (const mrc_ip &address : addresses_of({.leaf = row}))

@@ -13,9 +13,11 @@ std::vector<mrc_path_row> fabric_rules::paths_of(const path_group_rows &group) c
 {
     std::vector<mrc_path_row> paths;
     paths.reserve(group.rows());
-    for (std::uint32_t plane = 0; plane < group.planes; plane++)
-        for (std::uint32_t uplink = 0; uplink < group.uplinks; uplink++)
-            paths.push_back(path_of(group, protocol::plane_index{static_cast<std::uint8_t>(plane)}, uplink));
+    for (std::uint32_t number = 0; number < group.planes; number++)
+        for (std::uint32_t row = 0; row < group.uplinks; row++) {
+            const protocol::plane_index plane{static_cast<std::uint8_t>(number)};
+            paths.push_back(path_of(group, plane, uplink_of(group, plane, row)));
+        }
     return paths;
 }
 

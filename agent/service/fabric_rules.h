@@ -27,7 +27,7 @@ struct host_place {
     friend constexpr auto operator<=>(const host_place &, const host_place &) = default;
 };
 
-// The path rows of one remote leaf: row = base + plane * uplinks + uplink.
+// The path rows of one remote leaf: row = base + plane * uplinks + uplink % uplinks (path_group.h).
 struct path_group_rows {
     std::uint32_t leaf = 0;
     std::uint32_t base = 0; // first row, never 0
@@ -83,12 +83,20 @@ public:
     // Where ordinary sockets reach hosts by the overlay; none: it has no overlay.
     [[nodiscard]] virtual std::vector<ip_prefix> overlay_routes() const = 0;
 
-    // Rows per plane toward a leaf.
+    // Rows per plane toward a leaf, for EV profile 0.
     [[nodiscard]] virtual std::uint32_t uplinks_to(std::uint32_t leaf) const = 0;
+    // Whether these are not all uplinks of the fabric, or are in another order; their number is a power of 2 then.
+    [[nodiscard]] virtual bool chooses_uplinks_to(std::uint32_t) const { return false; }
+    // Which uplink that row of a plane is.
+    [[nodiscard]] virtual std::uint32_t uplink_of(const path_group_rows &, protocol::plane_index,
+                                                  std::uint32_t row) const
+    {
+        return row;
+    }
     // The row of one (plane, uplink) toward a group's leaf: configuration set, state GOOD, counters zero.
     [[nodiscard]] virtual mrc_path_row path_of(const path_group_rows &group, protocol::plane_index plane,
                                                std::uint32_t uplink) const = 0;
-    // All rows of a group, in the order of the `paths` map.
+    // All rows of a group of profile 0, in the order of the `paths` map.
     [[nodiscard]] std::vector<mrc_path_row> paths_of(const path_group_rows &group) const;
 };
 

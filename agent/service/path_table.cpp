@@ -4,22 +4,17 @@
 namespace mrc::service
 {
 
-std::expected<path_group_rows, path_table::refusal> path_table::group_of(group_key key)
+std::expected<path_group_rows, path_table::refusal> path_table::group_of(group_key key, std::uint32_t uplinks)
 {
     if (const auto known = groups_.find(key); known != groups_.end())
         return known->second;
     if (key.leaf >= fabric_.leaves())
         return std::unexpected{refusal::no_such_leaf};
-    path_group_rows group{
-        .leaf = key.leaf, .base = next_, .planes = fabric_.planes(), .uplinks = fabric_.uplinks_to(key.leaf)};
-    if (const auto used_before = released_.find(group.rows()); used_before != released_.end()) {
-        group.base = used_before->second;
-        released_.erase(used_before);
-    } else if (group.rows() > capacity_ - next_) {
+    path_group_rows group{.leaf = key.leaf, .base = 0, .planes = fabric_.planes(), .uplinks = uplinks};
+    const auto base = free_.take(group.rows());
+    if (!base)
         return std::unexpected{refusal::full};
-    } else {
-        next_ += group.rows();
-    }
+    group.base = *base;
     groups_.emplace(key, group);
     return group;
 }
@@ -27,8 +22,15 @@ std::expected<path_group_rows, path_table::refusal> path_table::group_of(group_k
 void path_table::release(group_key key)
 {
     const auto known = groups_.find(key);
-    released_.emplace(known->second.rows(), known->second.base);
+    resting_.push_back(known->second);
     groups_.erase(known);
+}
+
+void path_table::recycle()
+{
+    for (const path_group_rows &rows : resting_)
+        free_.give_back(rows.base, rows.rows());
+    resting_.clear();
 }
 
 } // namespace mrc::service

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts this one can speak to: their path groups, their rows in the `paths` and `peers` maps, their entry in the
-// worker.
+// The hosts this one speaks to: their rows in the `peers` map, their entry in the worker, and the path groups to them
+// (path_groups.h). A host is known from the first hold on, and forgotten some time after the last: as many hosts can be
+// spoken to in a daemon's life as the fabric has, and tables.peers at one time.
+//
+// what goes, in this order                 why then
+// the rows of its addresses in `peers`     nothing more comes in from it, and host_tx finds no way to it
+// the host, and its group, in the worker   nothing more is sent there
+// the group's rows in `paths`, to UNUSED   what is queued for them still is refused
+// their numbers, to others                 only when nothing is queued, and no program that began before runs
+// The number of a host that comes back is another (mrc_peer_row::sender): nothing that was of it is taken for new.
 #pragma once
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datapath/worker.h"
 #include "kernel/host_tables.h"
-#include "protocol/paths/path_group.h"
 #include "service/control/ev_profile_store.h"
 #include "service/fabric_rules.h"
-#include "service/linked_planes.h"
-#include "service/path_table.h"
+#include "service/path_groups.h"
+#include "service/peer_hold.h"
 #include "service/transition_log.h"
+#include "service/use_count.h"
 
 namespace mrc::service
 {
@@ -35,40 +44,56 @@ public:
     peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
                    kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                    const linked_planes &linked, std::uint32_t payload_bytes);
+    peer_directory(const peer_directory &) = delete;
+    peer_directory &operator=(const peer_directory &) = delete;
+    ~peer_directory() { on_unused_ = nullptr; } // what it holds itself ends now
 
-    // The peer at `address`, any of its own, added on first use; as endpoint operations know it, by IPv6. The error
-    // says what is wrong with the address.
-    [[nodiscard]] std::expected<datapath::worker_peer, std::string> find_or_add(const mrc_ip &address);
-    // The same peer by the EVs of an ONLINE profile other than 0. Its path group to the peer's leaf is made on first
-    // use and stays until forget_profile().
-    [[nodiscard]] std::expected<datapath::worker_peer, std::string>
-    find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles);
+    // The peer at `address`, any of its own; as endpoint operations know it, by IPv6. The error says what is wrong with
+    // the address, or which table is full.
+    [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address);
+    // The same peer by the EVs of an ONLINE profile.
+    [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address, std::uint64_t profile,
+                                                              const control::ev_profile_store &profiles);
+    // Called whenever something has lost its last hold; to be followed by release_unused(). An empty one ends that.
+    void call_when_unused(std::function<void()> task) { on_unused_ = std::move(task); }
+
+    struct released {
+        std::vector<group_key> groups;
+        std::vector<mrc_ip> peers;
+    };
+    // Forgets what nobody holds, and did not when this was called last; or, `at_once`, does not hold now.
+    [[nodiscard]] released release_unused(bool at_once);
+    // There is something that nobody holds, or that no other may have yet.
+    [[nodiscard]] bool any_unused() const;
+
     // An ONLINE profile has other EVs, and queue pairs use it.
-    void exchange_evs(std::uint64_t profile, const control::ev_profile_store &profiles);
+    void exchange_evs(std::uint64_t profile, const control::ev_profile_store &profiles)
+    {
+        groups_.exchange_evs(profile, profiles);
+    }
     // No queue pair uses it any longer.
     void forget_profile(std::uint64_t profile);
 
-    // Adds every host of a fabric that is small enough to list, so that the overlay reaches hosts without a queue pair.
-    void add_all_if_small();
+    // Holds every host of a fabric that is small enough to list, so that the overlay reaches those without queue pairs.
+    // False: it is not, or its paths are too many for their table.
+    [[nodiscard]] bool hold_all_if_small();
 
-    // Paths of a profile that a controller denies or allows again, toward every other leaf; of profile 0 also toward
-    // those to come.
-    void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts);
+    // As path_groups'.
+    void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)
+    {
+        groups_.set_denied(profile, verdicts);
+    }
+    [[nodiscard]] std::optional<path_groups::path_location> place_of(protocol::path_index path) const
+    {
+        return groups_.place_of(path);
+    }
+    [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_conditions()
+    {
+        return groups_.conditions();
+    }
 
     // Whose packets a queue pair takes that is connected to this address of the peer (mrc_peer_row::sender).
     [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
-
-    // Where a path leads, for whoever hears of its state.
-    struct path_location {
-        std::uint64_t profile = 0;
-        std::uint32_t leaf = 0;
-        unsigned plane = 0;
-        unsigned uplink = 0;
-        unsigned paths = 0; // of this plane, that there are
-    };
-    [[nodiscard]] std::optional<path_location> place_of(protocol::path_index path) const;
-    // Of all paths there are, asked on the worker thread.
-    [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_conditions();
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<mrc_ip, peer_condition>> peer_conditions();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep
@@ -79,54 +104,41 @@ public:
     void follow_ports(const datapath::worker_peer &peer);
 
 private:
+    friend class peer_hold;
+
     struct known_peer {
         datapath::worker_peer peer;
         std::unique_ptr<protocol::port_status> ports;
         std::unique_ptr<protocol::peer_planes> planes;
         std::unique_ptr<protocol::congestion_control> congestion;
+        std::vector<std::unique_ptr<protocol::congestion_control>> former; // queue pairs may have them still
+        use_count uses;
     };
 
+    // Of a fabric that is listed.
+    static constexpr std::uint64_t most_listed_addresses = 4096;
+
     [[nodiscard]] std::unique_ptr<protocol::congestion_control> shared_congestion() const; // null: each has its own
-    // What a profile says of its groups.
-    struct group_terms {
-        std::vector<protocol::profile_entry> universe;
-        unsigned min_active = 1;
-        std::vector<std::uint32_t> denied; // slots
-    };
-    [[nodiscard]] std::expected<path_group_rows, std::string> rows_for(group_key key);
-    struct known_group {
-        std::unique_ptr<protocol::path_group> paths;
-        std::unique_ptr<protocol::sack_proofs> proofs; // of the queue pairs on these paths
-        unsigned id_part = 0;                          // of the probes' request ids; profile 0 has the first
-        std::uint64_t seed = 0;                        // of the entropy that is left to this host
-    };
-    [[nodiscard]] group_terms terms_of(group_key key, const path_group_rows &rows, std::uint64_t seed,
-                                       const control::ev_profile_store &profiles) const;
-    [[nodiscard]] known_group make_group(const path_group_rows &rows, const group_terms &terms, unsigned id_part) const;
-    void write_rows(const path_group_rows &rows, const protocol::path_group &group);
-    [[nodiscard]] std::expected<protocol::path_group *, std::string> group_for(std::uint32_t leaf);
-    [[nodiscard]] std::expected<protocol::path_group *, std::string>
-    profile_group_for(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles);
-    [[nodiscard]] std::optional<unsigned> free_id_part(std::uint32_t leaf) const;
-    [[nodiscard]] std::uint32_t slot_of(control::path_place where) const;
+    [[nodiscard]] std::expected<known_peer *, peer_refusal> find_or_add(const mrc_ip &address);
+    [[nodiscard]] std::expected<known_peer *, peer_refusal> add(host_place host);
     // Whether its host's MRC comes from there, and not only what carries it.
     [[nodiscard]] bool sends_from(const mrc_ip &address) const;
     // False when the `peers` map is full; nothing of this host is in it then.
-    [[nodiscard]] bool add(host_place host, protocol::path_group &group, const path_group_rows &rows);
+    [[nodiscard]] bool write_rows(host_place host, const known_peer &known, const path_group_rows &rows);
+    void drop(host_place host, std::uint64_t profile);
+    void forget(std::span<const host_place> hosts, std::span<const group_key> groups);
+    void recycle_rows();
 
     const daemon_config &config_;
     const fabric_rules &rules_;
-    kernel::host_tables &tables_;
     kernel::peer_rows &rows_;
     datapath::worker &worker_;
-    const protocol::local_ports &local_;
-    const linked_planes &linked_;
     std::uint32_t payload_bytes_;
-    path_table table_;
-    std::map<group_key, known_group> groups_;
+    path_groups groups_;
     std::map<host_place, known_peer> peers_;
-    std::vector<std::unique_ptr<protocol::congestion_control>> retired_; // queue pairs may have them still
-    std::set<std::uint32_t> denied_; // slots of a group, but of the own leaf's, which has no uplinks
+    std::uint32_t last_number_ = 0; // of a peer
+    std::function<void()> on_unused_;
+    std::vector<peer_hold> listed_; // by hold_all_if_small(); the first to go
 };
 
 } // namespace mrc::service

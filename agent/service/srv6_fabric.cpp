@@ -201,7 +201,29 @@ mrc_ip srv6_fabric::outer_destination(protocol::plane_index plane) const
 
 std::uint32_t srv6_fabric::uplinks_to(std::uint32_t leaf) const
 {
-    return leaf == self_.leaf ? 1 : options_.uplinks;
+    return leaf == self_.leaf ? 1 : paths_per_plane(options_);
+}
+
+bool srv6_fabric::chooses_uplinks_to(std::uint32_t leaf) const
+{
+    return leaf != self_.leaf && paths_per_plane(options_) != options_.uplinks;
+}
+
+// Any function of these numbers that scatters well would do, if all hosts have the same: SplitMix64's (Steele, Lea and
+// Flood, 2014).
+std::uint32_t srv6_fabric::uplink_of(const path_group_rows &group, protocol::plane_index plane, std::uint32_t row) const
+{
+    if (!chooses_uplinks_to(group.leaf))
+        return row;
+    const auto [low, high] = std::minmax(self_.leaf, group.leaf);
+    std::uint64_t mixed =
+        (std::uint64_t{low} << 48 | std::uint64_t{high} << 32 | std::uint64_t{plane.value} << 16 | row);
+    mixed += 0x9E3779B97F4A7C15;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB;
+    mixed ^= mixed >> 31;
+    const std::uint32_t candidates = (options_.uplinks - row + group.uplinks - 1) / group.uplinks;
+    return row + group.uplinks * static_cast<std::uint32_t>(mixed % candidates);
 }
 
 mrc_path_row srv6_fabric::path_of(const path_group_rows &group, protocol::plane_index plane, std::uint32_t uplink) const

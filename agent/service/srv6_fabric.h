@@ -8,6 +8,9 @@
 //   address      <prefix>:0::<leaf>:<downlink + 1>, on plane P <prefix>:<P + 1>::<leaf>:<downlink + 1>, where the plane
 //                stands in bits 48…63, the leaf in 96…111 and the downlink in 112…127
 //   IPv4         <ipv4_prefix> | leaf << 9 | downlink + 1, the common address only
+//   uplinks      where fabric.paths is n, less than there are: for each row r below n and each plane one of the uplinks
+//                r, r + n, r + 2n … The same ones both ways, so that what a peer sends arrives on paths that have rows
+//                here; others for each pair of leaves, so that all spines carry as much.
 #pragma once
 
 #include "service/fabric_rules.h"
@@ -55,6 +58,9 @@ public:
     [[nodiscard]] std::vector<ip_prefix> overlay_routes() const override;
 
     [[nodiscard]] std::uint32_t uplinks_to(std::uint32_t leaf) const override;
+    [[nodiscard]] bool chooses_uplinks_to(std::uint32_t leaf) const override;
+    [[nodiscard]] std::uint32_t uplink_of(const path_group_rows &group, protocol::plane_index plane,
+                                          std::uint32_t row) const override;
     [[nodiscard]] mrc_path_row path_of(const path_group_rows &group, protocol::plane_index plane,
                                        std::uint32_t uplink) const override;
 

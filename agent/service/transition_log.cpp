@@ -146,4 +146,9 @@ void transition_log::on_peer(const mrc_ip &peer, const peer_condition &condition
     known = condition;
 }
 
+void transition_log::forget_peer(const mrc_ip &peer)
+{
+    peers_.erase(to_text(peer));
+}
+
 } // namespace mrc::service

@@ -63,7 +63,14 @@ public:
         std::erase_if(lost_, [profile](const auto &known) { return known.first.profile == profile; });
     }
 
+    void forget_group(std::uint64_t profile, std::uint32_t leaf)
+    {
+        std::erase_if(lost_,
+                      [=](const auto &known) { return known.first.profile == profile && known.first.leaf == leaf; });
+    }
+
     void on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now);
+    void forget_peer(const mrc_ip &peer);
 
     // Lines held back are counted here as soon as their kind may have a line again; `never`: there are none.
     [[nodiscard]] protocol::instant next_deadline() const;

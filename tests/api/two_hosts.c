@@ -99,7 +99,7 @@ void endpoint_to_init(struct endpoint *end)
                           0) == 0);
 }
 
-void endpoint_to_rtr(struct endpoint *end, const struct address *peer)
+int endpoint_try_rtr(struct endpoint *end, const struct address *peer)
 {
     struct ibv_qp_attr attr;
     memset(&attr, 0, sizeof(attr));
@@ -111,8 +111,13 @@ void endpoint_to_rtr(struct endpoint *end, const struct address *peer)
     attr.ah_attr.port_num = 1;
     attr.ah_attr.grh.sgid_index = global_gid_index;
     attr.ah_attr.grh.dgid = peer->gid;
-    REQUIRE(mrc_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU,
-                          NULL, 0) == 0);
+    return mrc_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU,
+                         NULL, 0);
+}
+
+void endpoint_to_rtr(struct endpoint *end, const struct address *peer)
+{
+    REQUIRE(endpoint_try_rtr(end, peer) == 0);
 }
 
 void endpoint_to_rts(struct endpoint *end)

@@ -69,6 +69,7 @@ void endpoint_to_init(struct endpoint *end);
 struct address address_of(const struct endpoint *end);
 /* INIT to RTR, RTR to RTS. A peer's packets may come from its RTS on. */
 void endpoint_to_rtr(struct endpoint *end, const struct address *peer);
+int endpoint_try_rtr(struct endpoint *end, const struct address *peer); /* mrc_modify_qp's result */
 void endpoint_to_rts(struct endpoint *end);
 /* INIT to RTS toward each other. */
 void endpoints_connect(struct endpoint *a, struct endpoint *b);

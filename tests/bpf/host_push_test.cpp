@@ -313,7 +313,7 @@ TEST_F(host_push, bad_slots_are_consumed_and_counted)
         queue(length);
         expect_refused(MRC_PUSH_BAD_SLOT);
     }
-    for (const std::uint32_t path : {0U, path_to_peer - 1, MRC_MAX_PATHS + 0U, 0xFFFFFFFFU}) {
+    for (const std::uint32_t path : {0U, path_to_peer - 1, MRC_USUAL_PATHS + 0U, 0xFFFFFFFFU}) {
         SCOPED_TRACE(path);
         queue(100, path);
         expect_refused(MRC_PUSH_BAD_SLOT);

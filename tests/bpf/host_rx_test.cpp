@@ -102,6 +102,30 @@ TEST_F(host_rx, a_queue_pair_takes_packets_from_all_addresses_that_speak_for_its
     expect(plain(from_plane), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
 }
 
+// A peer's T0 by four uplinks a plane, of a fabric with more: their rows say which.
+TEST_F(host_rx, a_path_is_known_by_its_row_or_not_at_all)
+{
+    mrc_peer_row peer = remote_peer();
+    peer.uplinks = 4;
+    peer.chosen = 1;
+    update(program_->maps().peers, to_ip(peer_address), peer);
+    const std::uint32_t row = group_base + 2 * peer.uplinks + 1;
+    mrc_path_row path{};
+    path.state = MRC_PATH_GOOD;
+    path.uplink = 129;
+    update(program_->maps().paths, row, path);
+    const auto arrives_by = [&](std::uint32_t uplink) {
+        const mrc_packet packet{.ev = mrc_ev_make(2, uplink, 5)};
+        return expect_steered(encapsulated(packet), plain(packet)).path;
+    };
+    EXPECT_EQ(arrives_by(129), row);
+    EXPECT_EQ(arrives_by(1), 0U) << "its row is another's";
+    EXPECT_EQ(arrives_by(5), 0U);
+    EXPECT_EQ(arrives_by(130), 0U) << "the next row is nobody's";
+    EXPECT_EQ(program_->signal(row).packets, 1U);
+    EXPECT_EQ(program_->signal(0).packets, 3U);
+}
+
 TEST_F(host_rx, a_queue_pair_that_is_not_connected_takes_packets_from_nobody)
 {
     mrc_qp_row qp{};

@@ -216,7 +216,7 @@ protected:
         });
     }
 
-    kernel::mapped_array<mrc_path_row> paths = table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_path_row> paths = table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
     kernel::mapped_array<mrc_qp_row> qps = table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
     kernel::mapped_array<mrc_overlay_row> overlay = table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     protocol::local_ports local{protocol::plane_mask{1}};

@@ -106,18 +106,15 @@ entries expand_automatic(const ev_profile_spec &profile, const path_layout &shap
     std::ranges::generate(entropy, [&] { return 1 + random.below(entropies); });
     // Some uplinks of each plane at random: senders that do not talk to each other spread over all.
     const unsigned per_plane = profile.count == 0 ? shape.uplinks : profile.count / shape.planes;
-    std::vector<unsigned> uplinks(shape.uplinks);
     universe evs{shape};
-    for (unsigned plane = 0; plane < shape.planes; ++plane) {
-        for (unsigned i = 0; i < shape.uplinks; ++i)
-            uplinks[i] = i;
-        for (unsigned i = 0; i < per_plane; ++i) {
-            std::swap(uplinks[i], uplinks[i + random.below(shape.uplinks - i)]);
-            const std::size_t slot = std::size_t{plane} * shape.uplinks + uplinks[i];
-            if (const fault wrong = evs.add(ev{mrc_ev_make(plane, uplinks[i], entropy[slot])}))
+    for (unsigned plane = 0; plane < shape.planes; ++plane)
+        for (unsigned row = 0; row < per_plane; ++row) {
+            const unsigned candidates = (shape.uplinks - row + per_plane - 1) / per_plane;
+            const unsigned uplink = row + per_plane * random.below(candidates);
+            const std::size_t slot = std::size_t{plane} * shape.uplinks + uplink;
+            if (const fault wrong = evs.add(ev{mrc_ev_make(plane, uplink, entropy[slot])}))
                 return std::unexpected{*wrong};
         }
-    }
     return evs.finish(profile);
 }
 
@@ -295,6 +292,14 @@ entries expand_profile(const ev_profile_spec &profile, unsigned planes, unsigned
         return expand_generated(profile, shape);
     }
     return std::unexpected{profile_error{}};
+}
+
+std::vector<profile_entry> in_rows(std::vector<profile_entry> entries, unsigned rows)
+{
+    for (profile_entry &entry : entries)
+        entry.slot = static_cast<std::uint16_t>(entry.plane.value * rows + mrc_ev_uplink(entry.entropy.value) % rows);
+    std::ranges::sort(entries, {}, &profile_entry::slot);
+    return entries;
 }
 
 // By hand: this layer has no streams and no formatting library.

@@ -4,12 +4,16 @@
 // above (include/mrc/abi/srv6.h). One EV per path, and as many on every plane: equal load per plane is an invariant.
 //
 // mode       EVs
-// automatic  one for each path, or for `count` of them, the same number on each plane; random entropy
+// automatic  one for each path, or for `count` of them, n on each plane: one of the uplinks i, i + n, i + 2n … for each
+//            i below n, drawn; random entropy
 // listed     `list`, an EV and its port each
 // generated  every combination of the fields' masked bits from min to max (api.md §3.1): a field starts as init, its
 //            masked bits are overwritten, and the fields are put side by side, the first the most significant, the last
 //            ending at bit 0. The last field changes fastest. Widths 21, 8, 3 with init 1, 0, 0 and mask 0, 0xff, 7:
 //            the whole fabric with entropy 1.
+//
+// A path group that has fewer rows a plane than the fabric has uplinks has the path by uplink u in row u % rows of the
+// plane: in_rows().
 //
 // Setting up only: it allocates.
 #pragma once
@@ -97,5 +101,8 @@ struct profile_message {
 // `ev_bits`: 16 when inner packets are IPv4, else 32 (protocol.md §1.9).
 [[nodiscard]] std::expected<std::vector<profile_entry>, profile_error>
 expand_profile(const ev_profile_spec &profile, unsigned planes, unsigned uplinks, unsigned ev_bits, std::uint64_t seed);
+
+// The same EVs with the slots of a group of so many rows a plane, in their order; no two of them may share a row.
+[[nodiscard]] std::vector<profile_entry> in_rows(std::vector<profile_entry> entries, unsigned rows);
 
 } // namespace mrc::protocol

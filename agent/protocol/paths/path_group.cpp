@@ -41,14 +41,14 @@ path_group::path_group(const path_group_config &config, const local_ports &local
       active_slots_(std::size_t{config.planes} * config_.active_per_plane), evidence_{size()},
       suspension_{config.heartbeats.patience},
       prober_{config.probes, config.planes, config.uplinks, part_of(path_probe_ids, config.id_part)},
-      heartbeat_{config.heartbeats, config.planes, config.uplinks, part_of(heartbeat_ids, config.id_part)}
+      heartbeat_{config.heartbeats, config.planes, config.uplinks, part_of(heartbeat_ids, config.id_part)},
+      changed_{size()}, counted_{size()}
 {
     for (unsigned slot = 0; slot < size(); ++slot) {
         paths_[slot].state = path_state::denied;
         paths_[slot].reported = path_state::denied;
         paths_[slot].plane = plane_index{static_cast<std::uint8_t>(slot / config_.uplinks)};
     }
-    changed_.slots.resize(size());
     std::array<std::vector<std::uint16_t>, max_planes> existing;
     for (const profile_entry &entry : config_.universe) {
         paths_[entry.slot].entropy = entry.entropy;
@@ -94,7 +94,7 @@ void path_group::hear(unsigned slot, instant sent_at)
 
 void path_group::on_loss(unsigned slot, instant now)
 {
-    ++paths_[slot].counters.losses;
+    count_loss(slot);
     evidence_.on_loss(slot);
     if (evidence_.recent_losses(slot, config_.loss_span) >= config_.loss_limit)
         blame(slot, path_cause::loss, std::nullopt, now);
@@ -157,7 +157,7 @@ void path_group::judge_quiet(unsigned slot, bool whole_plane, instant since, ins
         silence(slot, whole_plane, since, now);
         return;
     }
-    ++paths_[slot].counters.losses;
+    count_loss(slot);
     if (whole_plane)
         suspend_plane(slot, since, now);
 }
@@ -184,7 +184,7 @@ void path_group::suspend_plane(unsigned slot, instant since, instant now)
 void path_group::silence(unsigned slot, bool whole_plane, instant sent_at, instant now)
 {
     const plane_index plane = plane_at(slot);
-    ++paths_[slot].counters.losses;
+    count_loss(slot);
     if (!usable().has(plane))
         return;
     blame(slot, path_cause::silence, sent_at, now);
@@ -220,7 +220,7 @@ void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, dura
     if (plane_quiet || path_quiet)
         judge_quiet(slot, plane_quiet, since, now, tolerance);
     else
-        ++paths_[slot].counters.losses;
+        count_loss(slot);
 }
 
 unsigned path_group::good_on_usable_planes() const
@@ -273,7 +273,7 @@ bool path_group::step(unsigned slot, path_event event, path_cause cause)
     path.state = *to;
     path.cause = cause;
     if (!std::exchange(path.changed, true))
-        changed_.slots[(changed_.head + changed_.count++) % changed_.slots.size()] = static_cast<std::uint16_t>(slot);
+        changed_.put(slot);
     return true;
 }
 
@@ -517,10 +517,8 @@ instant path_group::next_deadline() const
 
 std::optional<path_transition> path_group::next_transition()
 {
-    while (changed_.count != 0) {
-        const std::uint16_t slot = changed_.slots[changed_.head];
-        changed_.head = (changed_.head + 1) % changed_.slots.size();
-        --changed_.count;
+    while (const auto next = changed_.take()) {
+        const std::uint16_t slot = *next;
         path_record &path = paths_[slot];
         path.changed = false;
         const path_state from = std::exchange(path.reported, path.state);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All entropy values (EVs) toward one remote T0 and their health, shared by every QP that goes there: what one QP
-// learns about a path, all know at once. One EV per path; path row = base + plane * uplinks + uplink.
+// learns about a path, all know at once. One EV per path; path row = base + plane * uplinks + uplink % uplinks: a group
+// may have fewer rows a plane than the fabric has uplinks, and its EVs name those that it uses (ev_profile.h).
 //
 // A path that is blamed (path_cause: silence, losses, the peer's wish) leaves use and is probed; a backup of its plane
 // takes over. Probes answered in time, `successes` in a row, bring it back; after silence, packets delivered that were
@@ -18,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "protocol/packet.h"
@@ -108,11 +110,15 @@ struct path_counters {
     std::uint64_t losses = 0;      // sent here and inferred lost
 };
 
+inline constexpr std::uint16_t no_slot = UINT16_MAX;
+
 struct path_group_config {
-    unsigned planes = 1;           // 1…8
-    unsigned uplinks = 1;          // per plane, 1…256
-    path_index base;               // row of plane 0, uplink 0
-    path_index arrivals;           // the same, of the rows by which arriving packets name these paths; 0: base
+    unsigned planes = 1;  // 1…8
+    unsigned uplinks = 1; // rows per plane, 1…256
+    path_index base;      // row of plane 0, uplink 0
+    path_index arrivals;  // the same, of the rows by which arriving packets name these paths; 0: base
+    // By row from `arrivals` on, the slot of the same path here, no_slot where there is none; empty: they are the same.
+    std::vector<std::uint16_t> arrival_slots;
     unsigned active_per_plane = 0; // the rest are backups; 0 = all active
     unsigned min_active = 1;       // ev_min_active
     unsigned ev_bits = 32;         // 16 when inner packets are IPv4
@@ -167,9 +173,10 @@ public:
     {
         const unsigned plane = mrc_ev_plane(entropy.value);
         const unsigned uplink = mrc_ev_uplink(entropy.value);
-        if (plane >= config_.planes || uplink >= config_.uplinks)
+        if (plane >= config_.planes)
             return std::nullopt;
-        const unsigned slot = plane * config_.uplinks + uplink;
+        const unsigned row = uplink < config_.uplinks ? uplink : uplink % config_.uplinks;
+        const unsigned slot = plane * config_.uplinks + row;
         if (entropy.value == 0 || (paths_[slot].entropy != entropy && paths_[slot].former != entropy))
             return std::nullopt;
         return static_cast<std::uint16_t>(slot);
@@ -177,9 +184,11 @@ public:
     // The slot of an arriving packet's path row; nothing for rows of other groups.
     [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const
     {
-        if (index < config_.arrivals || index.value - config_.arrivals.value >= size())
-            return std::nullopt;
-        return static_cast<std::uint16_t>(index.value - config_.arrivals.value);
+        const std::uint32_t row = index.value - config_.arrivals.value; // wraps far out of range below them
+        if (config_.arrival_slots.empty())
+            return row < size() ? std::optional{static_cast<std::uint16_t>(row)} : std::nullopt;
+        const bool known = row < config_.arrival_slots.size() && config_.arrival_slots[row] != no_slot;
+        return known ? std::optional{config_.arrival_slots[row]} : std::nullopt;
     }
     // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
     [[nodiscard]] std::uint16_t active_slot(plane_index plane, unsigned position) const
@@ -201,7 +210,10 @@ public:
     {
         path_counters &counters = paths_[slot].counters;
         ++counters.tx_packets;
-        counters.retransmits += retransmission ? 1 : 0;
+        if (retransmission) {
+            ++counters.retransmits;
+            note_count(slot);
+        }
         evidence_.on_sent(slot);
     }
     void on_delivered(unsigned slot, instant sent_at); // a packet sent then is known to have arrived
@@ -263,6 +275,14 @@ public:
     // what it is now, in the order in which they first changed. One that changed and changed back between two readings
     // is not told.
     [[nodiscard]] std::optional<path_transition> next_transition();
+    // The same of counters: slots whose `retransmits` or `losses` have grown since they were told last, each once.
+    [[nodiscard]] std::optional<std::uint16_t> next_counted()
+    {
+        const auto slot = counted_.take();
+        if (slot)
+            paths_[*slot].counted = false;
+        return slot;
+    }
 
 private:
     // Rounds of the other side's rotation that a path may be missed in.
@@ -279,6 +299,7 @@ private:
         bool silenced = false;
         bool with_plane = false;                // silenced when its plane was
         bool changed = false;                   // is in changed_
+        bool counted = false;                   // is in counted_
         path_state reported = path_state::good; // by next_transition()
         path_cause cause = path_cause::none;
         instant silent_since;            // when silenced: nothing sent from then on had got through
@@ -289,11 +310,33 @@ private:
         path_counters counters;
     };
     struct slot_ring { // room for each slot once
+        explicit slot_ring(std::size_t size) : slots(size) {}
+        void put(unsigned slot) { slots[(head + count++) % slots.size()] = static_cast<std::uint16_t>(slot); }
+        std::optional<std::uint16_t> take()
+        {
+            if (count == 0)
+                return std::nullopt;
+            const std::uint16_t slot = slots[head];
+            head = (head + 1) % slots.size();
+            --count;
+            return slot;
+        }
+
         std::vector<std::uint16_t> slots;
         std::size_t head = 0;
         std::size_t count = 0;
     };
 
+    void note_count(unsigned slot)
+    {
+        if (!std::exchange(paths_[slot].counted, true))
+            counted_.put(slot);
+    }
+    void count_loss(unsigned slot)
+    {
+        ++paths_[slot].counters.losses;
+        note_count(slot);
+    }
     [[nodiscard]] plane_index plane_at(unsigned slot) const { return paths_[slot].plane; }
     [[nodiscard]] unsigned good_on_usable_planes() const;
     [[nodiscard]] bool may_retire(unsigned slot, bool by_loss) const;
@@ -338,6 +381,7 @@ private:
     std::uint32_t silence_generation_ = 0;
     unsigned question_turn_ = 0; // position in a suspected plane's active set
     slot_ring changed_;
+    slot_ring counted_;
 };
 
 } // namespace mrc::protocol

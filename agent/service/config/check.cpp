@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <initializer_list>
 #include <map>
 #include <utility>
@@ -99,22 +100,27 @@ check_result check_peers(const daemon_config &config)
     return std::nullopt;
 }
 
-// Rows of the `paths` map: every peer has `paths` of them on each plane. Row 0 is nobody's.
+// Uplinks are chosen by their lowest bits.
+check_result check_paths(const daemon_config &config)
+{
+    const std::uint32_t paths = paths_per_plane(config.fabric);
+    const std::uint32_t uplinks = config.fabric.uplinks;
+    if (is_direct(config) || paths == uplinks || (std::has_single_bit(paths) && paths < uplinks))
+        return std::nullopt;
+    return config.origin.error_at("fabric.paths",
+                                  fmt::format("found {}, allowed is {}, as fabric.uplinks is {}, or a power of 2 below",
+                                              paths, uplinks, uplinks));
+}
+
+// Room for one leaf, or peer, at least.
 check_result check_path_rows(const daemon_config &config)
 {
-    constexpr std::size_t room = MRC_MAX_PATHS - 1;
-    const std::size_t sets = config.hosts.size() * config.fabric.planes;
-    if (!is_direct(config) || sets * config.fabric.paths <= room)
+    const std::uint32_t needed = config.fabric.planes * paths_per_plane(config.fabric);
+    if (config.tables.paths.value_or(usual_paths) >= needed)
         return std::nullopt;
-    if (sets > room)
-        return config.origin.error_at(
-            "peer", fmt::format("found {} on {} planes, allowed are at most {}: there is room "
-                                "for {} paths",
-                                config.hosts.size(), config.fabric.planes, room / config.fabric.planes, room));
-    return config.origin.error_at(
-        "fabric.paths", fmt::format("found {}, allowed is 1 to {} with {} peers on {} planes: "
-                                    "there is room for {} paths",
-                                    config.fabric.paths, room / sets, config.hosts.size(), config.fabric.planes, room));
+    return config.origin.error_at("tables.paths", fmt::format("found {}, allowed is {} or more: {} planes of {} paths",
+                                                              *config.tables.paths, needed, config.fabric.planes,
+                                                              paths_per_plane(config.fabric)));
 }
 
 check_result check_place_in_fabric(const daemon_config &config)
@@ -251,7 +257,7 @@ void fill_in(daemon_config &config)
     if (!is_direct(config))
         return;
     config.fabric.leaves = static_cast<std::uint32_t>(config.hosts.size());
-    config.fabric.uplinks = config.fabric.paths;
+    config.fabric.uplinks = paths_per_plane(config.fabric);
     config.fabric.hosts_per_leaf = 1;
     if (!config.origin.has("fabric.planes") && !config.hosts.empty())
         config.fabric.planes = static_cast<std::uint8_t>(config.hosts.front().addresses.size());
@@ -262,8 +268,9 @@ void fill_in(daemon_config &config)
 std::expected<void, config_error> complete_config(daemon_config &config)
 {
     fill_in(config);
-    for (const auto check : {check_mode, check_peers, check_path_rows, check_place_in_fabric, check_prefixes,
-                             check_ipv4_prefix, check_address, check_ports, check_dscps, check_active_paths})
+    for (const auto check :
+         {check_mode, check_peers, check_paths, check_path_rows, check_place_in_fabric, check_prefixes,
+          check_ipv4_prefix, check_address, check_ports, check_dscps, check_active_paths})
         if (auto error = check(config))
             return std::unexpected{*std::move(error)};
     return check_profiles(config);

@@ -62,11 +62,25 @@ struct fabric_options {
     ip_prefix address_prefix{{{0xfd, 0x6d, 0x72, 0x63}}, 32};
     std::optional<ip_prefix> ipv4_prefix; // none: the hosts have no IPv4 addresses
     std::uint8_t planes = 1;
-    std::uint32_t leaves = 1;  // direct: load_config fills in the number of hosts that are listed
-    std::uint32_t uplinks = 1; // T1 spines per plane; direct: load_config fills in `paths`
-    std::uint32_t paths = 16;  // direct: EVs per plane toward each peer
+    std::uint32_t leaves = 1;           // direct: load_config fills in the number of hosts that are listed
+    std::uint32_t uplinks = 1;          // T1 spines per plane; direct: load_config fills in `paths`
+    std::optional<std::uint32_t> paths; // per plane toward each leaf, or peer; auto: paths_per_plane()
     std::uint32_t hosts_per_leaf = max_downlinks;
 };
+
+// By EV profile 0.
+[[nodiscard]] inline std::uint32_t paths_per_plane(const fabric_options &fabric)
+{
+    constexpr std::uint32_t usual_of_direct = 16;
+    return fabric.paths.value_or(fabric.mode == fabric_mode::direct ? usual_of_direct : fabric.uplinks);
+}
+
+// Of the maps that the BPF programs share with the agent, made before it gives up the right to make them.
+struct table_options {
+    std::uint32_t peers = MRC_USUAL_PEERS; // hosts in use at one time
+    std::optional<std::uint32_t> paths;    // rows, but for row 0; auto: as many as the fabric has, at most usual_paths
+};
+inline constexpr std::uint32_t usual_paths = MRC_USUAL_PATHS - 1;
 
 // The single neighbour of the device: its router if there is one, else the only entry of the neighbour table.
 struct automatic_gateway {
@@ -200,6 +214,7 @@ struct daemon_config {
     wire_options wire;
     peer_defaults peers;
     limit_options limits;
+    table_options tables;
     std::vector<ev_profile_options> ev_profiles; // ids are unique
     std::vector<cc_profile_options> cc_profiles;
 

@@ -96,7 +96,7 @@ table_of<fabric_options> fabric_table()
         .add("leaves", whole{1, max_leaves}, &row::leaves, of_srv6)
         .add("uplinks", whole{1, max_uplinks}, &row::uplinks, of_srv6)
         .add("hosts_per_leaf", whole{1, max_downlinks}, &row::hosts_per_leaf)
-        .add("paths", whole{1, max_uplinks}, &row::paths);
+        .add("paths", automatic{whole{1, max_uplinks}}, &row::paths);
 }
 
 table_of<port_options> port_table()
@@ -197,6 +197,14 @@ table_of<limit_options> limits_table()
         .add("total_requests", whole{2, 1 << 26}, &row::total_requests);
 }
 
+table_of<table_options> tables_table()
+{
+    using row = table_options;
+    return table_of<row>{}
+        .add("peers", whole{1, MRC_MAX_PEERS}, &row::peers)
+        .add("paths", automatic{whole{1, MRC_MAX_PATHS - 1}}, &row::paths);
+}
+
 table_of<ev_profile_options> ev_profile_table()
 {
     using row = ev_profile_options;
@@ -234,7 +242,7 @@ table_of<cc_profile_options> cc_profile_table()
 constexpr std::array of_srv6_only{"host.leaf",          "host.downlink", "fabric.usid_block", "fabric.address_prefix",
                                   "fabric.ipv4_prefix", "fabric.leaves", "fabric.uplinks",    "fabric.hosts_per_leaf",
                                   "port.gateway"};
-constexpr std::array of_direct_only{"fabric.paths", "port.address", "peer.addresses", "peer.address"};
+constexpr std::array of_direct_only{"port.address", "peer.addresses", "peer.address"};
 
 } // namespace
 
@@ -263,6 +271,7 @@ const options::table_of<daemon_config> &config_options()
             .add_table("wire", wire_table(), &daemon_config::wire)
             .add_table("peer_defaults", peer_defaults_table(), &daemon_config::peers)
             .add_table("limits", limits_table(), &daemon_config::limits)
+            .add_table("tables", tables_table(), &daemon_config::tables)
             .add_rows("ev_profile", ev_profile_table(), &daemon_config::ev_profiles, {.one_per = "profile"})
             .add_rows("cc_profile", cc_profile_table(), &daemon_config::cc_profiles, {.one_per = "profile"});
     return all;

@@ -18,7 +18,9 @@ namespace mrc::service
 control_service::control_service(surroundings around)
     : around_{std::move(around)}, controller_{session::profile_limits{}, shape_of(around_.config),
                                               built_in_cc_profile(around_.config, around_.payload_bytes), *this},
-      batches_{around_.rules, around_.peers, around_.worker}, bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
+      batches_{around_.rules, [this](const mrc_ip &address) { return peer_for(address, session::built_in_profile); },
+               around_.worker},
+      bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
 {
     if (!bell_)
         kernel::fail_startup("cannot create the controller's bell");
@@ -99,6 +101,13 @@ void control_service::take_notes()
 {
     eventfd_t rings = 0;
     [[maybe_unused]] const int read = ::eventfd_read(bell_.get(), &rings);
+    observe_notes();
+    while (const auto over = batches_.take_finished())
+        around_.send_reply(over->session, over->reply);
+}
+
+void control_service::observe_notes()
+{
     notes_.consume_all([this](const noted &one) { std::visit([this](const auto &known) { observe(known); }, one); });
     if (lost_.exchange(false)) {
         for (const auto &[path, condition] : around_.peers.path_conditions())
@@ -106,8 +115,6 @@ void control_service::take_notes()
         for (const auto &[peer, condition] : around_.peers.peer_conditions())
             observe(noted_peer{.peer = peer, .condition = condition});
     }
-    while (const auto over = batches_.take_finished())
-        around_.send_reply(over->session, over->reply);
 }
 
 void control_service::observe(const noted_path &one)
@@ -127,11 +134,26 @@ void control_service::observe(const noted_peer &one)
     around_.log.on_peer(one.peer, one.condition, kernel::monotonic_now());
 }
 
-std::expected<datapath::worker_peer, std::string> control_service::peer_for(const mrc_ip &address,
-                                                                            std::uint64_t ev_profile)
+std::expected<held_peer, peer_refusal> control_service::peer_for(const mrc_ip &address, std::uint64_t ev_profile)
 {
-    take_notes(); // those of a group that is gone must not be taken for those of the next on its rows
-    return around_.peers.find_or_add(address, ev_profile, controller_.ev_profiles());
+    auto peer = around_.peers.hold(address, ev_profile, controller_.ev_profiles());
+    if (!peer && peer.error().is_full && around_.peers.any_unused()) {
+        release_unused_peers(true);
+        peer = around_.peers.hold(address, ev_profile, controller_.ev_profiles());
+    }
+    return peer;
+}
+
+void control_service::release_unused_peers(bool at_once)
+{
+    const peer_directory::released gone = around_.peers.release_unused(at_once);
+    observe_notes();
+    for (const group_key key : gone.groups) {
+        controller_.ev_profiles().forget_group(key.profile, key.leaf);
+        around_.log.forget_group(key.profile, key.leaf);
+    }
+    for (const mrc_ip &peer : gone.peers)
+        around_.log.forget_peer(peer);
 }
 
 session::outcome<bool> control_service::port_enabled(unsigned port)

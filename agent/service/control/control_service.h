@@ -61,9 +61,10 @@ public:
     [[nodiscard]] control::stored_settings settings();
     [[nodiscard]] session::outcome<> restore(const control::stored_settings &settings);
 
-    // The peer as a queue pair of an EV profile, ONLINE and held, reaches it.
-    [[nodiscard]] std::expected<datapath::worker_peer, std::string> peer_for(const mrc_ip &address,
-                                                                             std::uint64_t ev_profile);
+    // The peer as a queue pair of an EV profile, ONLINE and held, reaches it. What nobody uses makes room, if need be.
+    [[nodiscard]] std::expected<held_peer, peer_refusal> peer_for(const mrc_ip &address, std::uint64_t ev_profile);
+    // As the peer directory's; nothing that is still to be told of what goes is taken for news of what comes after it.
+    void release_unused_peers(bool at_once);
 
     [[nodiscard]] control::ev_profile_store &ev_profiles() { return controller_.ev_profiles(); }
     [[nodiscard]] control::cc_profile_store &cc_profiles() { return controller_.cc_profiles(); }
@@ -106,6 +107,7 @@ private:
 
     [[nodiscard]] control::setting_stores stores();
     void push(const noted &one);
+    void observe_notes();
     void observe(const noted_path &one);
     void observe(const noted_peer &one);
 

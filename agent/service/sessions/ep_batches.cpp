@@ -35,8 +35,8 @@ std::size_t bytes_of(ev_format_mode mode)
 
 } // namespace
 
-ep_batches::ep_batches(const fabric_rules &rules, peer_directory &peers, datapath::worker &worker)
-    : rules_{rules}, peers_{peers}, worker_{worker}
+ep_batches::ep_batches(const fabric_rules &rules, peer_finder find, datapath::worker &worker)
+    : rules_{rules}, find_{std::move(find)}, worker_{worker}
 {
 }
 
@@ -49,8 +49,8 @@ ep_batches::~ep_batches()
 }
 
 // The number in the packet's flow label and source port; of a carrier, that of the path it leads on.
-std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::ep_request &request, host_place host,
-                                                                unsigned uplinks) const
+std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::ep_request &request,
+                                                                host_place host) const
 {
     const auto mode = static_cast<ev_format_mode>(request.format_mode);
     const auto &bits = request.ev.bits;
@@ -65,9 +65,10 @@ std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::e
     }
     mrc_carrier carrier{};
     std::copy_n(bits.begin(), sizeof(carrier.bytes), std::begin(carrier.bytes));
-    const std::uint32_t uplink = uplinks == 1 ? 0 : mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
+    const bool is_neighbour = host.leaf == rules_.self().leaf; // no spine stands in its carriers
+    const std::uint32_t uplink = is_neighbour ? 0 : mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
     const protocol::plane_index plane{static_cast<std::uint8_t>(request.ev.port - 1)};
-    const mrc_path_row path = rules_.path_of({.leaf = host.leaf, .uplinks = uplinks}, plane, uplink);
+    const mrc_path_row path = rules_.path_of({.leaf = host.leaf}, plane, uplink);
     const mrc_ip right = mrc_path_destination(&path, rules_.host_usid(host));
     if (!std::equal(std::begin(right.bytes), std::end(right.bytes), bits.begin()))
         return std::unexpected{fmt::format("the EV is no carrier to that host on port {}", request.ev.port)};
@@ -78,7 +79,7 @@ std::expected<protocol::path_choice, std::string>
 ep_batches::path_of(const session::ep_request &request, host_place host, const datapath::worker_peer &peer) const
 {
     const protocol::path_group &paths = *peer.paths;
-    const auto number = number_of(request, host, paths.uplinks());
+    const auto number = number_of(request, host);
     if (!number)
         return std::unexpected{number.error()};
     const std::uint32_t plane = mrc_ev_plane(*number);
@@ -86,12 +87,12 @@ ep_batches::path_of(const session::ep_request &request, host_place host, const d
     if (plane + 1 != request.ev.port)
         return std::unexpected{
             fmt::format("EV {:#x} is of port {}, the request says {}", *number, plane + 1, request.ev.port)};
-    if (uplink >= paths.uplinks())
-        return std::unexpected{
-            fmt::format("EV {:#x} names uplink {}, toward that host there are {}", *number, uplink, paths.uplinks())};
+    protocol::path_choice choice = paths.path(plane * paths.uplinks() + uplink % paths.uplinks());
+    if (uplink != mrc_ev_uplink(choice.entropy.value))
+        return std::unexpected{fmt::format("EV {:#x} names uplink {}, which is none of the {} toward that host",
+                                           *number, uplink, paths.uplinks())};
     if (is_ipv4(request.destination) && *number > UINT16_MAX)
         return std::unexpected{fmt::format("EV {:#x} has more than the 16 bits that IPv4 carries", *number)};
-    protocol::path_choice choice = paths.path(plane * paths.uplinks() + uplink);
     // As in the arrays of EV profile 0: without entropy, it is this host that chooses it. EV 0 is never sent.
     if ((*number & ~path_bits) != 0)
         choice.entropy = protocol::ev{*number};
@@ -108,11 +109,12 @@ std::expected<ep_batches::resolved, std::string> ep_batches::resolve(const sessi
     if (!any_source && (rules_.host_of(request.source) != rules_.self() || is_ipv4(request.source) != ipv4))
         return std::unexpected{"source " + to_text(request.source) + " is no address of this host" +
                                (ipv4 ? " in IPv4" : " in IPv6")};
-    const auto peer = peers_.find_or_add(request.destination);
-    if (!peer)
-        return std::unexpected{peer.error()};
+    auto found_peer = find_(request.destination);
+    if (!found_peer)
+        return std::unexpected{found_peer.error().text};
+    const datapath::worker_peer &peer = found_peer->peer;
     const host_place host = rules_.host_of(request.destination).value_or(host_place{});
-    const auto path = path_of(request, host, *peer);
+    const auto path = path_of(request, host, peer);
     if (!path)
         return std::unexpected{path.error()};
     const protocol::plane_mask ports{request.port_status >> 1};
@@ -120,8 +122,9 @@ std::expected<ep_batches::resolved, std::string> ep_batches::resolve(const sessi
     if (operation == session::ep_operation::port_status_update && (ports.empty() || (request.port_status & ~all) != 0))
         return std::unexpected{
             fmt::format("port status {:#x}, allowed are bits of {:#x}, at least one", request.port_status, all)};
-    resolved found{.request = {.host = peer->ports, .path = *path, .ports = ports},
-                   .to = {.address = peer->address, .host_usid = peer->host_usid}};
+    resolved found{.request = {.host = peer.ports, .path = *path, .ports = ports},
+                   .to = {.address = peer.address, .host_usid = peer.host_usid},
+                   .hold = std::move(found_peer->hold)};
     if (ipv4)
         found.to.address = request.destination;
     return found;
@@ -138,7 +141,7 @@ session::outcome<> ep_batches::start(const control::ep_batch &asked)
     made.batch.dscp = asked.traffic_class;
     made.batch.patience = std::chrono::nanoseconds{asked.timeout_ns};
     for (const session::ep_request &request : asked.requests) {
-        const auto found = resolve(request, asked.operation);
+        auto found = resolve(request, asked.operation);
         if (!found) {
             if (made.invalid.empty())
                 made.invalid = fmt::format("request {}: {}", request.id, found.error());
@@ -147,6 +150,7 @@ session::outcome<> ep_batches::start(const control::ep_batch &asked)
         made.ids.push_back(request.id);
         made.batch.requests.push_back(found->request);
         made.batch.destinations.push_back(found->to);
+        made.holds.push_back(std::move(found->hold));
     }
     session::outcome<> outcome;
     bool started = false;

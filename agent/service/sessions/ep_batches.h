@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -24,8 +25,10 @@ namespace mrc::service
 class ep_batches
 {
 public:
+    using peer_finder = std::function<std::expected<held_peer, peer_refusal>(const mrc_ip &address)>;
+
     // All is borrowed and outlives this.
-    ep_batches(const fabric_rules &rules, peer_directory &peers, datapath::worker &worker);
+    ep_batches(const fabric_rules &rules, peer_finder find, datapath::worker &worker);
     ep_batches(const ep_batches &) = delete;
     ep_batches &operator=(const ep_batches &) = delete;
     ~ep_batches();
@@ -46,11 +49,13 @@ private:
     struct resolved {
         protocol::endpoint_request request;
         datapath::worker_batch::destination to;
+        peer_hold hold;
     };
     struct running {
         std::uint64_t session = 0;
         std::vector<std::uint16_t> ids; // of the requests that were sent
         std::string invalid;            // what the others lack; empty: there are none
+        std::vector<peer_hold> holds;   // of those that are asked
         datapath::worker_batch batch;
     };
 
@@ -59,11 +64,11 @@ private:
     [[nodiscard]] std::expected<protocol::path_choice, std::string>
     path_of(const session::ep_request &request, host_place host, const datapath::worker_peer &peer) const;
     [[nodiscard]] std::expected<std::uint32_t, std::string> number_of(const session::ep_request &request,
-                                                                      host_place host, unsigned uplinks) const;
+                                                                      host_place host) const;
     [[nodiscard]] static std::vector<std::byte> reply_of(const running &over);
 
     const fabric_rules &rules_;
-    peer_directory &peers_;
+    peer_finder find_;
     datapath::worker &worker_;
     std::list<running> running_;
 };

@@ -108,14 +108,15 @@ answer connect_qp(session_state &state, owned_qp &qp)
 {
     if ((qp.known & session::qp_sets_peer) == 0 || (qp.known & session::qp_sets_receive_psn) == 0)
         return refuse(EINVAL, "RTR needs the peer's address, queue pair number and first PSN");
-    const auto peer = state.shared.control.peer_for(qp.now.peer, qp.now.ev_profile);
-    if (!peer)
-        return refuse(EHOSTUNREACH, peer.error());
-    if (is_connected_by_another(state, *peer, protocol::qpn{qp.now.peer_qpn}))
+    auto held = state.shared.control.peer_for(qp.now.peer, qp.now.ev_profile);
+    if (!held)
+        return refuse(held.error().is_full ? ENOMEM : EHOSTUNREACH, held.error().text);
+    const datapath::worker_peer &peer = held->peer;
+    if (is_connected_by_another(state, peer, protocol::qpn{qp.now.peer_qpn}))
         return refuse(EBUSY, "another client of this host is connected to that queue pair of the peer");
     const std::uint32_t fits = state.shared.payload_bytes;
     qp.now.payload_bytes = qp.now.payload_bytes == 0 ? fits : std::min(qp.now.payload_bytes, fits);
-    std::unique_ptr<datapath::worker_qp> built = build_qp(state, qp, *peer);
+    std::unique_ptr<datapath::worker_qp> built = build_qp(state, qp, peer);
     state.shared.worker.call([&] {
         built->congestion->begin_with(share_of(qp.now, built->own_congestion == nullptr));
         state.shared.worker.add_qp(std::move(built));
@@ -123,9 +124,10 @@ answer connect_qp(session_state &state, owned_qp &qp)
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.peer_qpn = qp.now.peer_qpn;
     row.mpr = qp.now.mpr * std::uint32_t{MRC_MPR_UNIT};
-    row.peer = known_as(qp.now.peer, *peer);
-    row.sender = state.shared.peers.sender_of(*peer, row.peer); // whichever of its addresses was named
+    row.peer = known_as(qp.now.peer, peer);
+    row.sender = state.shared.peers.sender_of(peer, row.peer); // whichever of its addresses was named
     qp.in_worker = true;
+    qp.peer = std::move(held->hold);
     qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_receive);
     return {};
 }
@@ -163,6 +165,7 @@ void disconnect_qp(session_state &state, owned_qp &qp)
     row = {};
     row.qpn = qp.numbers.qpn;
     qp.in_worker = false;
+    qp.peer = {};
 }
 
 } // namespace mrc::service

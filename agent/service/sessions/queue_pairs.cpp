@@ -75,6 +75,7 @@ void release_qp(const session_state &state, owned_qp &qp)
     if (qp.in_worker)
         state.shared.worker.call([&] { gone = state.shared.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
     qp.in_worker = false;
+    qp.peer = {};
     row = {};
 }
 

@@ -76,6 +76,7 @@ struct owned_qp {
     kernel::mapping rings;
     holding held;
     holding requests;                // that its queues have room for
+    peer_hold peer;                  // while it is in the worker
     std::uint32_t sends_flushed = 0; // while it is in ERROR without having been in the worker
     std::uint32_t receives_flushed = 0;
     std::uint32_t known = 0;  // which attributes have been set

@@ -24,7 +24,7 @@ std::string hint(int error)
 
 } // namespace
 
-kernel::unique_fd open_map(const instance &of, const map_shape &shape)
+kernel::unique_fd open_map(const instance &of, map_shape &shape)
 {
     const std::string path = (of.pins / shape.name).string();
     LIBBPF_OPTS(bpf_obj_get_opts, options);
@@ -39,6 +39,9 @@ kernel::unique_fd open_map(const instance &of, const map_shape &shape)
     __u32 size = sizeof(info);
     if (bpf_obj_get_info_by_fd(map.get(), &info, &size) != 0)
         throw ctl_error{fmt::format("'{}' is no map: {}", path, std::strerror(errno))};
+    const bool configured = shape.rows == 0;
+    if (configured)
+        shape.rows = info.max_entries;
     if (info.key_size != shape.key_size || info.value_size != shape.row_size || info.max_entries != shape.rows)
         throw ctl_error{fmt::format("map '{}' has {} rows of {} bytes, this mrcctl knows {} of {}: mrcd and mrcctl "
                                     "are of different versions",
@@ -56,14 +59,24 @@ kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape)
     return {address, bytes};
 }
 
+namespace
+{
+
+kernel::unique_fd open_table(const instance &of, map_shape shape)
+{
+    return open_map(of, shape);
+}
+
+} // namespace
+
 host_maps::host_maps(instance of)
     : of_{std::move(of)}, host_{of_, "host", 1}, ports_{of_, "ports", MRC_MAX_PORTS},
-      next_hops_{of_, "next_hops", MRC_MAX_NEXT_HOPS}, paths_{of_, "paths", MRC_MAX_PATHS},
-      signals_{of_, "signals", MRC_MAX_PATHS}, qps_{of_, "qps", MRC_MAX_QPS},
-      verdicts_{open_map(
+      next_hops_{of_, "next_hops", MRC_MAX_NEXT_HOPS}, paths_{of_, "paths", 0}, signals_{of_, "signals", 0},
+      qps_{of_, "qps", MRC_MAX_QPS},
+      verdicts_{open_table(
           of_, {.name = "verdicts", .key_size = sizeof(__u32), .row_size = sizeof(__u64), .rows = MRC_VERDICT_COUNT})},
-      peers_{open_map(
-          of_, {.name = "peers", .key_size = sizeof(mrc_ip), .row_size = sizeof(mrc_peer_row), .rows = MRC_MAX_PEERS})}
+      peers_{
+          open_table(of_, {.name = "peers", .key_size = sizeof(mrc_ip), .row_size = sizeof(mrc_peer_row), .rows = 0})}
 {
 }
 

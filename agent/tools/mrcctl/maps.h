@@ -18,12 +18,12 @@ struct map_shape {
     const char *name;
     std::uint32_t key_size;
     std::uint32_t row_size;
-    std::uint32_t rows;
+    std::uint32_t rows;  // 0: as many as the daemon was configured for
     bool mapped = false; // by map_rows; else read by system calls
 };
 
-// Throws ctl_error when it is not there, not readable, or of another version.
-[[nodiscard]] kernel::unique_fd open_map(const instance &of, const map_shape &shape);
+// Throws ctl_error when it is not there, not readable, or of another version. Sets the rows that it has.
+[[nodiscard]] kernel::unique_fd open_map(const instance &of, map_shape &shape);
 [[nodiscard]] kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape);
 
 // A mapped array: reading a row is no system call, and copies it, for the daemon goes on writing.
@@ -31,11 +31,12 @@ template <typename Row>
 class pinned_array
 {
 public:
-    pinned_array(const instance &of, const char *name, std::uint32_t rows) : rows_{rows}
+    pinned_array(const instance &of, const char *name, std::uint32_t rows)
     {
-        const map_shape shape{
-            .name = name, .key_size = sizeof(__u32), .row_size = sizeof(Row), .rows = rows, .mapped = true};
-        memory_ = map_rows(open_map(of, shape), shape);
+        map_shape shape{.name = name, .key_size = sizeof(__u32), .row_size = sizeof(Row), .rows = rows, .mapped = true};
+        const kernel::unique_fd map = open_map(of, shape);
+        memory_ = map_rows(map, shape);
+        rows_ = shape.rows;
     }
 
     [[nodiscard]] Row operator[](std::uint32_t row) const
@@ -47,7 +48,7 @@ public:
     [[nodiscard]] std::uint32_t size() const { return rows_; }
 
 private:
-    std::uint32_t rows_;
+    std::uint32_t rows_ = 0;
     kernel::mapping memory_;
 };
 

@@ -95,7 +95,8 @@ bool is_wanted(const mrc_path_row &row, const path_filter &wanted)
 template <typename Visit>
 void for_each_path(const host_maps &maps, const path_filter &wanted, Visit visit)
 {
-    for (std::uint32_t number = wanted.range.first; number < wanted.range.end; ++number)
+    const std::uint32_t end = std::min(wanted.range.end, maps.paths().size());
+    for (std::uint32_t number = wanted.range.first; number < end; ++number)
         if (const mrc_path_row row = maps.paths()[number]; is_wanted(row, wanted))
             visit(number, row);
 }
@@ -103,8 +104,7 @@ void for_each_path(const host_maps &maps, const path_filter &wanted, Visit visit
 path_range range_of(const mrc_peer_row &peer)
 {
     const std::uint32_t end = peer.group_base + std::uint32_t{peer.planes} * peer.uplinks;
-    return {.first = std::min<std::uint32_t>(peer.group_base, MRC_MAX_PATHS),
-            .end = std::min<std::uint32_t>(end, MRC_MAX_PATHS)};
+    return {.first = peer.group_base, .end = end};
 }
 
 json::object daemon_view(const daemon_process &process)
@@ -280,8 +280,9 @@ json::array paths_of(const host_maps &maps, const path_filter &wanted)
 
 json::object path_of(const host_maps &maps, std::uint32_t number)
 {
-    const mrc_path_row row = maps.paths()[number < MRC_MAX_PATHS ? number : 0];
-    if (number >= MRC_MAX_PATHS || row.state == MRC_PATH_UNUSED)
+    const bool exists = number < maps.paths().size();
+    const mrc_path_row row = maps.paths()[exists ? number : 0];
+    if (!exists || row.state == MRC_PATH_UNUSED)
         throw ctl_error{fmt::format("no path {}; `mrcctl path list` names those in use", number)};
     return path_view(number, row, maps.signals()[number]);
 }

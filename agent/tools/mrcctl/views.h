@@ -18,8 +18,8 @@ namespace mrc::ctl
 
 // Numbers of `paths` rows: those that a peer's packets may take, or all.
 struct path_range {
-    std::uint32_t first = 1; // row 0 counts packets of unknown paths
-    std::uint32_t end = MRC_MAX_PATHS;
+    std::uint32_t first = 1;           // row 0 counts packets of unknown paths
+    std::uint32_t end = MRC_MAX_PATHS; // those beyond the map are none
 };
 
 struct path_filter {

@@ -15,11 +15,13 @@
 #include "mrc/abi/wire.h"
 #include <linux/types.h>
 
-#define MRC_MAX_PORTS 8    /* one per plane; the EV's plane field has 3 bits */
-#define MRC_MAX_QUEUES 16  /* receive queues per port that get an AF_XDP socket */
-#define MRC_MAX_PATHS 8192 /* path rows of one host; row 0 counts packets of unknown paths */
-#define MRC_MAX_QPS 8192   /* power of two: the low bits of a QPN are its row */
-#define MRC_MAX_PEERS 4096
+#define MRC_MAX_PORTS 8         /* one per plane; the EV's plane field has 3 bits */
+#define MRC_MAX_QUEUES 16       /* receive queues per port that get an AF_XDP socket */
+#define MRC_MAX_PATHS (1 << 20) /* path rows that a host can have; row 0 counts packets of unknown paths */
+#define MRC_USUAL_PATHS 8192    /* that it has, unless its configuration says otherwise */
+#define MRC_MAX_QPS 8192        /* power of two: the low bits of a QPN are its row */
+#define MRC_MAX_PEERS 131072    /* hosts in use at one time that a host can have rows for, a row for each address */
+#define MRC_USUAL_PEERS 4096
 #define MRC_MAX_GROUPS 1536 /* remote T0s, by their number: struct mrc_path_row group */
 
 /* Neighbours that frames are sent to: a port's gateway in the port's own row, then each group's on each plane. */
@@ -164,8 +166,10 @@ struct mrc_host_row {
 };
 
 /*
- * `paths`: array of MRC_MAX_PATHS rows. Row = group base + plane * uplinks + uplink of one remote T0. Where paths are
- * direct, a host is its own T0 and its EVs on a plane are its uplinks.
+ * `paths`: array of rows, MRC_USUAL_PATHS or as many as configured. Row = group base + plane * uplinks + uplink of one
+ * remote T0; a group that does not use all uplinks has a row for one of those with the same remainder (see struct
+ * mrc_peer_row, chosen). Where paths are direct, a host is its own T0 and its EVs on a plane are its uplinks. Rows of a
+ * group that is not in use any more are UNUSED for a while before they are another's.
  */
 enum mrc_path_state {
     MRC_PATH_UNUSED,
@@ -202,8 +206,7 @@ struct mrc_path_row {
 
 #define MRC_RTT_PERIOD_NS 10000000000ull
 
-/* `signals`: array of MRC_MAX_PATHS rows, same index as `paths`; written by host_rx with atomic adds and plain stores.
- */
+/* `signals`: array of as many rows as `paths`, same index; written by host_rx with atomic adds and plain stores. */
 struct mrc_signal_row {
     __u64 packets; /* arrived on this path from the peer */
     __u64 bytes;   /* from Ethernet on */
@@ -222,15 +225,18 @@ struct mrc_signal_row {
     __u64 reserved[4];
 };
 
-/* `peers`: hash, struct mrc_ip (inner source or destination address) -> struct mrc_peer_row. */
+/*
+ * `peers`: hash, struct mrc_ip (inner source or destination address) -> struct mrc_peer_row. Of hosts in use, and of
+ * all hosts of a small fabric.
+ */
 struct mrc_peer_row {
-    __u32 sender;     /* 1…: addresses with the same number may speak for each other, see mrc_qp_row */
+    __u32 sender;     /* 1…: who has the same one may speak for it, see mrc_qp_row; a host that returns has another */
     __u32 group_base; /* first row of the peer's T0 in `paths` */
     __u16 uplinks;    /* rows per plane */
     __u8 planes;
     __u8 plane_mask; /* planes on which the peer can be reached, as it reports them */
     __u16 host_usid; /* the peer's downlink on its T0; the plane is filled in per path */
-    __u16 reserved;
+    __u16 chosen;    /* 1: `uplinks`, a power of 2, are not all of the fabric; which they are stands in `paths` */
 };
 
 /*

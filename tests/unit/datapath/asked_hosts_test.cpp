@@ -118,7 +118,7 @@ protected:
                   MRC_AGENT_ACCEPTED);
     }
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
     kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     test::counting_engine engine_;
     packet_output output_{
@@ -137,6 +137,85 @@ protected:
     instant now_{10s};
     std::size_t used_ = 2;
 };
+
+// Three questions that the first host has not answered, and the second one does.
+class missed_questions : public leaf_of_two_hosts
+{
+protected:
+    missed_questions()
+    {
+        asked_.on_use(peer(hosts_[0]), now_);
+        ask_all();
+        now_ += 2s;
+        hosts_[0].planes.on_delivered(protocol::plane_index{1}, now_);
+        asked_.on_use(peer(hosts_[1]), now_);
+        asked_.forget_unused(now_);
+    }
+    void ask_all()
+    {
+        for (std::uint16_t slot = 0; slot < uplinks; ++slot)
+            (void)asked_.ask(slot, static_cast<std::uint16_t>(protocol::path_probe_ids.first + slot), now_);
+    }
+    void answer_all()
+    {
+        for (std::uint16_t slot = 0; slot < uplinks; ++slot)
+            asked_.on_answer(peer(hosts_[1]), static_cast<std::uint16_t>(protocol::path_probe_ids.first + slot), now_);
+    }
+
+    static constexpr std::uint16_t uplinks = 3;
+    [[nodiscard]] static protocol::path_group_config two_by_three()
+    {
+        protocol::path_group_config config = test::paths_of(2);
+        config.uplinks = uplinks;
+        return config;
+    }
+    protocol::path_group many_{two_by_three(), local_};
+    asked_hosts asked_{many_, peer(hosts_[0])};
+};
+
+TEST_F(missed_questions, are_held_against_a_host)
+{
+    ask_all();
+    answer_all();
+    EXPECT_EQ(hosts_[0].planes.suspected(), first_only);
+}
+
+TEST_F(missed_questions, of_a_host_that_goes_are_forgotten)
+{
+    ask_all();
+    EXPECT_TRUE(asked_.forget({&hosts_[0].ports}));
+    answer_all();
+    EXPECT_EQ(hosts_[0].planes.suspected(), plane_mask{}) << "it may be no more";
+}
+
+TEST_F(missed_questions, that_wait_for_a_host_that_goes_are_forgotten)
+{
+    EXPECT_TRUE(asked_.forget({&hosts_[0].ports}));
+    ask_all();
+    answer_all();
+    EXPECT_EQ(hosts_[0].planes.suspected(), plane_mask{});
+    EXPECT_FALSE(asked_.forget({&hosts_[1].ports})) << "nobody is left to be asked";
+}
+
+// Its last questions have no answer: they must not be taken for misses of a host that is no more.
+TEST_F(leaf_of_two_hosts, of_hosts_that_go_the_others_are_asked)
+{
+    run(3s);
+    hosts_[0].links = plane_mask{};
+    run(3s);
+    ASSERT_GT(hosts_[0].asked_in_vain, 0u);
+    const std::size_t asked = hosts_[0].asked_in_vain;
+    const plane_mask suspected = hosts_[0].planes.suspected();
+    desk_.forget({&hosts_[0].ports}, {});
+    used_ = 0;
+    run(100ms);
+    EXPECT_EQ(hosts_[0].asked_in_vain, asked);
+    EXPECT_EQ(hosts_[0].planes.suspected(), suspected);
+    EXPECT_EQ(desk_.groups().size(), 1u);
+    desk_.forget({&hosts_[1].ports}, {});
+    EXPECT_TRUE(desk_.groups().empty()) << "with the last of its hosts";
+    run(10s);
+}
 
 TEST_F(leaf_of_two_hosts, a_dead_link_to_one_host_costs_its_neighbour_nothing_while_both_are_idle)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <vector>
@@ -50,7 +51,7 @@ protected:
         return {.entropy = protocol::ev{path + 5}, .path = protocol::path_index{path}, .at = now_};
     }
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
     kernel::mapped_array<mrc_overlay_row> overlay_ = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     test::counting_engine engine_;
     packet_output output_{
@@ -92,6 +93,23 @@ TEST_F(desk, a_peer_is_known_by_its_other_address)
     EXPECT_EQ(desk_.on_packet(from(address4, probe(5)), on_path(1), now_), MRC_AGENT_DROP_WRONG_PEER);
     desk_.add_peer_address(host_.peer(), address4);
     EXPECT_EQ(desk_.on_packet(from(address4, probe(5)), on_path(1), now_), MRC_AGENT_ACCEPTED);
+}
+
+TEST_F(desk, a_host_that_is_forgotten_is_unknown_and_owed_nothing)
+{
+    const mrc_ip other{{0xfd, 3}};
+    desk_.add_peer_address(host_.peer(), other);
+    EXPECT_EQ(desk_.on_packet(from(host_.address, probe(5)), on_path(3), now_), MRC_AGENT_ACCEPTED);
+    desk_.watch(std::array{connections::peer_in_use{.peer = host_.peer(), .queue_pairs = 1}}, now_);
+    ASSERT_NE(desk_.talking().begin(), desk_.talking().end());
+    desk_.forget({&host_.ports}, {&host_.group});
+    EXPECT_EQ(desk_.transmit(now_ + 1min), 0U);
+    EXPECT_EQ(desk_.talking().begin(), desk_.talking().end());
+    EXPECT_TRUE(desk_.groups().empty());
+    for (const mrc_ip &address : {host_.address, other})
+        EXPECT_EQ(desk_.on_packet(from(address, probe(5)), on_path(1), now_), MRC_AGENT_DROP_WRONG_PEER);
+    desk_.add_peer(host_.peer());
+    EXPECT_EQ(desk_.on_packet(from(host_.address, probe(5)), on_path(1), now_), MRC_AGENT_ACCEPTED);
 }
 
 TEST_F(desk, answers_to_probes_are_limited_in_rate)

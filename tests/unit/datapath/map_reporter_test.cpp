@@ -55,16 +55,49 @@ TEST(verdict_report, drops_are_told_without_what_was_accepted)
     EXPECT_EQ(rows[MRC_AGENT_ACCEPTED], 7u);
 }
 
-TEST(path_rows, hold_state_and_counters)
+TEST(path_rows, are_written_when_their_counters_have_grown)
 {
-    const auto rows = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
-    test::remote_host host{1, 4};
+    const auto rows = test::table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
+    test::remote_host host{1, 8};
+    EXPECT_EQ(write_counts(rows, host.group), 0u);
+    for (unsigned slot = 0; slot < 8; ++slot)
+        host.group.on_sent(slot, false);
+    EXPECT_EQ(write_counts(rows, host.group), 0u) << "first transmissions are the engines' to count";
+    for (unsigned time = 0; time < 3; ++time) {
+        host.group.on_sent(1, true);
+        host.group.on_loss(6, protocol::instant{});
+    }
+    EXPECT_EQ(write_counts(rows, host.group), 2u) << "each once, however often it has changed";
+    EXPECT_EQ(rows[2].retransmits, 3u);
+    EXPECT_EQ(rows[7].losses, 3u);
+    EXPECT_EQ(write_counts(rows, host.group), 0u);
     host.group.on_sent(1, true);
-    host.group.deny(2);
-    write_rows(rows, host.group);
-    EXPECT_EQ(rows[2].retransmits, 1U);
-    EXPECT_EQ(rows[2].state, MRC_PATH_GOOD);
-    EXPECT_EQ(rows[3].state, MRC_PATH_DENIED);
+    EXPECT_EQ(write_counts(rows, host.group), 1u);
+    EXPECT_EQ(rows[2].retransmits, 4u);
+}
+
+TEST(changed_queue_pairs, are_reported_while_they_are_active_and_once_more)
+{
+    const auto rows = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
+    test::remote_host host{1};
+    const auto client = test::client_in_memory(1);
+    std::deque<test::rings_in_memory> rings;
+    std::vector<std::unique_ptr<worker_qp>> qps;
+    for (std::uint32_t number = 16; number < 16 + 40; ++number)
+        qps.push_back(rings.emplace_back(16).connect(*client, number, host));
+    changed_queue_pairs changed;
+    EXPECT_EQ(changed.write_all(rows), 0u);
+    for (const std::size_t number : {3u, 7u, 3u}) {
+        qps[number]->active = true;
+        changed.note(*qps[number]);
+    }
+    EXPECT_EQ(changed.write_all(rows), 2u) << "of forty";
+    EXPECT_EQ(rows[16 + 7].state, static_cast<__u32>(protocol::qp_state::ready_to_send));
+    qps[3]->active = false;
+    EXPECT_EQ(changed.write_all(rows), 2u) << "what its last turn has done";
+    EXPECT_EQ(changed.write_all(rows), 1u);
+    changed.forget(*qps[7]);
+    EXPECT_EQ(changed.write_all(rows), 0u);
 }
 
 TEST(idle_queue_pairs, are_all_reported_in_turns)

@@ -32,7 +32,7 @@ protected:
                 .ecn = MRC_ECN_NOT_ECT};
     }
 
-    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_path_row> paths_ = test::table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
     test::counting_engine left_;
     test::counting_engine right_;
     test::remote_host host_{1};

@@ -80,10 +80,11 @@ struct counting_engine final : datapath::transmit_engine {
             on_commit(packet, std::span{bytes}.first(packet.bytes));
     }
     void flush() override { ++flushes; }
-    [[nodiscard]] std::size_t queued() const override { return 0; }
+    [[nodiscard]] std::size_t queued() const override { return waiting; }
     [[nodiscard]] datapath::transmit_counters counters() const override { return {}; }
 
     std::size_t room = SIZE_MAX;
+    std::size_t waiting = 0; // it says
     std::size_t flushes = 0;
     std::vector<datapath::departure> sent;
     std::function<void(const datapath::departure &, std::span<const std::byte>)> on_commit;

@@ -43,9 +43,7 @@ protected:
     }
     [[nodiscard]] std::size_t count() const
     {
-        std::size_t waiting = 0;
-        waiting_.for_each([&](const worker_qp &) { ++waiting; });
-        return waiting;
+        return static_cast<std::size_t>(std::ranges::count_if(qps_, [](const auto &qp) { return qp->waiting.listed; }));
     }
 
     test::remote_host near_{1, 2};

@@ -15,7 +15,7 @@ namespace mrc::test
 
 // Outlives the worker.
 struct worker_surroundings {
-    kernel::mapped_array<mrc_path_row> paths = table_in_memory<mrc_path_row>(MRC_MAX_PATHS);
+    kernel::mapped_array<mrc_path_row> paths = table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);
     kernel::mapped_array<mrc_qp_row> qps = table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
     kernel::mapped_array<mrc_overlay_row> overlay = table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS);
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets;

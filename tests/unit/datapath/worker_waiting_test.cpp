@@ -102,5 +102,36 @@ TEST_F(worker_waiting_test, a_deadline_gives_a_turn)
     EXPECT_GE(around_.engine.sent.size(), before + count) << "each asks for its answer";
 }
 
+// Not in the time, in the rows that a report has to write.
+TEST(worker_reports, cost_what_has_changed)
+{
+    constexpr std::uint32_t idle = 1000;
+    test::worker_surroundings around;
+    test::remote_host host{1};
+    test::rings_in_memory silent{4};
+    test::rings_in_memory busy{4};
+    worker all{{}, around.resources()};
+    (void)all.memory().replenish();
+    all.add_peer(host.peer());
+    auto made = test::client_in_memory(1);
+    worker_client &client = *made;
+    all.add_client(std::move(made));
+    for (std::uint32_t n = 0; n < idle; ++n)
+        all.add_qp(silent.connect(client, first_qp + n, host));
+    all.add_qp(busy.connect(client, first_qp + idle, host));
+    all.round();
+    ASSERT_EQ(all.counters().reported, idle + 1) << "each had a turn";
+
+    busy.post_sends(1);
+    client.bells().ring(first_qp + idle);
+    const auto limit = kernel::monotonic_now() + 5s;
+    while (all.counters().reported == idle + 1 && kernel::monotonic_now() < limit)
+        all.round();
+    EXPECT_EQ(all.counters().reported, idle + 2);
+    EXPECT_EQ(around.qps[first_qp + idle].tx_packets, 1u);
+    for (std::uint32_t n = 0; n <= idle; ++n)
+        (void)all.remove_qp(protocol::qpn{first_qp + n});
+}
+
 } // namespace
 } // namespace mrc::datapath

@@ -187,6 +187,54 @@ TEST(fabric, paths_on_the_same_leaf)
               "fcbb:bb00:2200:8200::");
 }
 
+srv6_fabric cluster_with_paths(std::uint32_t leaf, std::uint32_t paths)
+{
+    fabric_options options;
+    options.planes = 8;
+    options.leaves = 512;
+    options.uplinks = 256;
+    options.paths = paths;
+    return srv6_fabric{config_of(options, {.leaf = leaf, .downlink = 0})};
+}
+
+TEST(fabric, a_few_uplinks_are_the_same_ones_both_ways)
+{
+    constexpr std::uint32_t paths = 32;
+    const auto here = cluster_with_paths(300, paths);
+    EXPECT_EQ(here.uplinks_to(300), 1U);
+    EXPECT_EQ(here.uplinks_to(7), paths);
+    EXPECT_TRUE(here.chooses_uplinks_to(7));
+    EXPECT_FALSE(here.chooses_uplinks_to(300));
+    EXPECT_FALSE(cluster_with_paths(300, 256).chooses_uplinks_to(7));
+    for (std::uint32_t leaf = 0; leaf < 300; ++leaf) {
+        const auto there = cluster_with_paths(leaf, paths);
+        const path_group_rows out{.leaf = leaf, .base = 1, .planes = 8, .uplinks = paths};
+        const path_group_rows back{.leaf = 300, .base = 1, .planes = 8, .uplinks = paths};
+        for (std::uint8_t plane = 0; plane < 8; ++plane)
+            for (std::uint32_t row = 0; row < paths; ++row) {
+                const std::uint32_t uplink = here.uplink_of(out, plane_index{plane}, row);
+                ASSERT_LT(uplink, 256U);
+                ASSERT_EQ(uplink % paths, row) << "or a packet's row would not follow from its EV";
+                ASSERT_EQ(uplink, there.uplink_of(back, plane_index{plane}, row));
+            }
+    }
+}
+
+// Each of 256 spines is on 64 of 512 leaves' lists, give or take.
+TEST(fabric, a_few_uplinks_of_each_leaf_are_all_of_the_fabric)
+{
+    const auto here = cluster_with_paths(0, 32);
+    for (std::uint8_t plane = 0; plane < 8; ++plane) {
+        std::vector<unsigned> leaves(256);
+        for (std::uint32_t leaf = 1; leaf < 512; ++leaf)
+            for (const auto &path : here.paths_of({.leaf = leaf, .base = 1, .planes = 8, .uplinks = 32}))
+                if (path.plane == plane)
+                    ++leaves[path.uplink];
+        EXPECT_GT(*std::ranges::min_element(leaves), 32U);
+        EXPECT_LT(*std::ranges::max_element(leaves), 96U);
+    }
+}
+
 // The carrier template that BPF and the agent share gives the same carriers as the rules.
 TEST(fabric, paths_equal_the_shared_template)
 {

@@ -85,6 +85,20 @@ TEST(ev_profile_test, automatic_with_a_count_takes_random_uplinks_of_each_plane)
     EXPECT_GT(uplinks.size(), 6u) << "planes draw for themselves";
 }
 
+// Whatever the count: a group of as many rows as a plane has EVs holds them all.
+TEST(ev_profile_test, automatic_evs_have_a_row_each_in_a_group_of_as_many)
+{
+    for (const unsigned per_plane : {1u, 3u, 16u, 50u, 99u, 100u}) {
+        const auto entries = expand_profile({.list = {}, .fields = {}, .count = 2 * per_plane}, 2, 100, 32, per_plane);
+        ASSERT_TRUE(entries);
+        expect_sound(*entries, 2, 100);
+        const auto rows = in_rows(*entries, per_plane);
+        for (unsigned slot = 0; slot < 2 * per_plane; ++slot)
+            ASSERT_EQ(rows[slot].slot, slot);
+        EXPECT_EQ(in_rows(*entries, 100), *entries) << "a row for each uplink";
+    }
+}
+
 TEST(ev_profile_test, largest_fabric)
 {
     const auto entries = expand_profile({}, 8, 256, 16, 1);

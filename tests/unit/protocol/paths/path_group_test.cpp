@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <set>
 
 #include "protocol/random_source.h"
@@ -445,6 +446,42 @@ TEST_F(path_group_test, paths_that_missed_an_answer_are_not_for_answers)
     EXPECT_TRUE(group.in_use(2)) << "data may go there: its deliveries tell";
     answer(group, *again, start + 10ms + 50us);
     EXPECT_TRUE(group.carries_answers(2));
+}
+
+// A fabric of 256 uplinks, of which the group has four a plane.
+TEST_F(path_group_test, evs_of_a_few_uplinks_need_no_rows_for_the_others)
+{
+    constexpr std::array<unsigned, 4> uplinks{200, 5, 254, 3};
+    path_group_config config = four_by(4);
+    for (std::uint8_t plane = 0; plane < 4; ++plane)
+        for (const unsigned uplink : uplinks)
+            config.universe.push_back({ev{mrc_ev_make(plane, uplink, 1)}, plane_index{plane}});
+    config.universe = in_rows(config.universe, 4);
+    path_group group{config, local};
+    EXPECT_EQ(group.size(), 16u);
+    for (unsigned plane = 0; plane < 4; ++plane)
+        for (unsigned row = 0; row < 4; ++row) {
+            const unsigned slot = plane * 4 + row;
+            EXPECT_EQ(group.path(slot).entropy, (ev{mrc_ev_make(plane, uplinks[row], 1)}));
+            EXPECT_EQ(group.slot_of(group.path(slot).entropy), slot);
+        }
+    EXPECT_FALSE(group.slot_of(ev{mrc_ev_make(0, 204, 1)})) << "another uplink that would have the same row";
+    EXPECT_FALSE(group.slot_of(ev{mrc_ev_make(0, 0, 1)}));
+}
+
+// Packets arrive by the rows of profile 0, which may be others, and more or fewer, than a profile's own.
+TEST_F(path_group_test, arrivals_by_other_rows_are_known_by_their_slots)
+{
+    path_group_config config = four_by(2);
+    config.base = path_index{500};
+    config.arrivals = path_index{100};
+    config.arrival_slots = {no_slot, 1, 0, no_slot, 7};
+    const path_group group{config, local};
+    EXPECT_EQ(group.slot_at(path_index{101}), 1u);
+    EXPECT_EQ(group.slot_at(path_index{102}), 0u);
+    EXPECT_EQ(group.slot_at(path_index{104}), 7u);
+    for (const std::uint32_t row : {0u, 99u, 100u, 103u, 105u, 501u})
+        EXPECT_FALSE(group.slot_at(path_index{row})) << row;
 }
 
 // IPv4 has no flow label: an EV is the UDP source port, and the peer reflects it with the upper half zero (§1.9).

@@ -209,6 +209,10 @@ constexpr refusal refusals[] = {
      "mrcd.toml:16:1: fabric.ipv4_prefix: found 10.128.0.0/23, allowed is a length of at most 22, as fabric.leaves is "
      "2 "
      "and fabric.hosts_per_leaf is 256"},
+    {"paths that no bits choose", "[[port]]\ndevice = \"p0\"", "paths = 3\n[[port]]\ndevice = \"p0\"",
+     "mrcd.toml:16:1: fabric.paths: found 3, allowed is 2, as fabric.uplinks is 2, or a power of 2 below"},
+    {"more paths than uplinks", "[[port]]\ndevice = \"p0\"", "paths = 4\n[[port]]\ndevice = \"p0\"",
+     "mrcd.toml:16:1: fabric.paths: found 4, allowed is 2, as fabric.uplinks is 2, or a power of 2 below"},
     {"shared code point", "[transmit]", "[wire]\ndscp_trimmed = 4\n[transmit]",
      "mrcd.toml:27:1: wire.dscp_trimmed: found 4, the same as wire.dscp_trimmable; allowed is a code point of its own"},
     {"more kept than active", "[transmit]", "[transport]\nactive_paths_per_plane = 2\nmin_active = 3\n[transmit]",

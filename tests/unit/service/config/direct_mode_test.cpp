@@ -48,7 +48,7 @@ TEST(direct_mode, the_printed_configuration_is_one)
     const auto again = parse_config(printed, "printed");
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(again->hosts.size(), 2U);
-    EXPECT_EQ(again->fabric.paths, config->fabric.paths);
+    EXPECT_EQ(again->fabric.uplinks, config->fabric.uplinks);
 }
 
 TEST(direct_mode, an_srv6_fabric_prints_none_of_it)
@@ -57,7 +57,7 @@ TEST(direct_mode, an_srv6_fabric_prints_none_of_it)
                                      "[[port]]\ndevice = \"p0\"\nplane = 0\n",
                                      "test");
     ASSERT_TRUE(config) << config.error().text();
-    EXPECT_EQ(print_config(*config).find("paths ="), std::string::npos);
+    EXPECT_EQ(print_config(*config).find("addresses ="), std::string::npos);
 }
 
 struct refusal {
@@ -110,16 +110,16 @@ TEST(direct_mode, peers_are_required)
               "test: peer: missing; required is one [[peer]] per host with fabric.mode \"direct\"");
 }
 
-TEST(direct_mode, all_paths_must_fit_their_table)
+TEST(direct_mode, the_paths_of_a_peer_must_fit_their_table)
 {
     std::string many = "[fabric]\nmode = \"direct\"\npaths = 256\n[[port]]\ndevice = \"p0\"\nplane = 0\n";
     for (int host = 1; host <= 40; ++host)
         many += "[[peer]]\naddresses = [\"fd10::" + std::to_string(host) + "\"]\n";
-    const auto config = parse_config(many, "test");
+    EXPECT_TRUE(parse_config(many, "test")) << "those of all peers at once need not";
+    const auto config = parse_config(many + "[tables]\npaths = 255\n", "test");
     ASSERT_FALSE(config);
     EXPECT_EQ(config.error().text(),
-              "test:3:1: fabric.paths: found 256, allowed is 1 to 204 with 40 peers on 1 planes: "
-              "there is room for 8191 paths");
+              "test:88:1: tables.paths: found 255, allowed is 256 or more: 1 planes of 256 paths");
 }
 
 } // namespace

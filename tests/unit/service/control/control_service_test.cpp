@@ -40,10 +40,10 @@ TEST(control_service, paths_are_denied_after_a_restart_before_the_first_packet)
     test::daemon_in_memory after{0};
     test::daemon_in_memory peer{1};
     ASSERT_TRUE(after.resources().control.restore(before.resources().control.settings()));
-    const auto way = after.resources().peers.find_or_add(peer.address());
-    ASSERT_TRUE(way) << way.error();
-    EXPECT_EQ(way->paths->state(0), protocol::path_state::good);
-    EXPECT_EQ(way->paths->state(1), protocol::path_state::denied);
+    const auto way = after.resources().peers.hold(peer.address());
+    ASSERT_TRUE(way) << way.error().text;
+    EXPECT_EQ(way->peer.paths->state(0), protocol::path_state::good);
+    EXPECT_EQ(way->peer.paths->state(1), protocol::path_state::denied);
     EXPECT_TRUE(after.resources().control.peer_for(peer.address(), 3)) << "by a profile that is ONLINE again";
 }
 
@@ -108,15 +108,15 @@ TEST(control_service, exchanged_evs_are_those_of_the_paths_at_once)
     go.event_mask = 0;
     ASSERT_TRUE(control.ev_profiles().modify(6, go, std::nullopt).result);
     const auto way = control.peer_for(peer.address(), 6);
-    ASSERT_TRUE(way) << way.error();
-    ASSERT_TRUE(way->paths->exists(0) && !way->paths->exists(1));
+    ASSERT_TRUE(way) << way.error().text;
+    ASSERT_TRUE(way->peer.paths->exists(0) && !way->peer.paths->exists(1));
     replace(control, ev_of(1, 9), ev_of(0, 5));
-    EXPECT_FALSE(way->paths->exists(0));
-    EXPECT_EQ(way->paths->path(1).entropy, protocol::ev{mrc_ev_make(0, 1, 9)});
-    EXPECT_EQ(way->paths->state(1), protocol::path_state::good);
+    EXPECT_FALSE(way->peer.paths->exists(0));
+    EXPECT_EQ(way->peer.paths->path(1).entropy, protocol::ev{mrc_ev_make(0, 1, 9)});
+    EXPECT_EQ(way->peer.paths->state(1), protocol::path_state::good);
     const auto &rows = host.resources().tables.paths;
-    EXPECT_EQ(rows[way->paths->path(0).index.value].ev, 0U);
-    EXPECT_EQ(rows[way->paths->path(1).index.value].ev, mrc_ev_make(0, 1, 9));
+    EXPECT_EQ(rows[way->peer.paths->path(0).index.value].ev, 0U);
+    EXPECT_EQ(rows[way->peer.paths->path(1).index.value].ev, mrc_ev_make(0, 1, 9));
 }
 
 } // namespace

@@ -33,7 +33,7 @@ decoded_reply decode(const std::vector<std::byte> &bytes)
 class ep_batches_test : public testing::Test
 {
 protected:
-    void SetUp() override { ASSERT_TRUE(b_.resources().peers.find_or_add(a_.address())); } // it answers peers only
+    void SetUp() override { ASSERT_TRUE(b_.resources().peers.hold(a_.address())); } // it answers peers only
 
     // A probe by port 1 and this uplink to the other daemon's host.
     [[nodiscard]] session::ep_request probe(std::uint16_t id, std::uint32_t uplink = 0) const
@@ -67,7 +67,7 @@ protected:
     test::daemon_in_memory a_{0};
     test::daemon_in_memory b_{1};
     session_resources here_ = a_.resources();
-    ep_batches batches_{here_.rules, here_.peers, here_.worker};
+    ep_batches batches_{here_.rules, [this](const mrc_ip &address) { return here_.peers.hold(address); }, here_.worker};
 };
 
 TEST_F(ep_batches_test, answers_come_with_the_ids_of_their_requests)
@@ -82,6 +82,14 @@ TEST_F(ep_batches_test, answers_come_with_the_ids_of_their_requests)
     EXPECT_EQ(reply.responses[0].id + reply.responses[1].id, 81);
     EXPECT_EQ(reply.responses[0].port, 1);
     EXPECT_FALSE(batches_.take_finished()) << "once";
+}
+
+TEST_F(ep_batches_test, hosts_that_are_asked_are_held_until_the_batch_is_over)
+{
+    ASSERT_EQ(error_of(batches_.start(batch(7, {probe(1), probe(2)}))), 0);
+    EXPECT_TRUE(here_.peers.release_unused(true).peers.empty());
+    ASSERT_TRUE(finished());
+    EXPECT_EQ(here_.peers.release_unused(true).peers.size(), 1U);
 }
 
 TEST_F(ep_batches_test, a_session_has_one_batch_under_way)

@@ -91,6 +91,18 @@ TEST_F(qp_connection, sending_begins_with_a_psn_of_its_own_and_not_after_a_failu
     EXPECT_EQ(start_sending(here_.state, qp_).reply.error, EINVAL) << "the peer's packets have made it fail";
 }
 
+TEST_F(qp_connection, holds_its_peer_as_long_as_it_is_connected)
+{
+    peer_directory &peers = here_.state.shared.peers;
+    ASSERT_EQ(connect(), 0);
+    EXPECT_TRUE(peers.release_unused(true).peers.empty());
+    disconnect_qp(here_.state, qp_);
+    EXPECT_EQ(peers.release_unused(true).peers.size(), 1U);
+    ASSERT_EQ(connect(), 0);
+    release_qps(here_.state);
+    EXPECT_EQ(peers.release_unused(true).peers.size(), 1U);
+}
+
 TEST_F(qp_connection, disconnected_it_keeps_its_number_and_no_peer)
 {
     ASSERT_EQ(connect(), 0);

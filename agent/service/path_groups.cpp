@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/path_groups.h"
+
+#include <algorithm>
+
+#include "protocol/random_source.h"
+#include "service/random_seed.h"
+
+namespace mrc::service
+{
+
+path_groups::path_groups(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
+                         datapath::worker &worker, const protocol::local_ports &local, const linked_planes &linked)
+    : config_{config}, rules_{rules}, tables_{tables}, worker_{worker}, local_{local}, linked_{linked},
+      table_{rules, static_cast<std::uint32_t>(tables.paths.size())}
+{
+}
+
+std::uint32_t path_groups::fabric_uplinks_to(std::uint32_t leaf) const
+{
+    return leaf == rules_.self().leaf ? 1 : config_.fabric.uplinks;
+}
+
+std::optional<std::uint32_t> path_groups::slot_of(const path_group_rows &rows, control::path_place where) const
+{
+    const std::uint32_t slot = where.plane * rows.uplinks + where.uplink % rows.uplinks;
+    return tables_.paths[rows.base + slot].uplink == where.uplink ? std::optional{slot} : std::nullopt;
+}
+
+std::expected<path_group_rows, peer_refusal> path_groups::rows_for(group_key key, std::uint32_t uplinks)
+{
+    const auto rows = table_.group_of(key, uplinks);
+    if (rows)
+        return *rows;
+    if (rows.error() == path_table::refusal::no_such_leaf)
+        return std::unexpected{peer_refusal{.text = "no leaf " + std::to_string(key.leaf)}};
+    return std::unexpected{
+        peer_refusal{.text = "all " + std::to_string(capacity()) +
+                             " path rows are in use; a larger tables.paths, or a smaller fabric.paths, makes room",
+                     .is_full = true}};
+}
+
+// Those of the rows' uplinks, with entropy of this host's own.
+std::vector<protocol::profile_entry> path_groups::built_in_evs(const path_group_rows &rows, std::uint64_t seed) const
+{
+    if (rows.uplinks == fabric_uplinks_to(rows.leaf))
+        return {};
+    protocol::random_source random{seed};
+    const std::uint32_t entropies = (1U << (rules_.ev_bits() - MRC_EV_ENTROPY_SHIFT)) - 1;
+    std::vector<protocol::profile_entry> evs;
+    for (std::uint32_t number = 0; number < rows.planes; ++number)
+        for (std::uint32_t row = 0; row < rows.uplinks; ++row) {
+            const protocol::plane_index plane{static_cast<std::uint8_t>(number)};
+            const std::uint32_t uplink = rules_.uplink_of(rows, plane, row);
+            evs.push_back(
+                {.entropy = protocol::ev{mrc_ev_make(number, uplink, 1 + random.below(entropies))}, .plane = plane});
+        }
+    return protocol::in_rows(std::move(evs), rows.uplinks);
+}
+
+std::vector<protocol::profile_entry> path_groups::evs_of(group_key key, std::uint32_t uplinks, std::uint64_t seed,
+                                                         const control::ev_profile_store &profiles) const
+{
+    return protocol::in_rows(profiles.universe(key.profile, fabric_uplinks_to(key.leaf), seed), uplinks);
+}
+
+std::vector<std::uint16_t> path_groups::arrival_slots(const known_group &by, const path_group_rows &rows,
+                                                      std::span<const protocol::profile_entry> universe) const
+{
+    if (by.rows.uplinks == rows.uplinks && rows.uplinks == fabric_uplinks_to(rows.leaf))
+        return {};
+    std::vector<std::uint16_t> slots(by.rows.rows(), protocol::no_slot);
+    for (std::uint32_t row = 0; row < by.rows.rows(); ++row) {
+        const mrc_path_row &path = tables_.paths[by.rows.base + row];
+        const std::uint32_t slot = path.plane * rows.uplinks + path.uplink % rows.uplinks;
+        const auto entry = std::ranges::find(universe, slot, &protocol::profile_entry::slot);
+        const bool every_uplink = rows.uplinks == fabric_uplinks_to(rows.leaf);
+        if (every_uplink || (entry != universe.end() && mrc_ev_uplink(entry->entropy.value) == path.uplink))
+            slots[row] = static_cast<std::uint16_t>(slot);
+    }
+    return slots;
+}
+
+path_groups::known_group &path_groups::make(group_key key, const path_group_rows &rows, const group_terms &terms)
+{
+    known_group made;
+    made.rows = rows;
+    made.id_part = terms.id_part;
+    made.seed = terms.seed;
+    const bool own_arrivals = terms.arrivals == nullptr;
+    made.paths = std::make_unique<protocol::path_group>(
+        protocol::path_group_config{
+            .planes = rows.planes,
+            .uplinks = rows.uplinks,
+            .base = protocol::path_index{rows.base},
+            .arrivals = protocol::path_index{own_arrivals ? rows.base : terms.arrivals->rows.base},
+            .arrival_slots =
+                own_arrivals ? std::vector<std::uint16_t>{} : arrival_slots(*terms.arrivals, rows, terms.universe),
+            .active_per_plane = std::min(config_.transport.active_paths_per_plane, rows.uplinks),
+            .min_active = terms.min_active,
+            .ev_bits = rules_.ev_bits(),
+            .universe = terms.universe,
+            .probes = {},
+            .heartbeats = {},
+            .id_part = terms.id_part,
+            .seed = random_seed()},
+        local_, linked_.to(rows.leaf));
+    made.proofs = std::make_unique<protocol::sack_proofs>(made.paths->size());
+    write_rows(made);
+    by_base_.emplace(rows.base, key);
+    return groups_.emplace(key, std::move(made)).first->second;
+}
+
+// The signals are those of whoever had the rows before.
+void path_groups::write_rows(const known_group &group)
+{
+    for (std::uint32_t slot = 0; slot < group.rows.rows(); ++slot) {
+        const protocol::path_choice path = group.paths->path(slot);
+        const std::uint32_t uplink =
+            group.paths->exists(slot) ? mrc_ev_uplink(path.entropy.value) : slot % group.rows.uplinks;
+        mrc_path_row &row = tables_.paths[path.index.value];
+        row = rules_.path_of(group.rows, path.plane, uplink);
+        row.ev = path.entropy.value;
+        datapath::write_state(tables_.paths, path.index, group.paths->state(slot));
+        tables_.signals[path.index.value] = {};
+    }
+}
+
+std::expected<path_groups::known_group *, peer_refusal> path_groups::to_leaf(std::uint32_t leaf)
+{
+    const group_key key{.leaf = leaf};
+    if (known_group *known = find(key))
+        return known;
+    const auto rows = rows_for(key, rules_.uplinks_to(leaf));
+    if (!rows)
+        return std::unexpected{rows.error()};
+    const std::uint64_t seed = random_seed();
+    known_group &made = make(
+        key, *rows, {.universe = built_in_evs(*rows, seed), .min_active = config_.transport.min_active, .seed = seed});
+    if (leaf != rules_.self().leaf)
+        for (const auto &[plane, uplink] : denied_)
+            if (const auto slot = slot_of(*rows, {.plane = plane, .uplink = uplink}))
+                made.paths->deny(*slot);
+    return &made;
+}
+
+std::optional<unsigned> path_groups::free_id_part(std::uint32_t leaf) const
+{
+    for (unsigned part = 1; part < protocol::probe_id_parts; ++part) {
+        const auto first = groups_.lower_bound({.leaf = leaf});
+        const auto last = groups_.lower_bound({.leaf = leaf + 1});
+        if (std::none_of(first, last, [&](const auto &known) { return known.second.id_part == part; }))
+            return part;
+    }
+    return std::nullopt;
+}
+
+std::expected<path_groups::known_group *, peer_refusal>
+path_groups::of_profile(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles)
+{
+    if (known_group *known = find(key))
+        return known;
+    const auto id_part = free_id_part(key.leaf);
+    if (!id_part)
+        return std::unexpected{peer_refusal{.text = "at most " + std::to_string(protocol::probe_id_parts - 1) +
+                                                    " EV profiles besides 0 are in use toward one leaf",
+                                            .is_full = true}};
+    const control::ev_profile &profile = profiles.find(key.profile);
+    std::uint32_t uplinks = fabric_uplinks_to(key.leaf);
+    if (uplinks == config_.fabric.uplinks && profile.mode == session::ev_mode::automatic)
+        uplinks = static_cast<std::uint32_t>(profile.evs.size() / rules_.planes());
+    const auto rows = rows_for(key, uplinks);
+    if (!rows)
+        return std::unexpected{rows.error()};
+    const std::uint64_t seed = random_seed();
+    known_group &made = make(key, *rows,
+                             {.universe = evs_of(key, uplinks, seed, profiles),
+                              .min_active = profile.min_active.value_or(config_.transport.min_active),
+                              .id_part = *id_part,
+                              .seed = seed,
+                              .arrivals = find({.leaf = key.leaf})});
+    if (key.leaf != rules_.self().leaf)
+        for (const control::path_place where : profiles.denied(key.profile))
+            if (const auto slot = slot_of(*rows, where))
+                made.paths->deny(*slot);
+    datapath::worker_peer first = peer;
+    first.paths = made.paths.get();
+    worker_.call([&] { worker_.add_profile_group(first); });
+    return &made;
+}
+
+path_groups::known_group *path_groups::find(group_key key)
+{
+    const auto known = groups_.find(key);
+    return known == groups_.end() ? nullptr : &known->second;
+}
+
+std::vector<group_key> path_groups::take_unused(bool at_once)
+{
+    std::vector<group_key> unused;
+    for (auto &[key, group] : groups_)
+        if (key.profile != session::built_in_profile && group.uses.is_over(at_once))
+            unused.push_back(key);
+    return unused;
+}
+
+bool path_groups::any_unused() const
+{
+    return any_resting() || std::ranges::any_of(groups_, [](const auto &known) {
+               return known.first.profile != session::built_in_profile && !known.second.uses.any();
+           });
+}
+
+std::vector<group_key> path_groups::of(std::uint64_t profile) const
+{
+    std::vector<group_key> keys;
+    for (const auto &[key, group] : groups_)
+        if (key.profile == profile)
+            keys.push_back(key);
+    return keys;
+}
+
+void path_groups::release(std::span<const group_key> keys)
+{
+    for (const group_key key : keys) {
+        const path_group_rows rows = groups_.at(key).rows;
+        for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
+            tables_.paths[rows.base + slot] = {};
+        table_.release(key);
+        by_base_.erase(rows.base);
+        groups_.erase(key);
+    }
+}
+
+bool path_groups::room_for_all() const
+{
+    std::uint64_t rows = 0;
+    for (std::uint32_t leaf = 0; leaf < rules_.leaves() && rows <= capacity(); ++leaf)
+        rows += std::uint64_t{rules_.planes()} * rules_.uplinks_to(leaf);
+    return rows <= capacity();
+}
+
+// Toward the own T0 every profile has one EV for each plane: there is nothing to exchange.
+void path_groups::exchange_evs(std::uint64_t profile, const control::ev_profile_store &profiles)
+{
+    for (const auto &[key, group] : groups_) {
+        if (key.profile != profile || key.leaf == rules_.self().leaf || profile == session::built_in_profile)
+            continue;
+        const path_group_rows &rows = group.rows;
+        const std::vector<protocol::profile_entry> universe = evs_of(key, rows.uplinks, group.seed, profiles);
+        if (universe.empty())
+            continue;
+        std::vector<std::uint32_t> denied;
+        for (const control::path_place where : profiles.denied(profile))
+            if (const auto slot = slot_of(rows, where))
+                denied.push_back(*slot);
+        worker_.call([&] {
+            group.paths->exchange(universe, denied);
+            for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
+                tables_.paths[rows.base + slot].ev = group.paths->path(slot).entropy.value;
+        });
+    }
+}
+
+void path_groups::set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)
+{
+    if (profile == session::built_in_profile)
+        for (const control::path_verdict &verdict : verdicts) {
+            const std::pair place{verdict.where.plane, verdict.where.uplink};
+            if (verdict.denied)
+                denied_.insert(place);
+            else
+                denied_.erase(place);
+        }
+    worker_.call([&] {
+        for (const auto &[key, group] : groups_) {
+            if (key.profile != profile || key.leaf == rules_.self().leaf)
+                continue;
+            for (const control::path_verdict &verdict : verdicts) {
+                const auto slot = slot_of(group.rows, verdict.where);
+                if (slot && verdict.denied)
+                    group.paths->deny(*slot);
+                else if (slot)
+                    group.paths->allow(*slot);
+            }
+        }
+    });
+}
+
+std::optional<path_groups::path_location> path_groups::place_of(protocol::path_index path) const
+{
+    const auto after = by_base_.upper_bound(path.value);
+    if (after == by_base_.begin())
+        return std::nullopt;
+    const group_key key = std::prev(after)->second;
+    const known_group &group = groups_.at(key);
+    if (path.value - group.rows.base >= group.rows.rows())
+        return std::nullopt;
+    const mrc_path_row &row = tables_.paths[path.value];
+    path_location where{.profile = key.profile, .leaf = key.leaf, .plane = row.plane, .uplink = row.uplink};
+    for (unsigned slot = where.plane * group.rows.uplinks; slot < (where.plane + 1) * group.rows.uplinks; ++slot)
+        where.paths += group.paths->exists(slot) ? 1 : 0;
+    return where;
+}
+
+std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_groups::conditions()
+{
+    std::vector<std::pair<protocol::path_index, protocol::path_condition>> all;
+    worker_.call([&] {
+        for (const auto &[key, group] : groups_)
+            for (unsigned slot = 0; slot < group.paths->size(); ++slot)
+                all.emplace_back(group.paths->path(slot).index, group.paths->condition(slot));
+    });
+    return all;
+}
+
+} // namespace mrc::service

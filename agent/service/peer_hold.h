@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The right to use a peer: as long as it lives, the peer's rows, its path group and its entry in the worker stay.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "datapath/worker_peer.h"
+#include "service/fabric_rules.h"
+
+namespace mrc::service
+{
+
+class peer_directory;
+
+class peer_hold
+{
+public:
+    peer_hold() = default; // holds nothing
+    // The directory has counted it.
+    peer_hold(peer_directory &directory, host_place host, std::uint64_t profile)
+        : directory_{&directory}, host_{host}, profile_{profile}
+    {
+    }
+    peer_hold(peer_hold &&other) noexcept
+        : directory_{std::exchange(other.directory_, nullptr)}, host_{other.host_}, profile_{other.profile_}
+    {
+    }
+    peer_hold &operator=(peer_hold &&other) noexcept
+    {
+        std::swap(directory_, other.directory_);
+        std::swap(host_, other.host_);
+        std::swap(profile_, other.profile_);
+        return *this;
+    }
+    ~peer_hold();
+
+private:
+    peer_directory *directory_ = nullptr;
+    host_place host_;
+    std::uint64_t profile_ = 0;
+};
+
+// What uses the peer, a queue pair or a request, is gone from the worker before `hold` is.
+struct held_peer {
+    datapath::worker_peer peer;
+    peer_hold hold;
+};
+
+} // namespace mrc::service

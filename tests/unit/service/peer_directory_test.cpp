@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers and paths of the fabric that the paper describes: 8 planes, 512 leaves of 256 hosts, 256 spines a plane. What
+// is held has rows, what is not gives them back; of kernel and worker there are the tables and a worker without thread.
+#include "service/peer_directory.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "service/srv6_fabric.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+#include "unit/datapath/table_in_memory.h"
+
+namespace mrc::service
+{
+namespace
+{
+
+constexpr std::uint8_t planes = 8;
+constexpr std::uint32_t leaves = 512;
+constexpr std::uint32_t hosts_per_leaf = 256;
+constexpr std::uint32_t paths = 32; // of 256 uplinks
+constexpr std::uint32_t rows_of_a_leaf = planes * paths;
+constexpr host_place self{.leaf = 300, .downlink = 17};
+
+daemon_config config_of(const table_options &tables)
+{
+    daemon_config config;
+    config.fabric.planes = planes;
+    config.fabric.leaves = leaves;
+    config.fabric.uplinks = 256;
+    config.fabric.paths = paths;
+    config.fabric.hosts_per_leaf = hosts_per_leaf;
+    config.host.leaf = self.leaf;
+    config.host.downlink = self.downlink;
+    config.tables = tables;
+    return config;
+}
+
+// As the kernel's map: full at its size.
+struct limited_rows final : kernel::peer_rows {
+    explicit limited_rows(std::size_t most) : room{most} {}
+    [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) override
+    {
+        const std::string key = to_text(address);
+        if (rows.size() == room && !rows.contains(key))
+            return false;
+        rows[key] = peer;
+        return true;
+    }
+    void remove_peer(const mrc_ip &address) override { rows.erase(to_text(address)); }
+    void set_peer_planes(const mrc_ip &, std::uint8_t) override {}
+
+    std::size_t room;
+    std::map<std::string, mrc_peer_row> rows;
+};
+
+struct no_effects final : control::profile_effects {
+    void set_denied(std::uint64_t, std::span<const control::path_verdict>) override {}
+    void universe_changed(std::uint64_t) override {}
+    void gone_offline(std::uint64_t) override {}
+    void on_event(const session::ev_event &) override {}
+};
+
+class directory_in_memory
+{
+public:
+    explicit directory_in_memory(const table_options &with)
+        : config{config_of(with)}, rules{config},
+          tables{.host = {},
+                 .ports = {},
+                 .next_hops = {},
+                 .paths = test::table_in_memory<mrc_path_row>(*with.paths + 1),
+                 .signals = test::table_in_memory<mrc_signal_row>(*with.paths + 1),
+                 .qps = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS),
+                 .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS)},
+          rows{std::size_t{with.peers} * (planes + 1)}
+    {
+    }
+
+    [[nodiscard]] mrc_ip address(std::uint32_t leaf, std::uint32_t downlink) const
+    {
+        return rules.address_of(host_place{.leaf = leaf, .downlink = downlink});
+    }
+    // As control_service does it.
+    [[nodiscard]] std::expected<held_peer, peer_refusal> hold(std::uint32_t leaf, std::uint32_t downlink)
+    {
+        auto held = peers.hold(address(leaf, downlink));
+        if (!held && held.error().is_full) {
+            (void)peers.release_unused(true);
+            held = peers.hold(address(leaf, downlink));
+        }
+        return held;
+    }
+    [[nodiscard]] std::size_t path_rows_in_use() const
+    {
+        std::size_t used = 0;
+        for (std::size_t row = 0; row < tables.paths.size(); ++row)
+            used += tables.paths[row].state != MRC_PATH_UNUSED ? 1 : 0;
+        return used;
+    }
+
+    daemon_config config;
+    srv6_fabric rules;
+    kernel::host_tables tables;
+    limited_rows rows;
+    protocol::local_ports local{protocol::plane_mask{0xff}};
+    linked_planes linked{0};
+    test::counting_engine engine;
+    std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets;
+    datapath::worker worker{{},
+                            {.sockets = &sockets,
+                             .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &engine),
+                             .paths = &tables.paths,
+                             .qps = &tables.qps,
+                             .overlay = &tables.overlay,
+                             .write_verdict = datapath::per_cpu_writer(-1),
+                             .on_peer_change = {},
+                             .on_path_state = {},
+                             .on_batch_done = {}}};
+    peer_directory peers{config, rules, tables, rows, worker, local, linked, 1024};
+};
+
+TEST(peer_directory, every_endpoint_of_a_cluster_can_be_spoken_to_in_one_life)
+{
+    constexpr std::uint32_t at_once = 4096;
+    directory_in_memory here{{.peers = at_once, .paths = leaves * rows_of_a_leaf}};
+    std::set<std::uint32_t> numbers;
+    for (std::uint32_t leaf = 0; leaf < leaves; ++leaf)
+        for (std::uint32_t downlink = 0; downlink < hosts_per_leaf; ++downlink) {
+            if (host_place{.leaf = leaf, .downlink = downlink} == self)
+                continue;
+            const auto held = here.hold(leaf, downlink);
+            ASSERT_TRUE(held) << held.error().text;
+            numbers.insert(held->peer.number);
+            ASSERT_LE(here.rows.rows.size(), at_once * (planes + 1));
+        }
+    EXPECT_EQ(numbers.size(), leaves * hosts_per_leaf - 1) << "none is taken for another";
+    (void)here.peers.release_unused(true);
+    EXPECT_TRUE(here.rows.rows.empty());
+    EXPECT_EQ(here.path_rows_in_use(), 0u);
+    EXPECT_FALSE(here.peers.any_unused());
+}
+
+TEST(peer_directory, four_thousand_peers_on_eight_planes_at_once)
+{
+    constexpr std::uint32_t most = 4096;
+    directory_in_memory here{{.peers = most, .paths = leaves * rows_of_a_leaf}};
+    std::vector<held_peer> held;
+    for (std::uint32_t n = 0; n < most; ++n) {
+        auto peer = here.hold(n % 256, n / 256);
+        ASSERT_TRUE(peer) << peer.error().text;
+        held.push_back(std::move(*peer));
+    }
+    EXPECT_EQ(here.rows.rows.size(), most * (planes + 1));
+    const auto refused = here.hold(400, 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text, "all 4096 peers are in use; a larger tables.peers makes room");
+    EXPECT_TRUE(here.hold(255, 15)) << "one of them";
+    held.pop_back();
+    EXPECT_TRUE(here.hold(400, 0));
+}
+
+TEST(peer_directory, all_leaves_at_once_by_some_of_their_uplinks)
+{
+    directory_in_memory here{{.peers = leaves, .paths = leaves * rows_of_a_leaf}};
+    std::vector<held_peer> held;
+    std::set<std::uint32_t> rows;
+    for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
+        auto peer = here.hold(leaf, 0);
+        ASSERT_TRUE(peer) << peer.error().text;
+        const protocol::path_group &group = *peer->peer.paths;
+        const mrc_peer_row row = here.rows.rows.at(to_text(here.address(leaf, 0)));
+        ASSERT_EQ(row.chosen, leaf == self.leaf ? 0 : 1);
+        ASSERT_EQ(group.size(), row.uplinks * planes);
+        for (unsigned slot = 0; slot < group.size(); ++slot) {
+            const protocol::path_choice path = group.path(slot);
+            const mrc_path_row &of = here.tables.paths[path.index.value];
+            ASSERT_TRUE(rows.insert(path.index.value).second) << "two paths on one row";
+            ASSERT_EQ(of.group, leaf);
+            ASSERT_EQ(of.ev, path.entropy.value);
+            ASSERT_EQ(of.uplink, mrc_ev_uplink(path.entropy.value));
+            // As host_rx finds it: bpf/path_row.h.
+            ASSERT_EQ(row.group_base + of.plane * row.uplinks + (of.uplink & (row.uplinks - 1u)), path.index.value);
+        }
+        held.push_back(std::move(*peer));
+    }
+    EXPECT_EQ(rows.size(), (leaves - 1) * rows_of_a_leaf + planes);
+}
+
+TEST(peer_directory, a_leaf_for_whose_paths_there_is_no_room_is_refused)
+{
+    directory_in_memory here{{.peers = 10, .paths = 2 * rows_of_a_leaf}};
+    auto first = here.hold(1, 0);
+    const auto second = here.hold(2, 0);
+    ASSERT_TRUE(first && second);
+    const auto refused = here.hold(3, 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text,
+              "all 512 path rows are in use; a larger tables.paths, or a smaller fabric.paths, makes room");
+    EXPECT_TRUE(here.hold(1, 5)) << "another host of a leaf in use";
+    first = std::unexpected{peer_refusal{}};
+    EXPECT_TRUE(here.hold(3, 0));
+}
+
+// Who comes back soon finds its paths as they were.
+TEST(peer_directory, what_is_unused_stays_until_the_second_look)
+{
+    directory_in_memory here{{.peers = 10, .paths = 4 * rows_of_a_leaf}};
+    unsigned unused = 0;
+    here.peers.call_when_unused([&] { ++unused; });
+    std::uint32_t number = 0;
+    {
+        const auto held = here.hold(1, 0);
+        const auto again = here.hold(1, 0);
+        ASSERT_TRUE(held && again);
+        number = held->peer.number;
+        held->peer.paths->deny(3);
+    }
+    EXPECT_EQ(unused, 1u);
+    EXPECT_TRUE(here.peers.release_unused(false).peers.empty());
+    {
+        const auto held = here.hold(1, 0);
+        ASSERT_TRUE(held);
+        EXPECT_EQ(held->peer.number, number);
+        EXPECT_EQ(held->peer.paths->state(3), protocol::path_state::denied);
+        EXPECT_TRUE(here.peers.release_unused(true).peers.empty()) << "it is held";
+    }
+    EXPECT_TRUE(here.peers.release_unused(false).peers.empty());
+    const peer_directory::released gone = here.peers.release_unused(false);
+    ASSERT_EQ(gone.peers.size(), 1u);
+    EXPECT_EQ(to_text(gone.peers.front()), to_text(here.address(1, 0)));
+    EXPECT_EQ(gone.groups, (std::vector{group_key{.leaf = 1}}));
+    EXPECT_TRUE(here.rows.rows.empty());
+    EXPECT_EQ(here.path_rows_in_use(), 0u);
+    const auto held = here.hold(1, 0);
+    ASSERT_TRUE(held);
+    EXPECT_NE(held->peer.number, number) << "nothing of the old one is taken for the new one's";
+    EXPECT_EQ(held->peer.paths->state(3), protocol::path_state::good);
+}
+
+TEST(peer_directory, a_leaf_keeps_its_rows_until_its_last_host_goes)
+{
+    directory_in_memory here{{.peers = 10, .paths = 4 * rows_of_a_leaf}};
+    const auto stays = here.hold(1, 0);
+    ASSERT_TRUE(stays && here.hold(1, 1));
+    const peer_directory::released gone = here.peers.release_unused(true);
+    EXPECT_EQ(gone.peers.size(), 1u);
+    EXPECT_TRUE(gone.groups.empty());
+    EXPECT_EQ(here.path_rows_in_use(), rows_of_a_leaf);
+    EXPECT_EQ(here.rows.rows.size(), planes + 1u);
+}
+
+// A packet that waits for its engine names a row: it must not become another's meanwhile.
+TEST(peer_directory, rows_are_nobodys_while_packets_wait)
+{
+    directory_in_memory here{{.peers = 10, .paths = rows_of_a_leaf}};
+    ASSERT_TRUE(here.hold(1, 0));
+    here.engine.waiting = 1;
+    const auto refused = here.hold(2, 0);
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(here.path_rows_in_use(), 0u) << "what waits is refused";
+    EXPECT_TRUE(here.peers.any_unused()) << "somebody has to look again";
+    here.engine.waiting = 0;
+    EXPECT_TRUE(here.hold(2, 0));
+}
+
+TEST(peer_directory, signals_are_not_those_of_whoever_had_the_row)
+{
+    directory_in_memory here{{.peers = 10, .paths = rows_of_a_leaf}};
+    ASSERT_TRUE(here.hold(1, 0));
+    here.tables.signals[1].packets = 9;
+    const auto held = here.hold(2, 0);
+    ASSERT_TRUE(held);
+    EXPECT_EQ(here.tables.paths[1].group, 2u);
+    EXPECT_EQ(here.tables.signals[1].packets, 0u);
+}
+
+TEST(peer_directory, an_automatic_profile_has_rows_for_its_evs_only)
+{
+    directory_in_memory here{{.peers = 10, .paths = 4 * rows_of_a_leaf}};
+    const session::profile_limits limits{};
+    no_effects effects;
+    control::ev_format_store formats{limits};
+    control::ev_profile_store profiles{limits, {.planes = planes, .uplinks = 256}, formats, effects};
+    control::ev_profile_change make{.state = static_cast<std::uint32_t>(session::profile_state::offline),
+                                    .mode = static_cast<std::uint32_t>(session::ev_mode::automatic),
+                                    .count = planes * 4,
+                                    .min_active = 1,
+                                    .event_mask = 0};
+    ASSERT_TRUE(profiles.modify(5, make, std::nullopt).result);
+    ASSERT_TRUE(
+        profiles.modify(5, {.state = static_cast<std::uint32_t>(session::profile_state::online)}, std::nullopt).result);
+    {
+        const auto held = here.peers.hold(here.address(1, 0), 5, profiles);
+        ASSERT_TRUE(held) << held.error().text;
+        const protocol::path_group &group = *held->peer.paths;
+        ASSERT_EQ(group.size(), planes * 4u);
+        EXPECT_EQ(here.path_rows_in_use(), rows_of_a_leaf + planes * 4);
+        for (unsigned slot = 0; slot < group.size(); ++slot)
+            EXPECT_EQ(group.slot_of(group.path(slot).entropy), slot);
+        // What arrives on paths that both have is known by the profile's own.
+        for (std::uint32_t row = 1; row <= rows_of_a_leaf; ++row)
+            if (const auto slot = group.slot_at(protocol::path_index{row})) {
+                EXPECT_EQ(group.path(*slot).plane.value, here.tables.paths[row].plane);
+                EXPECT_EQ(mrc_ev_uplink(group.path(*slot).entropy.value), here.tables.paths[row].uplink);
+            }
+    }
+    const peer_directory::released gone = here.peers.release_unused(true);
+    EXPECT_EQ(gone.groups.size(), 2u);
+    EXPECT_EQ(here.path_rows_in_use(), 0u);
+}
+
+TEST(peer_directory, controllers_deny_paths_of_leaves_that_have_them)
+{
+    directory_in_memory here{{.peers = 10, .paths = 4 * rows_of_a_leaf}};
+    const auto one = here.hold(1, 0);
+    ASSERT_TRUE(one);
+    const mrc_path_row first = here.tables.paths[one->peer.paths->path(0).index.value];
+    here.peers.set_denied(session::built_in_profile,
+                          std::vector<control::path_verdict>{{.where = {0, first.uplink}, .denied = true}});
+    EXPECT_EQ(one->peer.paths->state(0), protocol::path_state::denied);
+    for (std::uint32_t leaf = 2; leaf < 5; ++leaf) { // made later
+        const auto other = here.hold(leaf, 0);
+        ASSERT_TRUE(other);
+        const protocol::path_group &group = *other->peer.paths;
+        const bool has_it = mrc_ev_uplink(group.path(0).entropy.value) == first.uplink;
+        EXPECT_EQ(group.state(0) == protocol::path_state::denied, has_it);
+        for (unsigned slot = 1; slot < group.size(); ++slot)
+            ASSERT_EQ(group.state(slot), protocol::path_state::good);
+    }
+    EXPECT_EQ(here.peers.place_of(one->peer.paths->path(5).index)->uplink,
+              mrc_ev_uplink(one->peer.paths->path(5).entropy.value));
+    EXPECT_EQ(here.peers.place_of(one->peer.paths->path(5).index)->paths, paths);
+}
+
+} // namespace
+} // namespace mrc::service
