@@ -65,8 +65,8 @@ std::string report_text(const scenario_results &results)
     for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
         const bound &each = results.what.bounds[i];
         const bound_verdict &found = results.verdicts[i];
-        fmt::format_to(put, "{}  {:<10} {:<16} {}{}\n", found.holds ? "ok  " : "FAIL",
-                       found.problem.empty() ? shown_value(found.measured) : "?", shown_bound(each), each.what,
+        fmt::format_to(put, "{}  {:<18} {:<18} {}{}\n", found.holds ? "ok  " : "FAIL",
+                       found.problem.empty() ? shown_range(found.measured) : "?", shown_range(each.between), each.what,
                        found.problem.empty() ? "" : " (" + found.problem + ")");
     }
     return out;
@@ -124,7 +124,7 @@ std::string report_markdown(const scenario_results &results, const std::string &
     for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
         const bound &each = results.what.bounds[i];
         fmt::format_to(put, "| {} | {} | {} | {} | {} |\n", each.what, each.paper,
-                       shown_value(results.verdicts[i].measured), shown_bound(each),
+                       shown_range(results.verdicts[i].measured), shown_range(each.between),
                        results.verdicts[i].holds ? "holds" : "**fails**");
     }
     out += "\n| run |";

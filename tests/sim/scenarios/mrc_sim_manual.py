@@ -91,7 +91,7 @@ def refusals():
 
 def exit_statuses():
     scenario = ('title = "t"\nduration = "100us"\n[fabric]\nplanes = 1\n'
-                '[[bound]]\nwhat = "w"\nmetric = "failed"\nop = "<="\nvalue = {}\n')
+                '[[bound]]\nwhat = "w"\nmetric = "failed"\nbetween = {}\n')
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "s.toml"
         for value, status in (("0", 0), ("-1", 1)):
