@@ -100,12 +100,15 @@ the protocol code is the one that `mrcd` runs, links and switches are simulated 
 also a test. This file and its charts are written by
 
 ```
-build/bin/mrc-sim --report docs tests/sim/scenarios/*.toml
+build/bin/mrc-sim --report docs tests/sim/scenarios/r*.toml
 scripts/plot-results docs/results/*.json
 ```
 
 RoCE is a baseline of ours: go-back-N, one hashed path per queue pair, DCQCN-like rate control, no PFC
-(`agent/sim/roce_queue_pair.h`). Where it stands beside MRC it shows a shape, not a product.
+(`agent/sim/roce_queue_pair.h`), with buffers and marks that bring it as near to the paper's RoCE as it gets. Where it stands
+beside MRC it shows a shape, not a product.
+
+Bounds have two ends: a figure that is better than can be explained fails as well.
 
 )";
 }

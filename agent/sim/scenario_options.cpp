@@ -183,7 +183,7 @@ table_of<traffic_config> traffic_table()
         .add("senders", whole{1, 62}, &row::senders)
         .add("fan_out", whole{1, 63}, &row::fan_out)
         .add("slices", whole{1, 64}, &row::slices)
-        .add("hosts", whole{2, 64}, &row::hosts)
+        .add("hosts", whole{2, 1024}, &row::hosts)
         .add_rows("flow", pair_table(), &row::pairs, {.one_per = "flow"});
 }
 
