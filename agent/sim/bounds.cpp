@@ -68,6 +68,8 @@ value_or_problem value_of(const bound &what, const run_result &run)
         const auto found = run.metrics.find(what.metric);
         if (found == run.metrics.end())
             return std::unexpected{"no metric " + what.metric};
+        if (!std::isfinite(found->second))
+            return std::unexpected{what.metric + " is not a number"};
         return found->second;
     }
     const auto value = sampled(what, run, what.in.value_or(window{0, std::numeric_limits<picoseconds>::max()}), least);
@@ -79,14 +81,13 @@ value_or_problem value_of(const bound &what, const run_result &run)
     return *value / *baseline;
 }
 
-// The run to divide by: as `run`, but with what `over` says.
+// The run to divide by: as `run`, but with what `over` says; of the same seed, or the only one.
 const run_result *counterpart(const run_selector &over, const run_result &run, const std::vector<run_result> &runs)
 {
-    const std::optional<std::uint64_t> seed = run.seed;
     const run_selector wanted{over.variant ? over.variant : run.variant, over.loss ? over.loss : run.loss,
                               over.bytes ? over.bytes : run.bytes};
-    const auto found =
-        std::ranges::find_if(runs, [&](const run_result &each) { return matches(wanted, each) && each.seed == seed; });
+    const auto found = std::ranges::find_if(
+        runs, [&](const run_result &each) { return matches(wanted, each) && (!each.seed || each.seed == run.seed); });
     return found == runs.end() ? nullptr : &*found;
 }
 
@@ -102,20 +103,6 @@ value_or_problem relative_value(const bound &what, const run_result &run, const 
     if (!divisor || *divisor == 0)
         return std::unexpected{divisor ? std::string{"the run to compare with has 0"} : divisor.error()};
     return *value / *divisor;
-}
-
-// How far inside the bound; negative outside.
-double margin(const bound &what, double value)
-{
-    switch (what.op) {
-    case comparison::at_most:
-        return what.value - value;
-    case comparison::at_least:
-        return value - what.value;
-    case comparison::within:
-        return what.tolerance - std::abs(value - what.value);
-    }
-    return -1;
 }
 
 struct planned_run {
@@ -208,24 +195,18 @@ bound_verdict judge(const bound &what, const std::vector<run_result> &runs)
         result.problem = "no run fits";
         return result;
     }
-    // Nearest to failing first.
-    std::ranges::stable_sort(values, {}, [&what](double value) { return margin(what, value); });
-    result.measured = values[what.median ? values.size() / 2 : 0];
-    result.holds = margin(what, result.measured) >= 0;
+    std::ranges::sort(values);
+    const double middle = values[values.size() / 2];
+    result.measured = what.median ? value_range{middle, middle} : value_range{values.front(), values.back()};
+    result.holds = result.measured.least >= what.between.least && result.measured.most <= what.between.most;
     return result;
 }
 
-std::string shown_bound(const bound &what)
+std::string shown_range(const value_range &range)
 {
-    switch (what.op) {
-    case comparison::at_most:
-        return fmt::format("<= {:g}", what.value);
-    case comparison::at_least:
-        return fmt::format(">= {:g}", what.value);
-    case comparison::within:
-        return fmt::format("{:g} +- {:g}", what.value, what.tolerance);
-    }
-    return {};
+    const std::string least = fmt::format("{:.4g}", range.least);
+    const std::string most = fmt::format("{:.4g}", range.most);
+    return least == most ? least : least + " to " + most;
 }
 
 } // namespace mrc::sim

@@ -21,13 +21,13 @@ namespace mrc::sim
 [[nodiscard]] std::string shown_bytes(std::uint64_t bytes);
 
 struct bound_verdict {
-    double measured = 0; // of the run that is nearest to failing
+    value_range measured; // by the runs that the bound is for
     bool holds = false;
     std::string problem; // why nothing could be measured
 };
 
 [[nodiscard]] bound_verdict judge(const bound &what, const std::vector<run_result> &runs);
-// ">= 0.95"
-[[nodiscard]] std::string shown_bound(const bound &what);
+// "0.95 to 1.02", or "0" where that is all
+[[nodiscard]] std::string shown_range(const value_range &range);
 
 } // namespace mrc::sim

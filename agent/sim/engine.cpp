@@ -37,10 +37,23 @@ bool engine::step(picoseconds end)
         return false;
     }
     const event next = events_.pop();
+    if (!events_.empty())
+        prefetch(events_.next());
     now_ = next.at;
     ++handled_;
     dispatch(next);
     return true;
+}
+
+// With many hosts a frame and a port have left the caches between two hops.
+void engine::prefetch(const event &soon) const
+{
+    if (soon.kind() == sim_event_kind::arrival) {
+        __builtin_prefetch(&topology.ports[soon.a]);
+        __builtin_prefetch(&frames[soon.b]);
+    } else if (soon.kind() == sim_event_kind::port_free) {
+        __builtin_prefetch(&topology.ports[soon.a]);
+    }
 }
 
 void engine::dispatch(const event &next)

@@ -98,6 +98,7 @@ private:
     void deliver(port_id over, frame_index index);
     void arrive(port_id over, frame_index index);
     void dispatch(const event &next);
+    void prefetch(const event &soon) const;
 
     event_queue events_;
     protocol::random_source random_;

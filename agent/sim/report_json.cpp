@@ -31,6 +31,11 @@ std::string number(double value)
     return std::isfinite(value) ? fmt::format("{:.10g}", value) : "null";
 }
 
+std::string ends(const value_range &range)
+{
+    return fmt::format("[{}, {}]", number(range.least), number(range.most));
+}
+
 // What a chart over time needs: when each sample was taken, and one list per series.
 void put_samples(std::string &out, const time_series &samples)
 {
@@ -94,10 +99,10 @@ std::string report_json(const scenario_results &results)
     for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
         const bound &each = results.what.bounds[i];
         const bound_verdict &found = results.verdicts[i];
-        fmt::format_to(put, "    {{\"what\": {}, \"paper\": {}, \"measured\": {}, \"bound\": {}, \"ok\": {}}}{}\n",
+        fmt::format_to(put, "    {{\"what\": {}, \"paper\": {}, \"measured\": {}, \"between\": {}, \"ok\": {}}}{}\n",
                        quoted(each.what), quoted(each.paper),
-                       found.problem.empty() ? number(found.measured) : quoted(found.problem),
-                       quoted(shown_bound(each)), found.holds, i + 1 < results.verdicts.size() ? "," : "");
+                       found.problem.empty() ? ends(found.measured) : quoted(found.problem), ends(each.between),
+                       found.holds, i + 1 < results.verdicts.size() ? "," : "");
     }
     out += "  ]\n}\n";
     return out;

@@ -55,8 +55,6 @@ struct run_config {
     std::uint64_t seed = 1;
 };
 
-enum class comparison : std::uint8_t { at_most, at_least, within };
-
 struct window {
     picoseconds from = 0;
     picoseconds to = 0;
@@ -69,11 +67,16 @@ struct run_selector {
     std::optional<std::uint64_t> bytes;
 };
 
+// Both ends belong to it. There is no bound with one end: a figure that is better than can be explained is a mistake of
+// the simulator or of the measurement until it has been explained.
+struct value_range {
+    double least = 0;
+    double most = 0;
+};
+
 struct bound {
     std::string metric;
-    comparison op = comparison::at_least;
-    double value = 0;
-    double tolerance = 0; // of `within`
+    value_range between;
     run_selector runs;
     std::optional<run_selector> over; // divide by the metric of the run that differs in these
     std::string series;               // of goodput; empty: all

@@ -15,7 +15,7 @@ namespace mrc::sim
 namespace
 {
 
-constexpr unsigned most_hosts = 64;
+constexpr unsigned most_hosts = 1024;
 
 // What must hold between the options of a variant: names of hosts, switches and links exist in its fabric.
 class variant_check
@@ -111,6 +111,20 @@ scenario parse_scenario(std::string_view text, const std::string &file)
     for (std::size_t row = 0; row < to.variants.size(); ++row)
         variant_check{origin, to.variants[row].config, fmt::format("variant[{}].", row)}.run();
     return std::move(to);
+}
+
+void keep_variant(scenario &of, const std::string &name)
+{
+    std::string allowed;
+    for (const variant &each : of.variants)
+        allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : ", ", each.name);
+    const auto is_other = [&name](const std::optional<std::string> &each) { return each && *each != name; };
+    std::erase_if(of.variants, [&name](const variant &each) { return each.name != name; });
+    std::erase_if(of.bounds, [&is_other](const bound &each) {
+        return is_other(each.runs.variant) || (each.over && is_other(each.over->variant));
+    });
+    if (of.variants.empty())
+        throw scenario_error{fmt::format("{}: variant: found \"{}\", allowed is {}", of.file, name, allowed)};
 }
 
 scenario load_scenario(const std::string &path)

@@ -17,6 +17,9 @@ struct scenario_error : std::runtime_error {
 
 // Throws scenario_error: file, line, column, key, what was found and what is allowed.
 [[nodiscard]] scenario load_scenario(const std::string &path);
+
 [[nodiscard]] scenario parse_scenario(std::string_view text, const std::string &file);
+// Takes away all variants but this one, and the bounds that need others. Throws scenario_error where there is no such.
+void keep_variant(scenario &of, const std::string &name);
 
 } // namespace mrc::sim

@@ -65,6 +65,19 @@ struct time_window {
     }
 };
 
+// [0.95, 1.02]
+struct number_range {
+    [[nodiscard]] static std::string allowed() { return "two numbers in order, such as [0.95, 1.02]"; }
+    [[nodiscard]] static bool read(const value &from, value_range &to)
+    {
+        std::vector<double> ends;
+        if (!list_of{real{-any, any}, "", 2, 2}.read(from, ends) || ends[0] > ends[1])
+            return false;
+        to = {.least = ends[0], .most = ends[1]};
+        return true;
+    }
+};
+
 // ["p0t0-0", "p0t1-0"]
 struct link_ends {
     [[nodiscard]] static bool read(const value &from, std::pair<std::string, std::string> &to)
@@ -170,7 +183,7 @@ table_of<traffic_config> traffic_table()
         .add("senders", whole{1, 62}, &row::senders)
         .add("fan_out", whole{1, 63}, &row::fan_out)
         .add("slices", whole{1, 64}, &row::slices)
-        .add("hosts", whole{2, 64}, &row::hosts)
+        .add("hosts", whole{2, 1024}, &row::hosts)
         .add_rows("flow", pair_table(), &row::pairs, {.one_per = "flow"});
 }
 
@@ -222,12 +235,7 @@ table_of<bound> bound_table()
     table_of<row> all;
     return add_selector(all, [](auto &in) -> auto & { return in.runs; })
         .add("metric", string_value{}, &row::metric, required)
-        .add("op",
-             one_of<comparison>(
-                 {{"<=", comparison::at_most}, {">=", comparison::at_least}, {"within", comparison::within}}),
-             &row::op, required)
-        .add("value", real{-any, any}, &row::value, required)
-        .add("tolerance", real{0, any}, &row::tolerance)
+        .add("between", number_range{}, &row::between, required)
         .add("series", string_value{}, &row::series)
         .add("watch", string_value{}, &row::watch)
         .add("median", flag{}, &row::median)

@@ -23,6 +23,7 @@ constexpr int wrong_usage = 2;
 struct run_options {
     std::vector<std::string> scenarios;
     std::uint64_t seed = 0;
+    std::string variant;
     bool json = false;
     bool quiet = false;
     std::string csv;
@@ -40,6 +41,8 @@ void write_file(const std::filesystem::path &path, const std::string &text)
 scenario_results run_one(const std::string &path, const run_options &wanted)
 {
     scenario what = load_scenario(path);
+    if (!wanted.variant.empty())
+        keep_variant(what, wanted.variant);
     mrc::tools::sim_progress progress{what.id, wanted.quiet};
     const std::optional<std::uint64_t> seed = wanted.seed == 0 ? std::nullopt : std::optional{wanted.seed};
     auto runs =
@@ -61,8 +64,9 @@ bool write_report(const run_options &wanted)
         text += report_markdown(results, name + ".svg");
         holds = holds && results.all_hold();
     }
-    if (std::ifstream random{folder / "results/random_scenarios.md"}; random) // by scripts/scenarios --report
-        text += std::string{std::istreambuf_iterator{random}, {}};
+    for (const char *section : {"scale.md", "random_scenarios.md"}) // by scripts/scale and scripts/scenarios
+        if (std::ifstream measured{folder / "results" / section}; measured)
+            text += std::string{std::istreambuf_iterator{measured}, {}} + "\n";
     while (text.ends_with("\n\n"))
         text.pop_back();
     write_file(folder / "results.md", text);
@@ -88,11 +92,13 @@ void declare(CLI::App &app, run_options &to)
 {
     app.add_option("SCENARIO", to.scenarios, "scenario files (TOML)")->required();
     app.add_option("--seed", to.seed, "instead of the scenario's")->check(CLI::Range(1ull, 1'000'000'000ull));
+    auto *variant = app.add_option("--variant", to.variant, "run this one only, held to the bounds that need no other");
     auto *json = app.add_flag("--json", to.json, "results as one JSON object instead of a table");
     auto *csv = app.add_option("--csv", to.csv, "write the time series to this file");
     app.add_option("--report", to.report, "write results.md and results/*.json for all scenarios into this directory")
         ->excludes(json)
-        ->excludes(csv);
+        ->excludes(csv)
+        ->excludes(variant);
     // Not in --help: who used it learns what draws instead.
     app.add_option_function<std::string>("--svg",
                                          [](const std::string &) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <vector>
 
@@ -37,6 +38,21 @@ TEST(event_queue, equal_times_keep_the_order_of_scheduling)
         EXPECT_EQ(events.pop().a, i);
 }
 
+TEST(event_queue, the_far_future_does_not_hide_what_is_scheduled_before_it)
+{
+    event_queue events;
+    events.push(5 * millisecond, sim_event_kind::sample, 0, 0); // the only one: the queue goes there
+    events.push(1 * millisecond, sim_event_kind::sample, 1, 0);
+    events.push(5 * millisecond + 1, sim_event_kind::sample, 2, 0);
+    events.push(2 * microsecond, sim_event_kind::sample, 3, 0);
+    EXPECT_EQ(events.next_at(), 2 * microsecond);
+    for (const std::uint32_t expected : {3, 1, 0, 2})
+        EXPECT_EQ(events.pop().a, expected);
+    EXPECT_TRUE(events.empty());
+    events.push(10 * microsecond, sim_event_kind::sample, 4, 0);
+    EXPECT_EQ(events.next_at(), 10 * microsecond);
+}
+
 TEST(event_queue, interleaved_with_taking_it_equals_a_sorted_list)
 {
     protocol::random_source random{42};
@@ -44,10 +60,12 @@ TEST(event_queue, interleaved_with_taking_it_equals_a_sorted_list)
     std::vector<std::pair<picoseconds, std::uint32_t>> expected;
     picoseconds now = 0;
     std::uint32_t order = 0;
-    for (int round = 0; round < 20'000; ++round) {
-        if (random.below(3) != 0 || expected.empty()) {
-            // Near, far, and at the same instant.
-            const picoseconds at = now + random.below(random.below(2) == 0 ? 50 : 100'000'000);
+    for (int round = 0; round < 50'000; ++round) {
+        // More are taken than scheduled in every other thousand, so that time goes on and the queue runs empty.
+        if (random.below(8) < (round / 1000 % 2 == 0 ? 5u : 2u) || expected.empty()) {
+            // At the same instant, in the same slot, in one of the next, and beyond.
+            constexpr std::array<std::uint32_t, 4> distances{50, 3'000, 3'000'000, 100'000'000};
+            const picoseconds at = now + random.below(distances[random.below(4)]);
             events.push(at, sim_event_kind::arrival, order, 0);
             expected.emplace_back(at, order++);
             std::ranges::push_heap(expected, std::greater{});

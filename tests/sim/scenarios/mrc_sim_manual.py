@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The manual page of mrc-sim names the options of --help and the keys of a scenario; wrong ones get an answer."""
 
+import json
 import os
 import pathlib
 import re
@@ -91,12 +92,18 @@ def refusals():
 
 def exit_statuses():
     scenario = ('title = "t"\nduration = "100us"\n[fabric]\nplanes = 1\n'
-                '[[bound]]\nwhat = "w"\nmetric = "failed"\nop = "<="\nvalue = {}\n')
+                '[[bound]]\nwhat = "w"\nmetric = "failed"\nbetween = {}\n')
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "s.toml"
-        for value, status in (("0", 0), ("-1", 1)):
-            path.write_text(scenario.format(value), encoding="utf-8")
-            check(run(str(path)).returncode == status, f"a bound that {'fails' if status else 'holds'}: exit {status}")
+        for ends, status in (("[0, 0]", 0), ("[-2, -1]", 1), ("[1, 2]", 1)):
+            path.write_text(scenario.format(ends), encoding="utf-8")
+            check(run(str(path)).returncode == status, f"a bound of {ends} on 0: exit {status}")
+        path.write_text(scenario.format("[0, 0]") + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n',
+                        encoding="utf-8")
+        runs = json.loads(run("--json", "--variant", "b", str(path)).stdout)["runs"]
+        check([each["variant"] for each in runs] == ["b"], "--variant runs that variant alone")
+        other = run("--variant", "c", str(path))
+        check(other.returncode == 2 and 'found "c", allowed is "a", "b"' in other.stderr, other.stderr.strip())
         check(run("--json", str(path)).stdout == run("--json", str(path)).stdout, "the same seed, the same bytes")
 
 

@@ -36,9 +36,7 @@ loss = [0.0, 0.01]
 [[bound]]
 what = "w"
 metric = "goodput"
-op = "within"
-value = 1
-tolerance = 0.1
+between = [0.9, 1.1]
 variant = "a"
 in = ["10us", "1ms"]
 over = { loss = 0.0 }
@@ -55,6 +53,8 @@ over = { loss = 0.0 }
     ASSERT_EQ(read.variants[1].config.events.size(), 1u);
     EXPECT_EQ(read.variants[1].config.events[0].restored, 10 * microsecond);
     ASSERT_EQ(read.bounds.size(), 1u);
+    EXPECT_EQ(read.bounds[0].between.least, 0.9);
+    EXPECT_EQ(read.bounds[0].between.most, 1.1);
     EXPECT_EQ(read.bounds[0].in->to, millisecond);
     EXPECT_EQ(read.bounds[0].over->loss, 0.0);
 }
@@ -93,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                      "x.toml:3:8: transport.kind: found \"tcp\", allowed is \"mrc\" or \"roce\""},
         refused_text{"[traffic]\nbytes = \"3G\"\n",
                      "x.toml:3:9: traffic.bytes: found \"3G\", allowed is bytes from 1 to 2G, such as 4096 or \"64M\""},
-        refused_text{"[fabric]\nleaves = 8\nhosts_per_leaf = 16\n",
-                     "x.toml:4:1: fabric.hosts_per_leaf: found 128 hosts, allowed is at most 64"},
+        refused_text{"[fabric]\nleaves = 64\nhosts_per_leaf = 17\n",
+                     "x.toml:4:1: fabric.hosts_per_leaf: found 1088 hosts, allowed is at most 1024"},
         refused_text{"[[event]]\nwhat = \"cut\"\nlinks = [[\"h0\", \"p9t0-0\"]]\n",
                      "x.toml:4:1: event[0].links: found h0 and p9t0-0, allowed is p0t0-0 to p3t0-1"},
         refused_text{"[[event]]\nwhat = \"cut\"\n",
@@ -106,22 +106,64 @@ INSTANTIATE_TEST_SUITE_P(
                      "[[\"p0t0-0\", \"p0t1-0\"]]"},
         refused_text{"[[event]]\nwatch = \"A\"\n",
                      "x.toml:2:1: event[0].what: missing; required is \"cut\", \"down\", \"up\" or \"loss\""},
-        refused_text{"[[bound]]\nmetric = \"goodput\"\nop = \"<\"\n",
-                     "x.toml:4:6: bound[0].op: found \"<\", allowed is \"<=\", \">=\" or \"within\""},
+        refused_text{"[[bound]]\nmetric = \"goodput\"\nbetween = [1.02, 0.95]\n",
+                     "x.toml:4:11: bound[0].between: found [1.02, 0.95], allowed is two numbers in order, such as "
+                     "[0.95, 1.02]"},
+        refused_text{"[[bound]]\nwhat = \"w\"\nmetric = \"m\"\n",
+                     "x.toml:2:1: bound[0].between: missing; required is two numbers in order, such as [0.95, 1.02]"},
         refused_text{"[measure]\nintervall = \"1us\"\n",
                      "x.toml:3:1: measure.intervall: unknown key; the closest known one is \"interval\""},
         refused_text{
             "[measure]\ninterval = \"10ns\"\n",
             "x.toml:3:12: measure.interval: found \"10ns\", allowed is a time such as \"250us\", in ns, us, ms "
             "or s, of 1 us or more"},
-        refused_text{"[[bound]]\nwhat = \"w\"\nmetric = \"m\"\nop = \">=\"\nvalue = 1\nin = [\"2ms\", \"1ms\"]\n",
-                     "x.toml:7:6: bound[0].in: found [\"2ms\", \"1ms\"], allowed is two times in order, such as "
+        refused_text{"[[bound]]\nwhat = \"w\"\nmetric = \"m\"\nbetween = [1, 1]\nin = [\"2ms\", \"1ms\"]\n",
+                     "x.toml:6:6: bound[0].in: found [\"2ms\", \"1ms\"], allowed is two times in order, such as "
                      "[\"1ms\", \"2ms\"]"},
-        refused_text{"[[variant]]\nname = \"a\"\n[variant.fabric]\nleaves = 64\nhosts_per_leaf = 2\n",
-                     "x.toml:6:1: variant[0].fabric.hosts_per_leaf: found 128 hosts, allowed is at most 64"},
+        refused_text{"[[variant]]\nname = \"a\"\n[variant.fabric]\nleaves = 64\nhosts_per_leaf = 20\n",
+                     "x.toml:6:1: variant[0].fabric.hosts_per_leaf: found 1280 hosts, allowed is at most 1024"},
         // A variant that inherits an event is refused where the event stands.
         refused_text{"[[variant]]\nname = \"a\"\n[[event]]\nwhat = \"cut\"\nnode = \"p9t0-0\"\n",
                      "x.toml:6:1: event[0].node: found p9t0-0, allowed is p0t0-0 to p3t0-1"}));
+
+TEST(scenario_file, one_variant_keeps_the_bounds_that_need_no_other)
+{
+    scenario read = parse_scenario(R"(title = "t"
+[[variant]]
+name = "a"
+[[variant]]
+name = "b"
+[[bound]]
+what = "of all"
+metric = "m"
+between = [0, 1]
+[[bound]]
+what = "of a"
+metric = "m"
+variant = "a"
+between = [0, 1]
+[[bound]]
+what = "of b"
+metric = "m"
+variant = "b"
+between = [0, 1]
+[[bound]]
+what = "of a over b"
+metric = "m"
+variant = "a"
+over = { variant = "b" }
+between = [0, 1]
+)",
+                                   "x.toml");
+    scenario other = read;
+    EXPECT_THROW(keep_variant(other, "c"), scenario_error);
+    keep_variant(read, "a");
+    ASSERT_EQ(read.variants.size(), 1u);
+    EXPECT_EQ(read.variants[0].name, "a");
+    ASSERT_EQ(read.bounds.size(), 2u);
+    EXPECT_EQ(read.bounds[0].what, "of all");
+    EXPECT_EQ(read.bounds[1].what, "of a");
+}
 
 TEST(scenario_file, syntax_errors_name_their_line)
 {

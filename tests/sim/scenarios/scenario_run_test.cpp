@@ -2,6 +2,7 @@
 // Whole runs: the same seed gives the same bytes, bounds hold or fail as they should, nothing is lost on the way.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "sim/report.h"
@@ -90,16 +91,15 @@ TEST(scenario_run, bounds_fail_when_they_are_missed)
 {
     const std::string bound = "[[bound]]\nwhat = \"w\"\nmetric = \"flow_mean_gbps\"\n";
     const auto holds = [&bound](const std::string &rest) { return run(small(bound + rest)).verdicts[0].holds; };
-    EXPECT_TRUE(holds("op = \">=\"\nvalue = 20\n"));
-    EXPECT_FALSE(holds("op = \">=\"\nvalue = 201\n")) << "more than two links of 100 Gb/s";
-    EXPECT_TRUE(holds("op = \"<=\"\nvalue = 200\n"));
-    EXPECT_FALSE(holds("op = \"within\"\nvalue = 200\ntolerance = 1\n"));
+    EXPECT_TRUE(holds("between = [20, 200]\n"));
+    EXPECT_FALSE(holds("between = [201, 300]\n")) << "more than two links of 100 Gb/s";
+    EXPECT_FALSE(holds("between = [1, 20]\n")) << "too good is wrong, too";
 }
 
 TEST(scenario_run, bounds_that_measure_nothing_fail)
 {
     const auto problem = [](const std::string &rest) {
-        const scenario_results results = run(small("[[bound]]\nwhat = \"w\"\nop = \">=\"\nvalue = 0\n" + rest));
+        const scenario_results results = run(small("[[bound]]\nwhat = \"w\"\nbetween = [0, 1]\n" + rest));
         EXPECT_FALSE(results.verdicts[0].holds);
         return results.verdicts[0].problem;
     };
@@ -107,6 +107,42 @@ TEST(scenario_run, bounds_that_measure_nothing_fail)
     EXPECT_EQ(problem("metric = \"goodput\"\nseries = \"x\"\n"), "no series x");
     EXPECT_EQ(problem("metric = \"goodput\"\nin = [\"5ms\", \"6ms\"]\n"), "no sample in that part of the run");
     EXPECT_EQ(problem("metric = \"failed\"\nvariant = \"x\"\n"), "no run fits");
+}
+
+run_result with_metric(double value, std::uint64_t seed)
+{
+    run_result result;
+    result.seed = seed;
+    result.metrics["m"] = value;
+    return result;
+}
+
+TEST(scenario_run, every_run_must_hold_a_bound_or_their_median)
+{
+    const std::vector<run_result> runs{with_metric(7, 1), with_metric(1, 2), with_metric(4, 3)};
+    bound what;
+    what.metric = "m";
+    what.between = {.least = 3, .most = 7};
+    EXPECT_FALSE(judge(what, runs).holds);
+    EXPECT_EQ(shown_range(judge(what, runs).measured), "1 to 7");
+    what.median = true;
+    EXPECT_TRUE(judge(what, runs).holds);
+    EXPECT_EQ(shown_range(judge(what, runs).measured), "4") << "the middle one, however near to an end of the bound";
+    what.median = false;
+    what.between = {.least = 0, .most = 6};
+    EXPECT_FALSE(judge(what, runs).holds);
+    what.between = {.least = 1, .most = 7};
+    EXPECT_TRUE(judge(what, runs).holds);
+}
+
+TEST(scenario_run, a_figure_that_is_no_number_fails)
+{
+    bound what;
+    what.metric = "m";
+    what.between = {.least = -1e12, .most = 1e12};
+    const bound_verdict verdict = judge(what, {with_metric(std::nan(""), 1)});
+    EXPECT_FALSE(verdict.holds);
+    EXPECT_EQ(verdict.problem, "m is not a number");
 }
 
 TEST(scenario_run, a_port_without_carrier_is_left_at_once)
@@ -123,9 +159,7 @@ to = "h2"
 [[bound]]
 what = "half is left"
 metric = "goodput"
-op = "within"
-value = 0.5
-tolerance = 0.05
+between = [0.45, 0.55]
 baseline = ["500us", "1ms"]
 in = ["1200us", "2ms"]
 )"));
