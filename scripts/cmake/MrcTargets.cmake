@@ -5,8 +5,10 @@ include_guard(GLOBAL)
 # A compiler cache, where one is installed: branches and sanitizer trees share what they compile alike.
 find_program(MRC_CCACHE NAMES ccache)
 if(MRC_CCACHE)
-  # It keeps what uses precompiled headers only when told that their defines and times do not matter.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${MRC_CCACHE})
+  # It keeps what uses precompiled headers only when told that their defines and times do not matter. It has to know files
+  # by what the compiler says that it read (depend mode): preprocessed, a set of precompiled headers beside its older self
+  # is nothing but a reference to that, the same in all branches that began there, and one gets another's.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${MRC_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
