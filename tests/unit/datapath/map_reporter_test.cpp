@@ -48,11 +48,13 @@ TEST(verdict_report, drops_are_told_without_what_was_accepted)
     }};
     verdict_counts counts{};
     counts[MRC_AGENT_ACCEPTED] = 7;
+    counts[MRC_AGENT_LOCAL] = 9;
     counts[MRC_AGENT_DROP_BAD_ICRC] = 2;
     report.publish_drops(counts);
     EXPECT_EQ(rows, (std::map<std::uint32_t, std::uint64_t>{{MRC_AGENT_DROP_BAD_ICRC, 2}}));
     report.publish(counts);
     EXPECT_EQ(rows[MRC_AGENT_ACCEPTED], 7u);
+    EXPECT_EQ(rows[MRC_AGENT_LOCAL], 9u);
 }
 
 TEST(path_rows, hold_state_and_counters)
