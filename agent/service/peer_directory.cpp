@@ -32,7 +32,7 @@ peer_directory::peer_directory(const daemon_config &config, const fabric_rules &
                                kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                                const linked_planes &linked, std::uint32_t payload_bytes)
     : config_{config}, rules_{rules}, tables_{tables}, rows_{rows}, worker_{worker}, local_{local}, linked_{linked},
-      payload_bytes_{payload_bytes}, table_{rules}
+      payload_bytes_{payload_bytes}, table_{rules}, own_{rules.address_of(rules.self())}
 {
 }
 
@@ -184,6 +184,8 @@ void peer_directory::forget_profile(std::uint64_t profile)
 std::uint32_t peer_directory::sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const
 {
     constexpr unsigned speaker_bits = 4;
+    if (peer.own_host)
+        return 0;
     return peer.number << speaker_bits | rules_.speaker_of(address);
 }
 
@@ -330,7 +332,7 @@ std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(co
     if (!host)
         return std::unexpected{rules_.refusal_of(address)};
     if (*host == rules_.self())
-        return std::unexpected{to_text(address) + " is this host itself"};
+        return std::unexpected{to_text(address) + " is this host itself: no path leads there"};
     if (const auto known = peers_.find(*host); known != peers_.end())
         return known->second.peer;
     const auto group = group_for(host->leaf);
@@ -344,8 +346,10 @@ std::expected<datapath::worker_peer, std::string> peer_directory::find_or_add(co
 std::expected<datapath::worker_peer, std::string>
 peer_directory::find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles)
 {
-    auto peer = find_or_add(address);
     const auto host = rules_.host_of(address);
+    if (host == rules_.self())
+        return own_.peer();
+    auto peer = find_or_add(address);
     if (!peer || !host || profile == session::built_in_profile)
         return peer;
     const auto group = profile_group_for(*peer, {.leaf = host->leaf, .profile = profile}, profiles);

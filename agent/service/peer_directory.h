@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "datapath/own_host.h"
 #include "datapath/worker.h"
 #include "kernel/host_tables.h"
 #include "protocol/paths/path_group.h"
@@ -37,10 +38,11 @@ public:
                    const linked_planes &linked, std::uint32_t payload_bytes);
 
     // The peer at `address`, any of its own, added on first use; as endpoint operations know it, by IPv6. The error
-    // says what is wrong with the address.
+    // says what is wrong with the address. This host is none: there is no path to it.
     [[nodiscard]] std::expected<datapath::worker_peer, std::string> find_or_add(const mrc_ip &address);
-    // The same peer by the EVs of an ONLINE profile other than 0. Its path group to the peer's leaf is made on first
-    // use and stays until forget_profile().
+    // What a queue pair is connected to: this host, whatever the profile, or the same peer by the EVs of an ONLINE
+    // profile. The path group of a profile other than 0 to the peer's leaf is made on first use and stays until
+    // forget_profile().
     [[nodiscard]] std::expected<datapath::worker_peer, std::string>
     find_or_add(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles);
     // An ONLINE profile has other EVs, and queue pairs use it.
@@ -55,7 +57,8 @@ public:
     // those to come.
     void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts);
 
-    // Whose packets a queue pair takes that is connected to this address of the peer (mrc_peer_row::sender).
+    // Whose packets from the ports a queue pair takes that is connected to this address of the peer
+    // (mrc_peer_row::sender); 0, nobody's, where that is this host.
     [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
 
     // Where a path leads, for whoever hears of its state.
@@ -125,6 +128,7 @@ private:
     path_table table_;
     std::map<group_key, known_group> groups_;
     std::map<host_place, known_peer> peers_;
+    datapath::own_host own_;
     std::vector<std::unique_ptr<protocol::congestion_control>> retired_; // queue pairs may have them still
     std::set<std::uint32_t> denied_; // slots of a group, but of the own leaf's, which has no uplinks
 };
