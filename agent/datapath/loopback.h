@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_payload = 4096;
+    static constexpr std::size_t most_payload = 4096; // of any packet (protocol::qp_config)
 
     std::array<passing, most_packets> packets_; // the first `count_`, each with its place among the payloads
     std::unique_ptr<std::byte[]> payloads_ = std::make_unique_for_overwrite<std::byte[]>(most_packets * most_payload);

@@ -3,6 +3,7 @@
 // see of a peer on another host, and no port sees anything.
 #include "datapath/own_host.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -255,6 +256,25 @@ TEST_F(own_host, no_more_flies_than_the_receiver_takes)
     EXPECT_GT(most, 0u);
     EXPECT_LE(most, here_.resources().config.transport.window_psns);
     EXPECT_EQ(two_.counters().rx_out_of_window, 0u);
+}
+
+// Each client's turn could fill all places; whose turn is first changes.
+TEST_F(own_host, clients_share_its_places_by_bytes)
+{
+    end third{here_, 3};
+    end fourth{here_, 4};
+    connect();
+    ASSERT_EQ(third.connect(fourth, fourth.qp), 0);
+    ASSERT_EQ(fourth.connect(third, third.qp), 0);
+    fourth.receive(requests);
+    for (std::uint32_t n = 0; n < requests; ++n) {
+        one_.write(two_.key, region_bytes);
+        third.write(fourth.key, region_bytes);
+    }
+    constexpr std::uint64_t enough = 4 * region_bytes;
+    while (two_.counters().rx_bytes < enough || fourth.counters().rx_bytes < enough)
+        ASSERT_NE(here_.worker().round(), 0u);
+    EXPECT_LT(std::max(two_.counters().rx_bytes, fourth.counters().rx_bytes), enough + enough / 2);
 }
 
 TEST_F(own_host, reports_name_no_plane_and_no_path)
