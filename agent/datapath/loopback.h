@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How packets get from one queue pair of this host to another. They are what they are on a network, for PSNs, windows,
 // keys, acknowledgements and completions are the transport's; what only a network needs is left out: headers in bytes,
-// ICRC, ports, paths. So both ends behave as two hosts do, with one copy of the payload more than a short cut from memory
-// to memory would make, into a buffer that stays in the cache. Such a short cut would have to do again, in the order
-// and with the errors of the responder, all that the responder does.
+// ICRC, ports, paths. So both ends behave as two hosts do. A short cut from memory to memory would save a copy of the
+// payload, into a buffer that stays in the cache; and it would have to do again all that the responder does, in its
+// order and with its errors.
 //
 // What is sent in one round arrives at the beginning of the next, on the same thread: nothing recurs. Who finds no room
 // sends in that next round; the engines of the ports do not wait for it, nor it for them.

@@ -64,7 +64,7 @@ void write_row(mrc_qp_row &row, const worker_qp &qp)
     row.sacks_sent = counters.sacks_sent;
     row.sacks_received = counters.sacks_received;
     write_reasons(row, counters);
-    row.cwnd_bytes = static_cast<__u32>(qp.congestion->cwnd());
+    row.cwnd_bytes = static_cast<__u32>(std::min<std::uint64_t>(qp.congestion->cwnd(), UINT32_MAX));
     row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// This host as the peer of its own queue pairs. Their packets go by loopback.h: one way, which has no port, no plane and
-// no switch that could fail, so nothing is probed, told or blamed. What the transport asks of any peer is here all the
-// same, and stays as it was made: it needs no second kind of peer.
+// This host as the peer of its own queue pairs. Their packets go by loopback.h: one way, without a port, a plane or a
+// switch that could fail, so nothing is probed, told or blamed. What the transport asks of any peer is here all the
+// same, and stays as it was made: there is no second kind of peer.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gloo over libmrc-gloo, a process on each host of a lab, one case of the table a run: messages, what does not
+"""Gloo over libmrc-gloo, processes on the hosts of a lab, one case of the table a run: messages, what does not
 complete, collectives while a plane is cut, a rank that is killed, an mrcd that is; cuts and killed ranks with PyTorch,
 too, which is told of the transport in each of the ways there are. Every byte is checked by the ranks themselves
 (tests/gloo)."""

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """libnccl-net-mrc without a GPU: a program that loads it and calls it as NCCL's proxy does (tests/nccl), a process on
-each host of a lab or several, one case of the table a run: all that NCCL may ask of two ends, collectives while a plane is cut, a
-rank that is killed, one that leaves, a network that goes dark, an mrcd that is killed and started again. Every byte is
-checked by the ranks."""
+each host of a lab or several, one case of the table a run: all that NCCL may ask of two ends, collectives while a plane
+is cut, a rank that is killed, one that leaves, a network that goes dark, an mrcd that is killed and started again. Every
+byte is checked by the ranks."""
 
 import contextlib
 import json
@@ -90,7 +90,8 @@ def with_a_plane_cut(fabric, size, hosts):
         fabric.run("plane", str(CUT_PLANE), "up")
         all_ranks.all_succeed()
         check(all(all_ranks.said(rank).endswith("all rounds\n") for rank in range(size)),
-              f"{size} ranks, 2 communicators, 2 channels: {ROUNDS} rounds of all-reduce and all-to-all, every byte right")
+              f"{size} ranks, 2 communicators, 2 channels: {ROUNDS} rounds of all-reduce and all-to-all, "
+              "every byte right")
     check_nothing_is_left(fabric, hosts)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of one host speak to each other through its mrcd: verified by IPv6 and IPv4 while every plane is cut and every
-port goes down, several at once and beside traffic to another host, and when one is killed. The counters say where the
-packets went. One case of the table a run; ends with nothing left behind."""
+"""Programs of one host speak to each other through its mrcd: verified by IPv6 and IPv4, while every plane is cut and
+every port goes down, several at once and beside traffic to another host, and when one is killed. The counters say where
+the packets went. One case of the table a run; ends with nothing left behind."""
 
 import json
 import signal
@@ -93,7 +93,7 @@ def all_planes_lost(fabric):
 
 
 def several_at_once(fabric):
-    """Pairs of programs on the host, one to another host among them: each has its share, none waits for another's end."""
+    """Pairs of programs on the host, and one with its client on another."""
     address = fabric.host(HOST)["mrc_address"]
     servers, clients = [], []
     try:

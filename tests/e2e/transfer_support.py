@@ -82,8 +82,8 @@ def follow(process, on_sample, deadline):
 
 
 def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None, host="h0"):
-    """A client on a host to its end, to this address of h1, or to an address. on_sample(sample, process) sees the progress
-    as it comes."""
+    """A client on a host to its end, to this address of h1, or to an address. on_sample(sample, process) sees the
+    progress as it comes."""
     started = time.monotonic()
     deadline = started + limit_s
     address = address or fabric.host("h1")[to]
@@ -104,7 +104,8 @@ def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address", 
     """One client against one server, on the h1 of another lab if `far` is one; returns the client's result and the
     server's report and exit status. With h1 as the client's host the host is its own peer."""
     with server(far or fabric, "--once", *(("--output", output) if output else ())) as (process, said):
-        client = run_client(fabric, *arguments, on_sample=on_sample, address=(far or fabric).host("h1")[to], host=host)
+        client = run_client(fabric, *arguments, on_sample=on_sample, host=host,
+                            address=(far or fabric).host("h1")[to])
         line = said.next(time.monotonic() + DEADLINE_S)
         return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
 

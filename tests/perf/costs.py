@@ -106,7 +106,7 @@ class call_counter:
 
 
 def transfer(fabric, arguments, folder, workers):
-    """What mrc-perf reports of one run from the first of these hosts to h1, and the calls of their workers meanwhile."""
+    """What mrc-perf reports of one run from the first of these hosts to h1, and the calls of their workers."""
     with server(fabric):
         counters = {side: call_counter(worker_of(fabric, host), folder) for side, host in workers.items()}
         for counter in counters.values():

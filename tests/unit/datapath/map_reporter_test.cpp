@@ -69,6 +69,19 @@ TEST(path_rows, hold_state_and_counters)
     EXPECT_EQ(rows[3].state, MRC_PATH_DENIED);
 }
 
+TEST(queue_pair_rows, hold_the_largest_number_where_a_window_has_no_bound)
+{
+    test::remote_host host{1};
+    const auto client = test::client_in_memory(1);
+    test::rings_in_memory rings{16};
+    const auto qp = rings.connect(*client, 16, host);
+    protocol::fixed_window boundless{std::uint64_t{1} << 40};
+    qp->congestion = &boundless;
+    mrc_qp_row row{};
+    write_row(row, *qp);
+    EXPECT_EQ(row.cwnd_bytes, UINT32_MAX);
+}
+
 TEST(idle_queue_pairs, are_all_reported_in_turns)
 {
     const auto rows = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);

@@ -243,6 +243,24 @@ TEST_F(own_host, packets_to_a_queue_pair_that_is_gone_are_counted_and_asked_for_
               protocol::never);
 }
 
+// All share one way: what one of them never hears of says nothing about it.
+TEST_F(own_host, a_queue_pair_without_a_peer_keeps_no_other_from_sending)
+{
+    end third{here_, 3};
+    end fourth{here_, 4};
+    connect();
+    ASSERT_EQ(third.connect(fourth, fourth.qp), 0);
+    ASSERT_EQ(fourth.connect(third, third.qp), 0);
+    fourth.receive(requests);
+    EXPECT_EQ(destroy_qp(two_.client.state, two_.qp).reply.error, 0);
+    one_.write(two_.key, region_bytes);
+    settle();
+    ASSERT_GT(counted(MRC_AGENT_DROP_UNKNOWN_QP), 8u);
+    third.write(fourth.key, region_bytes);
+    settle();
+    EXPECT_EQ(third.completions().size(), 1u);
+}
+
 // The receiver's window, in PSNs, is far smaller than what the sender has to send, and than its congestion window.
 TEST_F(own_host, no_more_flies_than_the_receiver_takes)
 {
