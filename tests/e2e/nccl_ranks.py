@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """libnccl-net-mrc without a GPU: a program that loads it and calls it as NCCL's proxy does (tests/nccl), a process on
-each host of a lab or several, one case of the table a run: all that NCCL may ask of two ends, collectives while a plane
-is cut, a rank that is killed, one that leaves, a network that goes dark, an mrcd that is killed and started again. Every
-byte is checked by the ranks."""
+each host of a lab or several, one case of the table a run: all that NCCL may ask of two ends, collectives while a
+plane is cut, a rank that is killed, one that leaves, a network that goes dark, an mrcd that is killed and started
+again. Every byte is checked by the ranks."""
 
 import contextlib
 import json
