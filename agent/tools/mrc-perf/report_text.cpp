@@ -70,8 +70,9 @@ void add_direction(std::string &to, const json::object &part, bool own_host)
                    number(part, "msg_rate_mps") * 1e6);
     fmt::format_to(out, "  longest stall  {:.1f} us\n", number(part, "max_stall_us"));
     if (own_host) {
-        fmt::format_to(out, "  packets        {:.0f} of data, within this host\n",
-                       number(part.at("sender").as_object(), "tx_packets"));
+        const json::object &sender = part.at("sender").as_object(); // empty: it has not told
+        fmt::format_to(out, "  packets        {} within the host\n",
+                       sender.empty() ? "unknown" : fmt::format("{:.0f} of data", number(sender, "tx_packets")));
     } else {
         fmt::format_to(out, "  packets sent   {}\n", plane_text(part.at("plane_tx_packets")));
         fmt::format_to(out, "  received       {}\n", plane_text(part.at("plane_rx_packets")));
