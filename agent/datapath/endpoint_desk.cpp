@@ -73,6 +73,8 @@ void endpoint_desk::watch(std::span<const connections::peer_in_use> used, instan
 {
     talking_.forget_quiet();
     for (const connections::peer_in_use &host : used) {
+        if (host.peer.own_host) // which needs not be asked whether it can be reached
+            continue;
         targets_.on_use(host.peer, now);
         host.peer.paths->watch_idle(now + peer_memory);
         host.peer.ports->watch(now + peer_memory);

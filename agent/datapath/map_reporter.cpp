@@ -7,6 +7,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "kernel/map_names.h"
+
 namespace mrc::datapath
 {
 
@@ -62,7 +64,7 @@ void write_row(mrc_qp_row &row, const worker_qp &qp)
     row.sacks_sent = counters.sacks_sent;
     row.sacks_received = counters.sacks_received;
     write_reasons(row, counters);
-    row.cwnd_bytes = static_cast<__u32>(qp.congestion->cwnd());
+    row.cwnd_bytes = static_cast<__u32>(std::min<std::uint64_t>(qp.congestion->cwnd(), UINT32_MAX));
     row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
 }
 
@@ -110,19 +112,21 @@ void idle_reports::write_some(const kernel::mapped_array<mrc_qp_row> &rows,
 
 void verdict_report::publish(const verdict_counts &counts)
 {
-    publish_from(MRC_AGENT_ACCEPTED, counts);
+    for (std::uint32_t row = MRC_AGENT_ACCEPTED; row < MRC_VERDICT_COUNT; ++row)
+        publish_row(row, counts[row]);
 }
 
 void verdict_report::publish_drops(const verdict_counts &counts)
 {
-    publish_from(MRC_AGENT_ACCEPTED + 1, counts);
+    for (std::uint32_t row = MRC_AGENT_ACCEPTED; row < MRC_VERDICT_COUNT; ++row)
+        if (counts[row] != written_[row] && kernel::is_drop(static_cast<mrc_verdict>(row)))
+            publish_row(row, counts[row]);
 }
 
-void verdict_report::publish_from(std::uint32_t first, const verdict_counts &counts)
+void verdict_report::publish_row(std::uint32_t row, std::uint64_t count)
 {
-    for (std::uint32_t row = first; row < MRC_VERDICT_COUNT; ++row)
-        if (counts[row] != written_[row] && write_(row, counts[row]))
-            written_[row] = counts[row];
+    if (count != written_[row] && write_(row, count))
+        written_[row] = count;
 }
 
 verdict_report::writer per_cpu_writer(int verdicts_fd)

@@ -66,11 +66,11 @@ public:
 
     // Writes those that changed since; each is a system call.
     void publish(const verdict_counts &counts);
-    // But for the packets that were accepted.
+    // But for the packets that went on.
     void publish_drops(const verdict_counts &counts);
 
 private:
-    void publish_from(std::uint32_t first, const verdict_counts &counts);
+    void publish_row(std::uint32_t row, std::uint64_t count);
 
     writer write_;
     verdict_counts written_{};

@@ -42,7 +42,7 @@ struct turn_limits {
 };
 
 // What the turns are made of. Work:
-//   bool ready()                                          another packet can be sent
+//   bool ready(const worker_qp &)                         another packet of it can be sent
 //   instant now()                                         read as late as a turn allows, for time stamps
 //   size_t deliver(worker_qp &, size_t most)              completions; how many
 //   size_t take(worker_qp &, size_t most, instant)        requests; how many
@@ -84,7 +84,7 @@ private:
         std::size_t flushed = 0; // of packets
         std::size_t entries = 0;
         std::int64_t spent = 0;
-        bool blocked = false; // some packet could not be tried: an engine is full
+        bool blocked = false; // some packet could not be tried: there is no room where it would leave
     };
 
     [[nodiscard]] bool round_full() const
@@ -185,7 +185,7 @@ bool turn_scheduler::visit(worker_qp &qp, Work &work)
     pay_entries(qp, taken);
     bool sent_all = false;
     while (!sent_all && qp.allowance > 0 && client.allowance > 0 && tally_.packets < limits_.packets) {
-        if (!work.ready()) {
+        if (!work.ready(qp)) {
             tally_.blocked = true;
             break;
         }

@@ -47,7 +47,10 @@ class worker::turn_work
 public:
     explicit turn_work(worker &of) : of_{of} {}
 
-    [[nodiscard]] bool ready() { return of_.output_.ready(); }
+    [[nodiscard]] bool ready(const worker_qp &qp)
+    {
+        return qp.peer.own_host ? of_.loopback_.ready() : of_.output_.ready();
+    }
     [[nodiscard]] static instant now() { return kernel::monotonic_now(); }
     static std::size_t deliver(worker_qp &qp, std::size_t most) { return deliver_completions(qp, most); }
     static std::size_t take(worker_qp &qp, std::size_t most, instant now) { return take_requests(qp, most, now); }
@@ -56,7 +59,9 @@ public:
         const std::optional<protocol::outgoing> packet = qp.protocol->next_packet(now);
         if (!packet)
             return 0;
-        if (!of_.output_.send(qp.address, qp.peer.host_usid, *packet, &qp))
+        const bool sent = qp.peer.own_host ? of_.loopback_.send(qp, *packet)
+                                           : of_.output_.send(qp.address, qp.peer.host_usid, *packet, &qp);
+        if (!sent)
             qp.protocol->fail(protocol::completion_status::local_protection_error);
         return packet_cost(packet->payload.bytes);
     }
@@ -208,6 +213,7 @@ std::size_t worker::round()
     const instant now = kernel::monotonic_now();
     const receive_result received = receive(now);
     work += received.frames;
+    work += loopback_.deliver([&](const loopback::passing &packet) { on_own_packet(packet, now); });
     answer_bells();
     if (timer_gate_.may_run(received.unread))
         run_timers(now);
@@ -273,10 +279,34 @@ void worker::on_qp_packet(worker_qp *qp, const codec::decoded &packet, const pro
         return;
     }
     ++counters_.drops[MRC_AGENT_ACCEPTED];
-    turn_scheduler::charge_arrival(*qp->client, static_cast<std::uint32_t>(packet.payload.size()));
-    take_receives_for_packet(*qp);
-    activate(*qp);
-    qp->protocol->on_packet(packet.content, packet.payload, how, now);
+    accept(*qp, packet.content, packet.payload, how, now);
+}
+
+// A packet of another host names no queue pair that it comes from: whichever of the peer's may have sent it. Here it is
+// known, and only the one at the other end may.
+void worker::on_own_packet(const loopback::passing &packet, instant now)
+{
+    worker_qp *qp = qps_.find(destination_of(packet.content));
+    if (qp == nullptr) {
+        ++counters_.drops[MRC_AGENT_DROP_UNKNOWN_QP];
+        return;
+    }
+    if (!qp->peer.own_host || qp->peer_number != packet.from) {
+        ++counters_.drops[MRC_AGENT_DROP_WRONG_PEER];
+        return;
+    }
+    ++counters_.drops[MRC_AGENT_LOCAL];
+    accept(*qp, packet.content, packet.payload,
+           {.entropy = packet.entropy, .path = packet.path, .at = now, .wire_bytes = packet.ip_bytes}, now);
+}
+
+void worker::accept(worker_qp &qp, const protocol::packet &content, std::span<const std::byte> payload,
+                    const protocol::arrival &how, instant now)
+{
+    turn_scheduler::charge_arrival(*qp.client, static_cast<std::uint32_t>(payload.size()));
+    take_receives_for_packet(qp);
+    activate(qp);
+    qp.protocol->on_packet(content, payload, how, now);
 }
 
 void worker::answer_bells()

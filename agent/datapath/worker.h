@@ -10,6 +10,7 @@
 // requests in, completions out                       work_queues.h
 // packets of hosts and paths, not of queue pairs     endpoint_desk.h
 // encoding and transmit engines                      packet_output.h
+// packets between queue pairs of this host           loopback.h, own_host.h
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
 //
@@ -28,6 +29,7 @@
 #include "datapath/deadline_heap.h"
 #include "datapath/endpoint_desk.h"
 #include "datapath/fair_receive.h"
+#include "datapath/loopback.h"
 #include "datapath/map_reporter.h"
 #include "datapath/packet_output.h"
 #include "datapath/queue_pair_table.h"
@@ -63,7 +65,7 @@ struct worker_options {
 struct worker_counters {
     std::uint64_t loops = 0;
     std::uint64_t sleeps = 0;
-    std::uint64_t received = 0;
+    std::uint64_t received = 0;   // from the ports
     std::uint64_t backlogged = 0; // of these, waited for longer than backlog_mark
     std::uint64_t reported = 0;   // rows of paths and of active queue pairs
     verdict_counts drops{};       // MRC_AGENT_*
@@ -156,6 +158,9 @@ private:
     void run();
     [[nodiscard]] receive_result receive(protocol::instant now);
     void on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
+    void on_own_packet(const loopback::passing &packet, protocol::instant now);
+    void accept(worker_qp &qp, const protocol::packet &content, std::span<const std::byte> payload,
+                const protocol::arrival &how, protocol::instant now);
     void answer_bells();
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
     void run_timers(protocol::instant now);
@@ -177,6 +182,7 @@ private:
     deadline_heap deadlines_{MRC_MAX_QPS};
     turn_scheduler turns_;
     packet_output output_;
+    loopback loopback_;
     endpoint_desk desk_;
     receive_overload overload_;
     timer_gate timer_gate_{kernel::usual_ring_size / receive_batch};

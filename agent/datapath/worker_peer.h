@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that this one speaks to, for packets that belong to no queue pair: endpoint operations.
+// A host that queue pairs are connected to, or that endpoint operations go to: packets that belong to no queue pair.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct worker_peer {
     protocol::peer_planes *planes = nullptr;
     protocol::sack_proofs *proofs = nullptr;            // those of `paths`; null: each QP has its own
     protocol::congestion_control *congestion = nullptr; // that its QPs share; null: each has its own
+    bool own_host = false; // this one: packets to it go by loopback.h, and nothing asks or tells it anything
 };
 
 // Hosts, each by its port status, and path groups that are in use no more.

@@ -58,9 +58,6 @@ void gloo_pair::connect(const std::vector<char> &bytes)
     auto held = context_.lock();
     if (failure_)
         std::rethrow_exception(failure_);
-    if (peer->gid == connection_->address().gid)
-        throw gloo::InvalidOperationException("mrc: rank " + std::to_string(peer_rank_) +
-                                              " is on this host, too: mrcd connects hosts; run one rank on each");
     peer_text_ = peer->text();
     (void)context_.endpoint().connect(*connection_, *peer);
     const std::chrono::milliseconds limit = context_.getTimeout();

@@ -71,6 +71,7 @@ inline constexpr auto verdict_names = std::to_array<std::string_view>({
     "agent_drop_unasked",
     "agent_drop_rate",
     "agent_drop_no_port",
+    "agent_local",
 });
 static_assert(verdict_names.size() == MRC_VERDICT_COUNT);
 

@@ -14,9 +14,8 @@ constexpr std::chrono::seconds forgotten_after{60};
 
 } // namespace
 
-connect_attempt::connect_attempt(std::shared_ptr<session> at, const connect_handle &to,
-                                 const messaging::gid_bytes &own_gid)
-    : session_{std::move(at)}, to_{to}, to_itself_{to.gid == own_gid}
+connect_attempt::connect_attempt(std::shared_ptr<session> at, const connect_handle &to)
+    : session_{std::move(at)}, to_{to}
 {
 }
 
@@ -75,18 +74,12 @@ result connect_attempt::proceed(std::unique_ptr<sender> &made)
 result connect_attempt::open()
 {
     greeting ours{.token = to_.token, .address = {}};
-    if (to_itself_) {
-        outcome_ =
-            failed(result::invalid_usage, "that is this host: mrcd connects hosts, and NCCL has shared memory for "
-                                          "GPUs of one (NCCL_SHM_DISABLE, NCCL_P2P_DISABLE)");
-    } else {
-        try {
-            connection_ = std::make_unique<sender>(session_);
-            ours.address = connection_->address();
-            outcome_ = connection_->health();
-        } catch (const messaging::messaging_failure &failure) {
-            outcome_ = failed(result::system_error, failure.what());
-        }
+    try {
+        connection_ = std::make_unique<sender>(session_);
+        ours.address = connection_->address();
+        outcome_ = connection_->health();
+    } catch (const messaging::messaging_failure &failure) {
+        outcome_ = failed(result::system_error, failure.what());
     }
     socket_.queue(ours);
     return result::success; // the far end is told first
@@ -104,8 +97,7 @@ result connect_attempt::connect()
     return connected ? result::success : connection_->health();
 }
 
-std::shared_ptr<connect_attempt> connector::find(connect_handle &to, const std::shared_ptr<session> &at,
-                                                 const messaging::gid_bytes &own_gid)
+std::shared_ptr<connect_attempt> connector::find(connect_handle &to, const std::shared_ptr<session> &at)
 {
     const std::lock_guard held{mutex_};
     const clock::time_point now = clock::now();
@@ -116,20 +108,20 @@ std::shared_ptr<connect_attempt> connector::find(connect_handle &to, const std::
     }
     std::erase_if(entries_, [&](const auto &one) { return now - one.second.asked_at > forgotten_after; });
     to.attempt = ++last_;
-    auto made = std::make_shared<connect_attempt>(at, to, own_gid);
+    auto made = std::make_shared<connect_attempt>(at, to);
     entries_.emplace(to.attempt, entry{.attempt = made, .asked_at = now});
     return made;
 }
 
 result connector::connect(const std::shared_ptr<session> &at, std::span<std::byte, handle_bytes> handle,
-                          const messaging::gid_bytes &own_gid, std::unique_ptr<sender> &made)
+                          std::unique_ptr<sender> &made)
 {
     auto to = connect_handle::decode(handle);
     if (!to) {
         warn("a handle to connect to is none of this plug-in: is NCCL_NET_PLUGIN=mrc set on all hosts?");
         return result::invalid_argument;
     }
-    const std::shared_ptr<connect_attempt> attempt = find(*to, at, own_gid);
+    const std::shared_ptr<connect_attempt> attempt = find(*to, at);
     const result now = attempt->proceed(made);
     if (now != result::success || made) {
         const std::lock_guard held{mutex_};

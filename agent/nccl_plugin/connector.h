@@ -20,7 +20,7 @@ namespace mrc::nccl_plugin
 class connect_attempt
 {
 public:
-    connect_attempt(std::shared_ptr<session> at, const connect_handle &to, const messaging::gid_bytes &own_gid);
+    connect_attempt(std::shared_ptr<session> at, const connect_handle &to);
 
     [[nodiscard]] const connect_handle &to() const { return to_; }
     // A connection, or null with success: it takes longer.
@@ -36,7 +36,6 @@ private:
 
     std::shared_ptr<session> session_;
     connect_handle to_;
-    bool to_itself_;
     stage at_ = stage::begin;
     exchange_socket socket_;
     result outcome_ = result::success; // once the far end has been told that this end gives up
@@ -48,7 +47,7 @@ class connector
 public:
     // As NCCL's connect(): the handle is changed.
     [[nodiscard]] result connect(const std::shared_ptr<session> &at, std::span<std::byte, handle_bytes> handle,
-                                 const messaging::gid_bytes &own_gid, std::unique_ptr<sender> &made);
+                                 std::unique_ptr<sender> &made);
 
 private:
     using clock = std::chrono::steady_clock;
@@ -57,8 +56,7 @@ private:
         clock::time_point asked_at;
     };
 
-    [[nodiscard]] std::shared_ptr<connect_attempt> find(connect_handle &to, const std::shared_ptr<session> &at,
-                                                        const messaging::gid_bytes &own_gid);
+    [[nodiscard]] std::shared_ptr<connect_attempt> find(connect_handle &to, const std::shared_ptr<session> &at);
 
     std::mutex mutex_;
     std::uint64_t last_ = 0;

@@ -157,10 +157,9 @@ result connect(void *context, int device, void *handle, void **sending)
         if (const result known = check_device(device); known != result::success)
             return known;
         std::unique_ptr<sender> made;
-        const result now =
-            the_connector().connect(static_cast<net_context *>(context)->live(),
-                                    std::span<std::byte, handle_bytes>{static_cast<std::byte *>(handle), handle_bytes},
-                                    device_of_host().gid, made);
+        const result now = the_connector().connect(
+            static_cast<net_context *>(context)->live(),
+            std::span<std::byte, handle_bytes>{static_cast<std::byte *>(handle), handle_bytes}, made);
         *sending = static_cast<connection *>(made.release());
         return now;
     });

@@ -34,12 +34,14 @@ peer_directory::peer_directory(const daemon_config &config, const fabric_rules &
                                kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
                                const linked_planes &linked, std::uint32_t payload_bytes)
     : config_{config}, rules_{rules}, rows_{rows}, worker_{worker}, payload_bytes_{payload_bytes},
-      groups_{config, rules, tables, worker, local, linked}
+      groups_{config, rules, tables, worker, local, linked}, own_{rules.address_of(rules.self())}
 {
 }
 
 std::uint32_t peer_directory::sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const
 {
+    if (peer.own_host)
+        return 0;
     return peer.number << speaker_bits | rules_.speaker_of(address);
 }
 
@@ -136,7 +138,7 @@ std::expected<peer_directory::known_peer *, peer_refusal> peer_directory::find_o
     if (!host)
         return std::unexpected{peer_refusal{.text = rules_.refusal_of(address)}};
     if (*host == rules_.self())
-        return std::unexpected{peer_refusal{.text = to_text(address) + " is this host itself"}};
+        return std::unexpected{peer_refusal{.text = to_text(address) + " is this host itself: no path leads there"}};
     const auto known = peers_.find(*host);
     return known != peers_.end() ? &known->second : add(*host);
 }
@@ -154,6 +156,8 @@ std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &addres
 std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &address, std::uint64_t profile,
                                                             const control::ev_profile_store &profiles)
 {
+    if (rules_.host_of(address) == rules_.self())
+        return held_peer{.peer = own_.peer(), .hold = {}};
     auto held = hold(address);
     if (!held || profile == session::built_in_profile)
         return held;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "datapath/own_host.h"
 #include "datapath/worker.h"
 #include "kernel/host_tables.h"
 #include "service/control/ev_profile_store.h"
@@ -49,9 +50,10 @@ public:
     ~peer_directory() { on_unused_ = nullptr; } // what it holds itself ends now
 
     // The peer at `address`, any of its own; as endpoint operations know it, by IPv6. The error says what is wrong with
-    // the address, or which table is full.
+    // the address, or which table is full. This host is none: there is no path to it.
     [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address);
-    // The same peer by the EVs of an ONLINE profile.
+    // What a queue pair is connected to: this host, which needs no hold, whatever the profile, or the same peer by the EVs
+    // of an ONLINE profile.
     [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address, std::uint64_t profile,
                                                               const control::ev_profile_store &profiles);
     // Called whenever something has lost its last hold; to be followed by release_unused(). An empty one ends that.
@@ -92,7 +94,8 @@ public:
         return groups_.conditions();
     }
 
-    // Whose packets a queue pair takes that is connected to this address of the peer (mrc_peer_row::sender).
+    // Whose packets from the ports a queue pair takes that is connected to this address of the peer
+    // (mrc_peer_row::sender); 0, nobody's, where that is this host.
     [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<mrc_ip, peer_condition>> peer_conditions();
@@ -136,6 +139,7 @@ private:
     std::uint32_t payload_bytes_;
     path_groups groups_;
     std::map<host_place, known_peer> peers_;
+    datapath::own_host own_;
     std::uint32_t last_number_ = 0; // of a peer
     std::function<void()> on_unused_;
     std::vector<peer_hold> listed_; // by hold_all_if_small(); the first to go

@@ -11,6 +11,7 @@ import sys
 
 import overlay
 from lab_support import DEADLINE_S, DEBUG_LOG, TIME_SCALE, check, lab, left_behind, need_binaries, need_root
+from own_host import check_own_host
 from pinned_maps import host_maps
 from ports import all_but, all_carry, steps
 from transfer_support import transfer, wait_until
@@ -180,6 +181,8 @@ def small_mtu(fabric):
 
 # name: (the case, options of `up`)
 CASES = {
+    "cable_own_host": (check_own_host, ("--fabric", "direct")),
+    "cable_ipv4_own_host": (check_own_host, ("--fabric", "direct", "--ipv4")),
     "cable_xdp": (plain, ("--fabric", "direct", "--engine", "xdp")),
     "cable_af_xdp": (plain, ("--fabric", "direct", "--engine", "af_xdp")),
     "cable_mtu_1500": (small_mtu, ("--fabric", "direct", "--mtu", "1500")),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gloo over libmrc-gloo, a process on each host of a lab, one case of the table a run: messages, what does not
+"""Gloo over libmrc-gloo, processes on the hosts of a lab, one case of the table a run: messages, what does not
 complete, collectives while a plane is cut, a rank that is killed, an mrcd that is; cuts and killed ranks with PyTorch,
 too, which is told of the transport in each of the ways there are. Every byte is checked by the ranks themselves
 (tests/gloo)."""
@@ -16,9 +16,6 @@ import time
 
 from lab_support import ROOT, binary, check, lab, left_behind, need_binaries, need_root, skip
 from rank_processes import LIMIT_S, ranks
-
-sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from lab.processes import instance_of  # noqa: E402
 
 PLANES, CUT_PLANE = 2, 1
 ROUNDS = 12
@@ -61,10 +58,7 @@ def torch_rank(*arguments):
 
 class gloo_ranks(ranks):
     def __init__(self, fabric, size, folder, command):
-        commands = [command(rank, size, folder) for rank in range(size)]
-        super().__init__(fabric, folder, [
-            (words, {"MRC_INSTANCE": instance_of(fabric.prefix, f"h{rank}"), **chosen})
-            for rank, (words, chosen) in enumerate(commands)])
+        super().__init__(fabric, folder, [command(rank, size, folder) for rank in range(size)])
 
     def failure_of(self, rank):
         """What the rank said of its failure, after which it has ended in order."""
@@ -160,9 +154,26 @@ def orphan(fabric):
         all_ranks.failure_of(1)
 
 
+def one_host(fabric):
+    """All ranks are on one host, none of whose planes carries anything."""
+    for plane in range(PLANES):
+        fabric.run("plane", str(plane), "down")
+    for test, size in (("messages", 4), ("failures", 2)):
+        with running(fabric, size, gloo_rank(test)) as all_ranks:
+            all_ranks.all_succeed()
+            check(True, f"{size} ranks on one host: {test}")
+    one_is_killed(fabric, gloo_rank("survivor", TIMEOUT_S * 1000))
+
+
+def two_a_host(fabric):
+    """Four ranks on two hosts, a plane between which is cut."""
+    collectives(fabric)
+
+
 # name: (the case, hosts)
 CASES = {"messages": (messages, 4), "failures": (failures, 2), "collectives": (collectives, 4), "killed": (killed, 3),
-         "orphan": (orphan, 3), "torch": (torch, 3), "torch_killed": (torch_killed, 3)}
+         "orphan": (orphan, 3), "torch": (torch, 3), "torch_killed": (torch_killed, 3),
+         "one_host": (one_host, 1), "two_a_host": (two_a_host, 2)}
 
 
 def main():

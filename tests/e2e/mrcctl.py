@@ -40,6 +40,7 @@ class operator:
     def __init__(self, fabric, host):
         self.instance = f"{fabric.prefix}-{host}"
         self.maps = host_maps(self.instance)
+        self.address = fabric.host(host)["mrc_address"]
 
     def json(self, *arguments, status=0):
         done = run(*arguments, "--instance", self.instance, "-j")
@@ -275,6 +276,7 @@ def check_refusals(here, there):
     refused(["qp", "show", "1234567", *chosen], 1, "no queue pair 1234567", "qp list")
     refused(["path", "show", "8191", *chosen], 1, "no path 8191", "path list")
     refused(["path", "list", "--peer", "fd00::1", *chosen], 1, "'fd00::1' is no peer")
+    refused(["path", "list", "--peer", here.address, *chosen], 1, "as its own host is none")
     refused(["path", "list", "--peer", "nonsense", *chosen], 1, "'nonsense' is no address")
     with tempfile.TemporaryDirectory() as directory:
         copy = shutil.copy(binary("mrcctl"), directory)

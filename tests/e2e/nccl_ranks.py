@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """libnccl-net-mrc without a GPU: a program that loads it and calls it as NCCL's proxy does (tests/nccl), a process on
-each host of a lab, one case of the table a run: all that NCCL may ask of two ends, collectives while a plane is cut, a
-rank that is killed, one that leaves, a network that goes dark, an mrcd that is killed and started again. Every byte is
-checked by the ranks."""
+each host of a lab or several, one case of the table a run: all that NCCL may ask of two ends, collectives while a
+plane is cut, a rank that is killed, one that leaves, a network that goes dark, an mrcd that is killed and started
+again. Every byte is checked by the ranks."""
 
 import contextlib
 import json
@@ -34,8 +34,7 @@ class nccl_ranks(ranks):
         os.mkdir(handles)
         super().__init__(fabric, folder, [
             ([binary("mrc-nccl-rank"), test, str(rank), str(len(tests)), handles, str(rounds)],
-             {"MRC_INSTANCE": instance_of(fabric.prefix, f"h{rank}"), "NCCL_NET_PLUGIN": "mrc",
-              "LD_LIBRARY_PATH": LIBRARIES}) for rank, test in enumerate(tests)])
+             {"NCCL_NET_PLUGIN": "mrc", "LD_LIBRARY_PATH": LIBRARIES}) for rank, test in enumerate(tests)])
 
     def tell(self, rank, word):
         self.processes[rank].stdin.write(f"{word}\n".encode())
@@ -82,17 +81,22 @@ def messages(fabric):
               "sizes, groups, limits, misuse, unknown peers, ten times anew, by versions 12, 11 and 8")
 
 
-def collectives(fabric):
-    with running(fabric, ["collectives"] * 3, ROUNDS) as all_ranks:
+def with_a_plane_cut(fabric, size, hosts):
+    with running(fabric, ["collectives"] * size, ROUNDS) as all_ranks:
         all_ranks.wait_for(0, f"round {CUT_ROUND}\n")
         fabric.run("plane", str(CUT_PLANE), "down")
         check(f"round {ROUNDS - 1}\n" not in all_ranks.said(0), f"plane {CUT_PLANE} is cut in the middle")
         all_ranks.wait_for(0, f"round {RESTORE_ROUND}\n")
         fabric.run("plane", str(CUT_PLANE), "up")
         all_ranks.all_succeed()
-        check(all(all_ranks.said(rank).endswith("all rounds\n") for rank in range(3)),
-              f"3 ranks, 2 communicators, 2 channels: {ROUNDS} rounds of all-reduce and all-to-all, every byte right")
-    check_nothing_is_left(fabric, ["h0", "h1", "h2"])
+        check(all(all_ranks.said(rank).endswith("all rounds\n") for rank in range(size)),
+              f"{size} ranks, 2 communicators, 2 channels: {ROUNDS} rounds of all-reduce and all-to-all, "
+              "every byte right")
+    check_nothing_is_left(fabric, hosts)
+
+
+def collectives(fabric):
+    with_a_plane_cut(fabric, 3, ["h0", "h1", "h2"])
 
 
 GONE = ("its process has ended, or failed", "it has closed the connection", "its memory cannot be written",
@@ -170,9 +174,31 @@ def restarted(fabric):
             daemon.wait()
 
 
+def one_host(fabric):
+    """Both ranks are on one host, none of whose planes carries anything."""
+    for plane in range(PLANES):
+        fabric.run("plane", str(plane), "down")
+    for test in ("messages", "collectives"):
+        with running(fabric, [test] * 2, ROUNDS) as both:
+            both.all_succeed()
+            check(True, f"2 ranks on one host: {test}")
+    with running(fabric, ["busy"] * 2) as both:
+        for rank in range(2):
+            both.wait_for(rank, "running\n")
+        both.processes[1].kill()
+        both.processes[1].wait()
+        both.failure_of(0, REMOTE_ERROR, *GONE)
+    check_nothing_is_left(fabric, ["h0"])
+
+
+def two_a_host(fabric):
+    with_a_plane_cut(fabric, 4, ["h0", "h1"])
+
+
 # name: (the case, hosts)
 CASES = {"messages": (messages, 2), "collectives": (collectives, 3), "killed": (killed, 3),
-         "killed_waiting": (killed_waiting, 3), "leaver": (leaver, 3), "dark": (dark, 2), "restarted": (restarted, 3)}
+         "killed_waiting": (killed_waiting, 3), "leaver": (leaver, 3), "dark": (dark, 2), "restarted": (restarted, 3),
+         "one_host": (one_host, 1), "two_a_host": (two_a_host, 2)}
 
 
 def main():

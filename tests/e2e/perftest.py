@@ -37,12 +37,12 @@ def listens(fabric):
 
 
 @contextlib.contextmanager
-def both(fabric, *command):
-    """The server on h0's device and the client on h1's, which are ended if they have not."""
+def both(fabric, *command, client="h1"):
+    """The server on h0's device and the client on another host's, or on the same, which are ended if they have not."""
     processes = [start(fabric, "h0", *command)]
     try:
         wait_until(lambda: listens(fabric) or processes[0].poll() is not None, LIMIT_S)
-        processes.append(start(fabric, "h1", *command, "127.0.0.1"))
+        processes.append(start(fabric, client, *command, "127.0.0.1"))
         yield processes
     finally:
         for process in processes:
@@ -62,11 +62,19 @@ def results(processes):
             if len(words) > 1 and all(word.replace(".", "", 1).isdigit() for word in words)]
 
 
+def told(fabric, host, *command):
+    """What the host's mrcctl says."""
+    return json.loads(fabric.inside(host, binary("mrcctl"), "--instance", instance_of(fabric.prefix, host), "-j",
+                                    *command))
+
+
 def packets(fabric, host):
     """What each of the host's ports has sent."""
-    ports = json.loads(fabric.inside(host, binary("mrcctl"), "--instance", instance_of(fabric.prefix, host), "-j",
-                                     "port", "list"))
-    return [port["tx_packets"] for port in ports]
+    return [port["tx_packets"] for port in told(fabric, host, "port", "list")]
+
+
+def counter(fabric, host, verdict):
+    return told(fabric, host, "counters")["verdicts"][verdict]
 
 
 def sweep(fabric):
@@ -75,6 +83,23 @@ def sweep(fabric):
             figures = results(processes)
         check([line[0] for line in figures] == [2 ** power for power in range(1, SIZES + 1)],
               f"ib_write_{kind} -a: every size from 2 bytes to 8 MB")
+
+
+def one_host(fabric):
+    """Both programs on one device: no port sends anything, not even when the server is killed."""
+    before = packets(fabric, "h0")
+    for kind in KINDS:
+        with both(fabric, f"ib_write_{kind}", "-a", "-n", "10", client="h0") as processes:
+            check(len(results(processes)) == SIZES, f"ib_write_{kind} -a within one host")
+    with both(fabric, "ib_write_bw", "-b", "-q", "16", "-s", "65536", "-n", "50", client="h0") as processes:
+        check([line[:2] for line in results(processes)] == [[65536, 16 * 50]], "ib_write_bw -b -q 16")
+    with both(fabric, "ib_write_bw", "-s", "65536", "-n", "1000000", client="h0") as processes:
+        moved = counter(fabric, "h0", "agent_local")
+        check(wait_until(lambda: counter(fabric, "h0", "agent_local") > moved + 1000, LIMIT_S), "bytes flow")
+        processes[0].kill()
+        said = processes[1].communicate(timeout=LIMIT_S)[0]
+        check(processes[1].returncode != 0 and "Completion with error" in said, "the client ends with its killed peer")
+    check(packets(fabric, "h0") == before, "no port has sent anything")
 
 
 def many_queue_pairs(fabric):
@@ -140,7 +165,7 @@ def main():
     if shutil.which("ib_write_bw") is None:
         skip("perftest is not installed")
     with lab("perftest", "--planes", str(PLANES), config=DEBUG_LOG) as fabric:
-        for case in (sweep, many_queue_pairs, bidirectional, outage, dead_peer, dead_network, refusals):
+        for case in (one_host, sweep, many_queue_pairs, bidirectional, outage, dead_peer, dead_network, refusals):
             case(fabric)
         check(all(host["alive"] for host in fabric.status()["hosts"]), "both daemons live on")
     check(left_behind(fabric.prefix) == [], "nothing is left behind")

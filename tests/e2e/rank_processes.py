@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of one job on the hosts of a lab, rank N on hN, each with its output in a file."""
+"""Processes of one job on the hosts of a lab, each with its output in a file: rank N on hN, and where there are fewer
+hosts they take turns."""
 
 import contextlib
 import os
@@ -9,19 +10,24 @@ import time
 
 from transfer_support import wait_until
 
+from lab.processes import instance_of
+
 LIMIT_S = 100
 
 
 class ranks:
-    """Started with a command and what it adds to the environment for each; nsenter replaces itself, so a process is its
-    rank."""
+    """Started with a command and what it adds to the environment for each, the name of its host's mrcd besides; nsenter
+    replaces itself, so a process is its rank."""
 
     def __init__(self, fabric, folder, commands):
         self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(len(commands))]
         self.processes = []
+        hosts = fabric.host_names()
         for rank, (words, chosen) in enumerate(commands):
+            host = hosts[rank % len(hosts)]
+            env = {**os.environ, "MRC_INSTANCE": instance_of(fabric.prefix, host), **chosen}
             with open(self.logs[rank], "wb") as output:
-                self.processes.append(subprocess.Popen(fabric.enter(f"h{rank}", *words), env={**os.environ, **chosen},
+                self.processes.append(subprocess.Popen(fabric.enter(host, *words), env=env,
                                                        stdout=output, stderr=output, stdin=subprocess.PIPE))
 
     def said(self, rank):

@@ -81,14 +81,14 @@ def follow(process, on_sample, deadline):
     return complaints
 
 
-def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None):
-    """A client on h0 to its end, to this address of h1, or to an address. on_sample(sample, process) sees the progress
-    as it comes."""
+def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None, host="h0"):
+    """A client on a host to its end, to this address of h1, or to an address. on_sample(sample, process) sees the
+    progress as it comes."""
     started = time.monotonic()
     deadline = started + limit_s
     address = address or fabric.host("h1")[to]
     with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
-        process = start_perf(fabric, "h0", address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
+        process = start_perf(fabric, host, address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
         try:
             complaints = follow(process, on_sample, deadline)
             process.wait(max(1, deadline - time.monotonic()))
@@ -100,11 +100,12 @@ def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_a
     return result(json.loads(said) if said else None, complaints, process.returncode, time.monotonic() - started)
 
 
-def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address", far=None):
+def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address", far=None, host="h0"):
     """One client against one server, on the h1 of another lab if `far` is one; returns the client's result and the
-    server's report and exit status."""
+    server's report and exit status. With h1 as the client's host the host is its own peer."""
     with server(far or fabric, "--once", *(("--output", output) if output else ())) as (process, said):
-        client = run_client(fabric, *arguments, on_sample=on_sample, address=(far or fabric).host("h1")[to])
+        client = run_client(fabric, *arguments, on_sample=on_sample, host=host,
+                            address=(far or fabric).host("h1")[to])
         line = said.next(time.monotonic() + DEADLINE_S)
         return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What a packet and a message cost in counts that stand still from run to run: instructions of the protocol core, and
-system calls of the workers of two hosts. Fails where one is above its bound in budgets.toml.
+system calls of the workers of two hosts, and of one with itself. Fails where one is above its bound in budgets.toml.
 
 usage: costs.py [--part core|lab]
 """
@@ -33,6 +33,9 @@ LAB = {"8 bytes, one at a time": (["-s", "8", "--window", "1", "-n", "4000"], "m
        "8 bytes, 256 at a time": (["-s", "8", "--window", "256", "-n", "100000"], "messages"),
        "1 MB, shared memory": (["-s", "1M", "-n", "300"], "packets"),
        "1 MB, the program's own memory": (["-s", "1M", "-n", "200", "--memory", "process"], "packets")}
+# The same within one host: one worker is both ends', and packets are the sender's of data.
+OWN_HOST = {f"{name}, within the host": LAB[name] for name in (
+    "8 bytes, one at a time", "1 MB, shared memory", "1 MB, the program's own memory")}
 CALLS = {"system_calls": ["raw_syscalls:sys_enter"], "bpf_calls": ["syscalls:sys_enter_bpf"],
          "copies": [f"syscalls:sys_enter_{name}" for name in ("pread64", "pwrite64", "preadv", "pwritev",
                                                                "process_vm_readv", "process_vm_writev")]}
@@ -102,14 +105,13 @@ class call_counter:
         return {"sleeps": slept, **{name: sum(counts[event] for event in group) for name, group in CALLS.items()}}
 
 
-def transfer(fabric, arguments, folder):
-    """What mrc-perf reports of one run, and the calls of both workers meanwhile."""
+def transfer(fabric, arguments, folder, workers):
+    """What mrc-perf reports of one run from the first of these hosts to h1, and the calls of their workers."""
     with server(fabric):
-        counters = {side: call_counter(worker_of(fabric, host), folder)
-                    for side, host in (("sender", "h0"), ("receiver", "h1"))}
+        counters = {side: call_counter(worker_of(fabric, host), folder) for side, host in workers.items()}
         for counter in counters.values():
             counter.start()
-        said, complaints = start_perf(fabric, "h0", FAR_END, *arguments, "--json").communicate()
+        said, complaints = start_perf(fabric, next(iter(workers.values())), FAR_END, *arguments, "--json").communicate()
         calls = {side: counter.stop() for side, counter in counters.items()}
     if not said:
         sys.exit(f"FAIL: mrc-perf {' '.join(arguments)}: {complaints.decode()}")
@@ -118,9 +120,12 @@ def transfer(fabric, arguments, folder):
 
 def measure_lab():
     with lab("costs", "--planes", "4") as fabric, tempfile.TemporaryDirectory() as folder:
-        for name, (arguments, unit) in LAB.items():
-            report, calls = transfer(fabric, arguments, folder)
-            count = report["messages"] if unit == "messages" else sum(report["plane_tx_packets"])
+        cases = [(name, case, {"sender": "h0", "receiver": "h1"}) for name, case in LAB.items()]
+        cases += [(name, case, {"worker": "h1"}) for name, case in OWN_HOST.items()]
+        for name, (arguments, unit), workers in cases:
+            report, calls = transfer(fabric, arguments, folder, workers)
+            packets = sum(report["plane_tx_packets"]) or report["sender"]["tx_packets"]
+            count = report["messages"] if unit == "messages" else packets
             yield name, {f"{side}_{what}": number / count
                          for side, counts in calls.items() for what, number in counts.items()}
 

@@ -27,9 +27,9 @@ def in_host(fabric, host, *argv):
     return ["nsenter", f"--net=/run/netns/{fabric.prefix}-{host}", "--", *argv]
 
 
-def mrc(fabric, seconds, memory):
+def mrc(fabric, seconds, memory, host="h0"):
     with server(fabric):
-        client = in_host(fabric, "h0", "env", f"MRC_INSTANCE={fabric.prefix}-h0", binary("mrc-perf"), FAR_END)
+        client = in_host(fabric, host, "env", f"MRC_INSTANCE={fabric.prefix}-{host}", binary("mrc-perf"), FAR_END)
         done = subprocess.run([*client, "-s", "1M", "-D", str(seconds), "--memory", memory, "--json"],
                               capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
@@ -38,13 +38,13 @@ def mrc(fabric, seconds, memory):
     return report["goodput_gbps"]
 
 
-def tcp(fabric, seconds, _):
+def tcp(fabric, seconds, _, host="h0"):
     with subprocess.Popen(in_host(fabric, "h1", "iperf3", "--server", "--one-off", "--forceflush"),
                           stdout=subprocess.PIPE, text=True) as far_end:
         for line in far_end.stdout:
             if "listening" in line:
                 break
-        done = subprocess.run(in_host(fabric, "h0", "iperf3", "--client", FAR_END, "--time", str(seconds), "--json"),
+        done = subprocess.run(in_host(fabric, host, "iperf3", "--client", FAR_END, "--time", str(seconds), "--json"),
                               capture_output=True, text=True, check=True)
         far_end.stdout.read()
     return json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"] / 1e9

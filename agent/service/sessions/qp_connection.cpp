@@ -52,9 +52,9 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
     built->bell = qp.numbers.bell;
     built->resets = qp.resets;
     built->peer = peer;
-    const std::vector<mrc_ip> sources = state.shared.rules.sources_of(qp.now.peer);
     built->address = known_as(qp.now.peer, peer);
-    std::ranges::copy(sources, built->sources.begin());
+    if (!peer.own_host) // whose packets come by no port
+        std::ranges::copy(state.shared.rules.sources_of(qp.now.peer), built->sources.begin());
     built->memory = std::make_unique<datapath::region_view>(
         state.shared.worker.regions(), datapath::protection_domain{.owner = state.number, .number = qp.made.pd},
         (qp.now.access & session::access_remote_write) != 0);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <string>
 
+#include "kernel/map_names.h"
 #include "service/sessions/qp_attributes.h"
 
 namespace mrc::service
@@ -105,7 +106,8 @@ answer report_qp(const session_state &state, std::uint32_t qpn)
         report.smoothed_rtt_ns = static_cast<std::uint64_t>(qp.protocol->smoothed_rtt().count());
         report.cwnd_bytes = qp.congestion->cwnd();
         report.state = static_cast<std::uint32_t>(qp.protocol->state());
-        fill_paths(state, report, *qp.protocol, *qp.peer.paths);
+        if (!qp.peer.own_host) // no plane and no path leads there
+            fill_paths(state, report, *qp.protocol, *qp.peer.paths);
     });
     return result;
 }
@@ -129,7 +131,7 @@ answer query_status(const session_state &state)
         status.received = counters.received;
         status.bad_icrc = counters.drops[MRC_AGENT_DROP_BAD_ICRC];
         for (std::uint32_t verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
-            status.dropped += counters.drops[verdict];
+            status.dropped += kernel::is_drop(static_cast<mrc_verdict>(verdict)) ? counters.drops[verdict] : 0;
         status.worker_loops = counters.loops;
         status.worker_sleeps = counters.sleeps;
         status.backlogged = counters.backlogged;

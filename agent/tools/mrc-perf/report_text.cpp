@@ -61,17 +61,26 @@ void add_latency(std::string &to, const json::object &latency)
         number(latency, "max"), number(latency, "samples"));
 }
 
-void add_direction(std::string &to, const json::object &part)
+// `own_host`: both ends are on one, and no plane and no path is between them.
+void add_direction(std::string &to, const json::object &part, bool own_host)
 {
     auto out = std::back_inserter(to);
     fmt::format_to(out, "  goodput        {:.3f} Gbit/s ({} in {:.3f} s, {:.0f} messages/s)\n",
                    number(part, "goodput_gbps"), bytes_text(number(part, "bytes")), number(part, "duration_ms") / 1e3,
                    number(part, "msg_rate_mps") * 1e6);
     fmt::format_to(out, "  longest stall  {:.1f} us\n", number(part, "max_stall_us"));
-    fmt::format_to(out, "  packets sent   {}\n", plane_text(part.at("plane_tx_packets")));
-    fmt::format_to(out, "  received       {}\n", plane_text(part.at("plane_rx_packets")));
+    if (own_host) {
+        const json::object &sender = part.at("sender").as_object(); // empty: it has not told
+        fmt::format_to(out, "  packets        {} within the host\n",
+                       sender.empty() ? "unknown" : fmt::format("{:.0f} of data", number(sender, "tx_packets")));
+    } else {
+        fmt::format_to(out, "  packets sent   {}\n", plane_text(part.at("plane_tx_packets")));
+        fmt::format_to(out, "  received       {}\n", plane_text(part.at("plane_rx_packets")));
+    }
     fmt::format_to(out, "  sent again     {:.0f} ({:.0f} needlessly; {:.0f} time-outs)\n", number(part, "retransmits"),
                    number(part, "spurious"), number(part, "timeouts"));
+    if (own_host)
+        return;
     fmt::format_to(
         out,
         "  paths          {:.0f} good, {:.0f} skipped, {:.0f} kept though bad, {:.0f} assumed bad, {:.0f} denied\n",
@@ -89,16 +98,17 @@ std::string to_text(const json::object &report)
                    text(report, "mode"), text(report, "client"), text(report, "server"),
                    report.at("qps").to_number<std::uint64_t>(), bytes_text(number(report, "size")),
                    text(report, "memory"), report.at("payload_bytes").to_number<std::uint64_t>());
+    const bool own_host = report.at("client") == report.at("server");
     if (report.contains("lat_us"))
         add_latency(result, report.at("lat_us").as_object());
     if (report.contains("forward")) {
         result += "client to server\n";
-        add_direction(result, report.at("forward").as_object());
+        add_direction(result, report.at("forward").as_object(), own_host);
         result += "server to client\n";
-        add_direction(result, report.at("reverse").as_object());
+        add_direction(result, report.at("reverse").as_object(), own_host);
         fmt::format_to(out, "both\n  goodput        {:.3f} Gbit/s\n", number(report, "goodput_gbps"));
     } else {
-        add_direction(result, report);
+        add_direction(result, report, own_host);
     }
     fmt::format_to(out, "  verified       {}\n", verified_text(report));
     if (text(report, "mode") == "file")

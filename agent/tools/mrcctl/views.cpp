@@ -329,8 +329,9 @@ path_range paths_toward(const host_maps &maps, const std::string &address)
             fmt::format("peer '{}' is no address; allowed: an MRC address, such as fd6d:7263::1:1", address)};
     const auto peer = maps.peer(*parsed);
     if (!peer)
-        throw ctl_error{fmt::format("'{}' is no peer of instance '{}'; `mrcctl qp list` names those in use", address,
-                                    maps.of().name)};
+        throw ctl_error{fmt::format("'{}' is no peer that paths of instance '{}' lead to, as its own host is none; "
+                                    "`mrcctl qp list` names those in use",
+                                    address, maps.of().name)};
     return range_of(*peer);
 }
 

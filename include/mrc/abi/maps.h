@@ -90,8 +90,8 @@ enum mrc_verdict {
     MRC_SW_IMPAIR_CORRUPT,   /* one bit flipped (also counted as forwarded) */
     MRC_SW_IMPAIR_DUPLICATE, /* a second copy was sent */
     MRC_SW_DROP_NO_PORT,     /* the route's port has no device any more */
-    /* agent, after AF_XDP */
-    MRC_AGENT_ACCEPTED,
+    /* agent: after AF_XDP, or from a queue pair of this host */
+    MRC_AGENT_ACCEPTED,         /* from a port */
     MRC_AGENT_DROP_NO_METADATA, /* frame without host_rx's metadata */
     MRC_AGENT_DROP_TRUNCATED,
     MRC_AGENT_DROP_BAD_LENGTH,
@@ -102,6 +102,7 @@ enum mrc_verdict {
     MRC_AGENT_DROP_UNASKED, /* endpoint response to nothing that was asked, or an operation unknown here */
     MRC_AGENT_DROP_RATE,    /* endpoint request beyond the rate at which they are taken */
     MRC_AGENT_DROP_NO_PORT, /* port status without a port of this fabric */
+    MRC_AGENT_LOCAL,        /* between queue pairs of this host, accepted: it has seen no port */
     MRC_VERDICT_COUNT
 };
 

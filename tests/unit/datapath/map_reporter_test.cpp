@@ -48,11 +48,13 @@ TEST(verdict_report, drops_are_told_without_what_was_accepted)
     }};
     verdict_counts counts{};
     counts[MRC_AGENT_ACCEPTED] = 7;
+    counts[MRC_AGENT_LOCAL] = 9;
     counts[MRC_AGENT_DROP_BAD_ICRC] = 2;
     report.publish_drops(counts);
     EXPECT_EQ(rows, (std::map<std::uint32_t, std::uint64_t>{{MRC_AGENT_DROP_BAD_ICRC, 2}}));
     report.publish(counts);
     EXPECT_EQ(rows[MRC_AGENT_ACCEPTED], 7u);
+    EXPECT_EQ(rows[MRC_AGENT_LOCAL], 9u);
 }
 
 TEST(path_rows, are_written_when_their_counters_have_grown)
@@ -98,6 +100,19 @@ TEST(changed_queue_pairs, are_reported_while_they_are_active_and_once_more)
     EXPECT_EQ(changed.write_all(rows), 1u);
     changed.forget(*qps[7]);
     EXPECT_EQ(changed.write_all(rows), 0u);
+}
+
+TEST(queue_pair_rows, hold_the_largest_number_where_a_window_has_no_bound)
+{
+    test::remote_host host{1};
+    const auto client = test::client_in_memory(1);
+    test::rings_in_memory rings{16};
+    const auto qp = rings.connect(*client, 16, host);
+    protocol::fixed_window boundless{std::uint64_t{1} << 40};
+    qp->congestion = &boundless;
+    mrc_qp_row row{};
+    write_row(row, *qp);
+    EXPECT_EQ(row.cwnd_bytes, UINT32_MAX);
 }
 
 TEST(idle_queue_pairs, are_all_reported_in_turns)

@@ -48,7 +48,12 @@ struct remote_host {
     }
     [[nodiscard]] datapath::worker_peer peer()
     {
-        return {.address = address, .paths = &group, .ports = &ports, .planes = &suspected};
+        return {.address = address,
+                .paths = &group,
+                .ports = &ports,
+                .planes = &suspected,
+                .proofs = &proofs,
+                .congestion = &window};
     }
 
     mrc_ip address{{0xfd, 2}};
@@ -121,28 +126,36 @@ public:
     [[nodiscard]] std::unique_ptr<datapath::worker_qp> connect(datapath::worker_client &client, std::uint32_t number,
                                                                remote_host &to, protocol::slab_pool *pool = nullptr)
     {
+        return connect(client, number, number, to.peer(), pool);
+    }
+    [[nodiscard]] std::unique_ptr<datapath::worker_qp> connect(datapath::worker_client &client, std::uint32_t number,
+                                                               std::uint32_t peer_number,
+                                                               const datapath::worker_peer &to,
+                                                               protocol::slab_pool *pool = nullptr,
+                                                               protocol::memory_sink *target = nullptr)
+    {
         auto qp = std::make_unique<datapath::worker_qp>();
         qp->number = protocol::qpn{number};
         qp->client = &client;
         qp->bell = number % session::bell_page::queue_pairs;
-        qp->peer_number = qp->number;
-        qp->peer = to.peer();
+        qp->peer_number = protocol::qpn{peer_number};
+        qp->peer = to;
         qp->address = to.address;
         qp->sources.fill(to.address);
-        qp->congestion = &to.window;
+        qp->congestion = to.congestion;
         protocol::qp_config config;
         config.local = qp->number;
-        config.peer = qp->number;
+        config.peer = qp->peer_number;
         config.send_queue_depth = layout_.send_capacity;
         config.receive_queue_depth = layout_.receive_capacity;
         qp->memory = std::make_unique<datapath::region_view>(no_regions(), datapath::protection_domain{});
         qp->protocol = std::make_unique<protocol::queue_pair>(
-            config, protocol::qp_surroundings{.paths = to.group,
-                                              .memory = *qp->memory,
-                                              .control = to.window,
-                                              .peer = pool == nullptr ? nullptr : &to.suspected,
+            config, protocol::qp_surroundings{.paths = *to.paths,
+                                              .memory = target != nullptr ? *target : *qp->memory,
+                                              .control = *to.congestion,
+                                              .peer = pool == nullptr ? nullptr : to.planes,
                                               .pool = pool,
-                                              .proofs = pool == nullptr ? nullptr : &to.proofs});
+                                              .proofs = pool == nullptr ? nullptr : to.proofs});
         qp->sends = layout_.sends(memory_.get());
         qp->receives = layout_.receives(memory_.get());
         qp->posted = std::make_unique<datapath::posted_sends>(layout_, memory_.get(), pool);
@@ -160,6 +173,15 @@ public:
         entry.first.length = 8;
         for (; count > 0; --count, ++entry.id)
             (void)sends_.push(entry);
+    }
+    // Of 8 bytes that lie in no registered memory.
+    void post_unreadable()
+    {
+        session::send_entry entry;
+        entry.flags = session::send_signaled;
+        entry.pieces = 1;
+        entry.first = {.address = 0, .length = 8, .lkey = 1};
+        (void)sends_.push(entry);
     }
     void post_receives(std::uint32_t count)
     {

@@ -37,7 +37,7 @@ protected:
     struct work {
         turns &test;
 
-        [[nodiscard]] bool ready() const { return test.room_ != 0; }
+        [[nodiscard]] bool ready(const worker_qp &qp) const { return test.room_ != 0 && test.full_ != &qp; }
         [[nodiscard]] static protocol::instant now() { return {}; }
         std::size_t deliver(worker_qp &qp, std::size_t most) const
         {
@@ -92,6 +92,7 @@ protected:
     std::map<const worker_client *, std::size_t> entries_;
     std::vector<std::size_t> flushed_at_;
     std::size_t room_ = SIZE_MAX;
+    const worker_qp *full_ = nullptr; // there is no room where its packets leave
     const worker_client *ringing_ = nullptr;
 };
 
@@ -106,6 +107,19 @@ TEST_F(turns, clients_share_by_bytes_whatever_the_number_of_their_queue_pairs)
     round();
     EXPECT_EQ(sent(a_), 128U);
     EXPECT_EQ(sent(b_), 128U);
+}
+
+TEST_F(turns, who_finds_no_room_where_its_packets_leave_keeps_nobody_else_from_sending)
+{
+    full_ = &add(a_, {.packets = 1000});
+    add(a_, {.packets = 10});
+    add(b_, {.packets = 10});
+    round();
+    EXPECT_EQ(sent(a_), 10U) << "its client's other queue pair";
+    EXPECT_EQ(sent(b_), 10U);
+    full_ = nullptr;
+    round();
+    EXPECT_GT(sent(a_), 10U) << "it still has its turns";
 }
 
 TEST_F(turns, queue_pairs_of_a_client_share_its_turns_by_bytes)

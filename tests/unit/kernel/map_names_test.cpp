@@ -68,6 +68,7 @@ TEST(map_names, drops_are_distinguished_from_what_went_on)
     EXPECT_FALSE(kernel::is_drop(MRC_PUSH_EMPTY));
     EXPECT_FALSE(kernel::is_drop(MRC_SW_TRIMMED));
     EXPECT_FALSE(kernel::is_drop(MRC_AGENT_ACCEPTED));
+    EXPECT_FALSE(kernel::is_drop(MRC_AGENT_LOCAL));
 }
 
 TEST(map_names, path_states_are_those_of_the_header)

@@ -37,7 +37,10 @@ public:
     [[nodiscard]] datapath::worker &worker() { return worker_; }
     // Queue pairs that anybody has.
     [[nodiscard]] std::size_t qps_in_use() const;
+    [[nodiscard]] const mrc_qp_row &row_of(std::uint32_t qpn) const { return tables_.qps[MRC_QPN_ROW(qpn)]; }
     void take_notes() { control_.take_notes(); }
+    // The only one that there is.
+    void lose_port() { local_.up = {}; }
     // Hands what has been sent to the other daemon; false when there was nothing.
     bool deliver_to(daemon_in_memory &other);
 

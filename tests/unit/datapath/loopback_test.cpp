@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two queue pairs of one host on simulated time, with nothing between them but the loopback.
+#include "datapath/loopback.h"
+
+#include <chrono>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datapath/own_host.h"
+#include "datapath/work_queues.h"
+#include "unit/datapath/queue_pair_in_memory.h"
+
+namespace mrc::datapath
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t depth = 512;
+constexpr std::uint32_t sender_number = 16;
+constexpr std::uint32_t receiver_number = 17;
+
+// Takes everything.
+class any_memory final : public protocol::memory_sink
+{
+public:
+    std::expected<void, protocol::write_refusal> write(std::uint32_t, std::uint64_t,
+                                                       std::span<const std::byte> payload) override
+    {
+        bytes += payload.size();
+        return {};
+    }
+    std::uint64_t bytes = 0;
+};
+
+class loopback_test : public testing::Test
+{
+protected:
+    [[nodiscard]] worker_qp &at(protocol::qpn number) { return number == sender_->number ? *sender_ : *receiver_; }
+    // All that may be sent now and finds room; how many packets.
+    std::size_t send(worker_qp &qp)
+    {
+        std::size_t count = 0;
+        while (way_.ready()) {
+            const auto packet = qp.protocol->next_packet(now_);
+            if (!packet)
+                break;
+            EXPECT_TRUE(way_.send(qp, *packet));
+            ++count;
+        }
+        return count;
+    }
+    std::size_t deliver()
+    {
+        return way_.deliver([&](const loopback::passing &packet) {
+            arrived_.push_back(packet.content);
+            at(packet.from == sender_->number ? receiver_->number : sender_->number)
+                .protocol->on_packet(
+                    packet.content, packet.payload,
+                    {.entropy = packet.entropy, .path = packet.path, .at = now_, .wire_bytes = packet.ip_bytes}, now_);
+        });
+    }
+
+    protocol::instant now_{1s};
+    mrc_ip address_{{0xfd, 1}};
+    own_host host_{address_};
+    any_memory memory_;
+    std::unique_ptr<worker_client> client_ = test::client_in_memory(1);
+    test::rings_in_memory sends_{depth};
+    test::rings_in_memory receives_{depth};
+    std::unique_ptr<worker_qp> sender_ =
+        sends_.connect(*client_, sender_number, receiver_number, host_.peer(), nullptr, &memory_);
+    std::unique_ptr<worker_qp> receiver_ =
+        receives_.connect(*client_, receiver_number, sender_number, host_.peer(), nullptr, &memory_);
+    loopback way_;
+    std::vector<protocol::packet> arrived_;
+};
+
+TEST_F(loopback_test, has_room_for_so_many_packets_and_again_when_they_have_arrived)
+{
+    sends_.post_sends(depth);
+    (void)take_requests(*sender_, depth, now_);
+    EXPECT_EQ(send(*sender_), loopback::most_packets);
+    EXPECT_FALSE(way_.ready());
+    EXPECT_EQ(deliver(), loopback::most_packets);
+    EXPECT_EQ(arrived_.size(), loopback::most_packets);
+    EXPECT_TRUE(way_.ready());
+    EXPECT_EQ(deliver(), 0u) << "each arrives once";
+}
+
+TEST_F(loopback_test, packets_arrive_in_the_order_in_which_they_were_sent)
+{
+    sends_.post_sends(depth);
+    (void)take_requests(*sender_, depth, now_);
+    protocol::psn expected{0};
+    while (arrived_.size() < depth) {
+        (void)send(*sender_);
+        (void)send(*receiver_);
+        now_ += 10us;
+        ASSERT_NE(deliver(), 0u);
+    }
+    for (const protocol::packet &packet : arrived_)
+        if (const auto *data = std::get_if<protocol::data_packet>(&packet)) {
+            EXPECT_EQ(data->sequence, expected);
+            ++expected;
+        }
+}
+
+// The transport sees a peer that answers a round later, whatever the time that a round takes.
+TEST_F(loopback_test, a_transfer_asks_for_nothing_twice_whatever_a_round_takes)
+{
+    for (const auto round : {1us, 20us, 100us}) {
+        sends_.post_sends(depth);
+        std::size_t completed = 0;
+        for (unsigned rounds = 0; completed < depth; ++rounds) {
+            ASSERT_LT(rounds, 1000u);
+            now_ += round;
+            (void)deliver();
+            for (worker_qp *qp : {receiver_.get(), sender_.get()}) {
+                if (qp->protocol->next_deadline() <= now_)
+                    qp->protocol->on_timer(now_);
+                (void)take_requests(*qp, depth, now_);
+                (void)send(*qp);
+                (void)deliver_completions(*qp, depth);
+            }
+            completed += sends_.take_completions();
+        }
+        while (deliver() != 0)
+            (void)send(*sender_);
+        EXPECT_EQ(sender_->protocol->counters().retransmits, 0u);
+        EXPECT_EQ(sender_->protocol->counters().timeouts, 0u);
+        EXPECT_EQ(receiver_->protocol->counters().rx_duplicates, 0u);
+    }
+    EXPECT_EQ(memory_.bytes, 3u * depth * 8);
+}
+
+TEST_F(loopback_test, what_cannot_be_read_under_its_local_key_is_no_packet)
+{
+    sends_.post_unreadable();
+    (void)take_requests(*sender_, 1, now_);
+    const auto next = sender_->protocol->next_packet(now_);
+    ASSERT_TRUE(next);
+    EXPECT_FALSE(way_.send(*sender_, *next));
+    EXPECT_EQ(deliver(), 0u);
+}
+
+} // namespace
+} // namespace mrc::datapath
