@@ -25,8 +25,8 @@ class client_memory
 public:
     client_memory() = default; // no memory
 
-    // The first `bytes` of whole mapped pages.
-    client_memory(kernel::mapping pages, std::uint64_t bytes);
+    // `bytes` of whole mapped pages, of which so many of the first ones do not belong to it.
+    client_memory(kernel::mapping pages, std::uint64_t bytes, std::uint64_t lead = 0);
     // [address, address + bytes) of the process. Precondition: the sum does not exceed INT64_MAX.
     client_memory(std::shared_ptr<const kernel::process_memory> process, std::uint64_t address, std::uint64_t bytes);
 
@@ -47,11 +47,13 @@ private:
     [[nodiscard]] bool settle(bool copied) noexcept;
 
     std::variant<kernel::mapping, process_range> how_;
+    std::uint64_t lead_ = 0;
     std::uint64_t bytes_ = 0;
     bool broken_ = false;
 };
 
-// Checks and maps a range of a file that a client offers: a memfd, on huge pages or not, sealed against shrinking.
+// Checks and maps a range of a file that a client offers: a memfd, on huge pages or not, sealed against shrinking. The
+// range may begin anywhere.
 [[nodiscard]] std::expected<client_memory, kernel::memory_error> map_shared(const kernel::unique_fd &file,
                                                                             std::uint64_t offset, std::uint64_t bytes);
 
