@@ -90,6 +90,15 @@ bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to) noex
     return settle(range->process->read(range->address + offset, to));
 }
 
+bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to, std::uint64_t followed_by,
+                             read_ahead &ahead) noexcept
+{
+    const process_range *range = process();
+    if (broken_ || range == nullptr)
+        return copy_out(offset, to);
+    return settle(ahead.read(*range->process, range->address + offset, to, followed_by));
+}
+
 bool client_memory::settle(bool copied) noexcept
 {
     broken_ = !copied;

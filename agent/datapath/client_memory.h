@@ -2,7 +2,8 @@
 // Memory of a client that the daemon copies to and from, and the two ways to reach it:
 //
 //   shared   a file that both sides map: memcpy under a SIGBUS guard
-//   process  any memory of the client's process: one system call per copy
+//   process  any memory of the client's process: a system call for each copy, of which read_ahead.h and gathered_writes.h
+//            make few
 //
 // Both fail cleanly when the client takes the memory away. One failed copy breaks it for good: a client that unmapped
 // registered memory has no use for what arrives later, and each further try could be made slow.
@@ -14,11 +15,18 @@
 #include <span>
 #include <variant>
 
+#include "datapath/read_ahead.h"
 #include "kernel/process_memory.h"
 #include "kernel/unique_fd.h"
 
 namespace mrc::datapath
 {
+
+// Where in a process a region lies.
+struct process_range {
+    std::shared_ptr<const kernel::process_memory> process;
+    std::uint64_t address = 0;
+};
 
 class client_memory
 {
@@ -32,18 +40,20 @@ public:
 
     [[nodiscard]] std::uint64_t size() const { return bytes_; }
     [[nodiscard]] bool broken() const { return broken_; }
+    // Where it lies, if a copy needs a system call; else null.
+    [[nodiscard]] const process_range *process() const { return std::get_if<process_range>(&how_); }
 
     // Copies between [offset, offset + span's size) and the daemon's memory. Precondition: inside size(). False: the
     // memory is broken, some bytes may have been copied. Neither allocates nor locks.
     [[nodiscard]] bool copy_in(std::uint64_t offset, std::span<const std::byte> from) noexcept;
     [[nodiscard]] bool copy_out(std::uint64_t offset, std::span<std::byte> to) noexcept;
+    // The same, where the next `followed_by` bytes will be wanted soon.
+    [[nodiscard]] bool copy_out(std::uint64_t offset, std::span<std::byte> to, std::uint64_t followed_by,
+                                read_ahead &ahead) noexcept;
+    // A copy that somebody else made has failed.
+    void give_up() noexcept { broken_ = true; }
 
 private:
-    struct process_range {
-        std::shared_ptr<const kernel::process_memory> process;
-        std::uint64_t address = 0;
-    };
-
     [[nodiscard]] bool settle(bool copied) noexcept;
 
     std::variant<kernel::mapping, process_range> how_;

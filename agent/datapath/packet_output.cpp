@@ -34,6 +34,21 @@ bool packet_output::unsent() const
     return std::ranges::any_of(distinct_engines_, [](const auto *engine) { return engine->queued() != 0; });
 }
 
+namespace
+{
+
+// Bytes that may leave in this turn, this packet's and those of the next ones. What is sent again goes alone.
+std::uint64_t expected_bytes(const worker_qp &qp, const protocol::outgoing &packet)
+{
+    const auto *data = std::get_if<protocol::data_packet>(&packet.content);
+    if (data == nullptr || data->retransmission)
+        return 0;
+    const std::int64_t allowance = std::max<std::int64_t>(std::min(qp.allowance, qp.client->allowance), 0);
+    return std::min(static_cast<std::uint64_t>(allowance), packet.payload.bytes + qp.protocol->window_room());
+}
+
+} // namespace
+
 bool packet_output::send(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,
                          const worker_qp *qp)
 {
@@ -48,7 +63,10 @@ bool packet_output::send(const mrc_ip &to, std::uint16_t host_usid, const protoc
     if (packet.payload.bytes != 0) {
         const auto payload = out.subspan(codec::payload_offset(packet.content, ipv4), packet.payload.bytes);
         // The protocol's key is the slot of the request, its address the offset in the message: take_requests().
-        if (qp == nullptr || !qp->posted->read(packet.payload.lkey, packet.payload.address, payload, *qp->memory))
+        if (qp == nullptr)
+            return false;
+        ahead_.expect(expected_bytes(*qp, packet));
+        if (!qp->posted->read(packet.payload.lkey, packet.payload.address, payload, *qp->memory, ahead_))
             return false;
     }
     const auto size = codec::encode(

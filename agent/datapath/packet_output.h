@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datapath/carrier.h"
+#include "datapath/read_ahead.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/worker_client.h"
 #include "kernel/mapped_array.h"
@@ -50,6 +51,8 @@ public:
     // such.
     bool send(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,
               const worker_qp *qp = nullptr);
+    // The queue pair whose requests were sent has had its turn: nobody has seen its memory from here on.
+    void end_turn() { ahead_.forget(); }
     void flush();
     // What an engine could not send yet goes with the next flush; nothing tells when it can.
     [[nodiscard]] bool unsent() const;
@@ -59,6 +62,7 @@ private:
     std::vector<transmit_engine *> engines_;
     std::vector<transmit_engine *> distinct_engines_;
     const kernel::mapped_array<mrc_path_row> &paths_;
+    read_ahead ahead_;
 };
 
 } // namespace mrc::datapath

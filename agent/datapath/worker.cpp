@@ -60,7 +60,11 @@ public:
             qp.protocol->fail(protocol::completion_status::local_protection_error);
         return packet_cost(packet->payload.bytes);
     }
-    void visited(worker_qp &qp) { of_.deadlines_.expect(qp, qp.protocol->next_deadline()); }
+    void visited(worker_qp &qp)
+    {
+        of_.output_.end_turn();
+        of_.deadlines_.expect(qp, qp.protocol->next_deadline());
+    }
     bool retire(worker_qp &qp)
     {
         if (!only_waits(qp))
@@ -218,8 +222,21 @@ receive_result worker::receive(instant now)
 {
     const receive_result result =
         receive_fairly(*io_.sockets, [&](std::byte *data, std::uint32_t length) { on_frame(data, length, now); });
+    write_gathered();
     counters_.received += result.frames;
     return result;
+}
+
+// Before anything is sent or completed.
+void worker::write_gathered()
+{
+    if (regions_.gathered().empty())
+        return;
+    regions_.gathered().write(
+        [this](const held_packet &packet, std::size_t bytes) {
+            qps_.find(packet.owner)->protocol->refuse_held(packet.number, bytes);
+        },
+        [this](protocol::qpn owner) { qps_.find(owner)->protocol->settle(); });
 }
 
 void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
@@ -263,6 +280,8 @@ void worker::on_qp_packet(worker_qp *qp, const codec::decoded &packet, const pro
     }
     ++counters_.drops[MRC_AGENT_ACCEPTED];
     turn_scheduler::charge_arrival(*qp->client, static_cast<std::uint32_t>(packet.payload.size()));
+    if (!regions_.gathered().has_room())
+        write_gathered();
     take_receives_for_packet(*qp);
     activate(*qp);
     qp->protocol->on_packet(packet.content, packet.payload, how, now);

@@ -152,6 +152,7 @@ private:
     void run();
     [[nodiscard]] receive_result receive(protocol::instant now);
     void on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
+    void write_gathered();
     void answer_bells();
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
     void run_timers(protocol::instant now);
