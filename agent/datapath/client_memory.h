@@ -2,8 +2,8 @@
 // Memory of a client that the daemon copies to and from, and the two ways to reach it:
 //
 //   shared   a file that both sides map: memcpy under a SIGBUS guard
-//   process  any memory of the client's process: a system call for each copy, of which read_ahead.h and gathered_writes.h
-//            make few
+//   process  any memory of the client's process: a system call for each copy; read_ahead.h and gathered_writes.h make
+//            them few
 //
 // Both fail cleanly when the client takes the memory away. One failed copy breaks it for good: a client that unmapped
 // registered memory has no use for what arrives later, and each further try could be made slow.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Payload from the memory of clients' processes, read for several packets by one system call.
 //
-// What is read ahead lasts for one turn of one queue pair: its bytes belong to requests that were posted before the turn
-// began, so they may not change before these complete, and nobody deregisters memory in the meantime. How far it goes is
-// what the queue pair may send in this turn, and the end of the piece that the packet is a part of.
+// What is read ahead lasts for one turn of one queue pair: its bytes belong to requests that were posted before they
+// are read, so they may not change before these complete, and nobody deregisters memory in the meantime. How far it
+// goes is what the queue pair may send in this turn, and the end of the piece that the packet is a part of.
 #pragma once
 
 #include <cstddef>

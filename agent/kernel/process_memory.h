@@ -10,9 +10,9 @@
 // Writes ignore page protection inside the client's own memory, as a NIC with pinned pages does. Pages that a
 // userfaultfd holds back fail at once. What a copy can wait for is a page of a file that the client has mapped, for as
 // long as its file system takes; so a client's library brings all pages in when it registers them, as verbs pin them.
-// One system call per copy, by way of a page of the kernel's. It looks up every page that the bytes touch, and pieces that
-// do not begin with a page touch two: so long copies are cut where pages begin. On Linux 6.18, 3,072 bytes take 1.3 us one
-// by one, and 0.7 us as part of 60 KB (docs/performance.md).
+// One system call per copy, by way of a page of the kernel's. It looks up every page that the bytes touch, and steps
+// that do not begin with a page touch two: so long copies are cut where pages begin. On Linux 6.18, 3,072 bytes take
+// 1.7 us one by one, and 0.8 us as part of 30 KB (docs/performance.md).
 #pragma once
 
 #include <cstdint>

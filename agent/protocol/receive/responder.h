@@ -6,8 +6,8 @@
 // SACK triggers (§3.1): more than 16 KiB since the last (each packet counts at least 1 KiB), AckReq, CE, rtx,
 // duplicate, probe. A SACK says "arrived", not "written": memory may refuse later with a Transport NAK, which is sent
 // when all packets before the refused one have arrived; from the refused packet on nothing is written any more, and
-// this end of the QP fails too (IBTA 9.9.3). Memory may also hold payload back, to write it together with others': until
-// that is done the edge stands, and with it all that says "complete".
+// this end of the QP fails too (IBTA 9.9.3). Memory may also hold payload back, to write it together with others':
+// until that is done the edge stands, and with it all that says "complete".
 //
 // A message with immediate takes a receive request when the edge passes its last packet, that is, when everything sent
 // before it has arrived. There is no RNR: without a receive request the QP fails (protocol.md §2.2). But where requests
