@@ -47,7 +47,7 @@ std::optional<shared_range> shared_range_at(const void *address, std::uint64_t b
     --at;
     const std::uint64_t offset = number_of(address) - at->first;
     const std::size_t size = at->second.memory.size();
-    if (offset > size || bytes > size - offset || offset % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) != 0)
+    if (offset > size || bytes > size - offset)
         return std::nullopt;
     return shared_range{.file = at->second.file.get(), .offset = offset};
 }

@@ -38,7 +38,7 @@ bool cannot_shrink(int fd)
 }
 
 // Why a range cannot be mapped; empty when it can.
-std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uint64_t bytes)
+std::string why_unfit(int fd, std::uint64_t offset, std::uint64_t bytes)
 {
     struct stat status{};
     if (::fstat(fd, &status) != 0)
@@ -46,8 +46,6 @@ std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uin
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (bytes == 0 || offset > size || bytes > size - offset)
         return "range is outside the memfd of " + std::to_string(size) + " bytes";
-    if (offset % page != 0)
-        return "offset must be a multiple of the page size, " + std::to_string(page);
     // What the worker writes to a hole becomes memory of this process, not of the client. Pages that are swapped out
     // are data; of huge pages, which come from a pool of their own, the kernel tells no holes.
     const off_t hole = ::lseek(fd, static_cast<off_t>(offset), SEEK_HOLE);
@@ -58,7 +56,8 @@ std::string why_unfit(int fd, std::uint64_t page, std::uint64_t offset, std::uin
 
 } // namespace
 
-client_memory::client_memory(kernel::mapping pages, std::uint64_t bytes) : how_{std::move(pages)}, bytes_{bytes}
+client_memory::client_memory(kernel::mapping pages, std::uint64_t bytes, std::uint64_t lead)
+    : how_{std::move(pages)}, lead_{lead}, bytes_{bytes}
 {
     kernel::install_sigbus_guard();
 }
@@ -74,7 +73,8 @@ bool client_memory::copy_in(std::uint64_t offset, std::span<const std::byte> fro
     if (broken_)
         return false;
     if (const auto *shared = std::get_if<kernel::mapping>(&how_))
-        return settle(kernel::guarded_copy(shared->bytes(), shared->bytes().data() + offset, from.data(), from.size()));
+        return settle(
+            kernel::guarded_copy(shared->bytes(), shared->bytes().data() + lead_ + offset, from.data(), from.size()));
     const auto *range = std::get_if<process_range>(&how_);
     return settle(range->process->write(range->address + offset, from));
 }
@@ -84,9 +84,19 @@ bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to) noex
     if (broken_)
         return false;
     if (const auto *shared = std::get_if<kernel::mapping>(&how_))
-        return settle(kernel::guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + offset, to.size()));
+        return settle(
+            kernel::guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + lead_ + offset, to.size()));
     const auto *range = std::get_if<process_range>(&how_);
     return settle(range->process->read(range->address + offset, to));
+}
+
+bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to, std::uint64_t followed_by,
+                             read_ahead &ahead) noexcept
+{
+    const process_range *range = process();
+    if (broken_ || range == nullptr)
+        return copy_out(offset, to);
+    return settle(ahead.read(*range->process, range->address + offset, to, followed_by));
 }
 
 bool client_memory::settle(bool copied) noexcept
@@ -101,12 +111,14 @@ std::expected<client_memory, kernel::memory_error> map_shared(const kernel::uniq
     if (!cannot_shrink(file.get()))
         return std::unexpected{
             kernel::memory_error{.code = EINVAL, .text = "memory must be a memfd sealed with F_SEAL_SHRINK"}};
-    const std::uint64_t page = page_bytes(file.get());
-    if (std::string problem = why_unfit(file.get(), page, offset, bytes); !problem.empty())
+    if (std::string problem = why_unfit(file.get(), offset, bytes); !problem.empty())
         return std::unexpected{kernel::memory_error{.code = EINVAL, .text = std::move(problem)}};
     // Whole pages, because a kernel::mapping of huge pages is not unmapped by fewer.
-    const std::uint64_t whole = (bytes + page - 1) / page * page;
-    void *address = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), static_cast<off_t>(offset));
+    const std::uint64_t page = page_bytes(file.get());
+    const std::uint64_t lead = offset % page;
+    const std::uint64_t whole = (lead + bytes + page - 1) / page * page;
+    void *address =
+        ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), static_cast<off_t>(offset - lead));
     if (address == MAP_FAILED) {
         const int error = errno;
         return std::unexpected{kernel::memory_error{
@@ -115,7 +127,7 @@ std::expected<client_memory, kernel::memory_error> map_shared(const kernel::uniq
     // Pages stay in memory from the worker's first touch on, without being touched here, where all clients would wait.
     // Within RLIMIT_MEMLOCK; beyond it the worker may wait for the swap device, as it does for a process's memory.
     [[maybe_unused]] const int locked = ::mlock2(address, whole, MLOCK_ONFAULT);
-    return client_memory{kernel::mapping{address, whole}, bytes};
+    return client_memory{kernel::mapping{address, whole}, bytes, lead};
 }
 
 } // namespace mrc::datapath

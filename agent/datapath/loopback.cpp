@@ -9,8 +9,7 @@ namespace mrc::datapath
 bool loopback::send(const worker_qp &from, const protocol::outgoing &packet)
 {
     const std::span payload{payloads_.get() + count_ * most_payload, packet.payload.bytes};
-    // The protocol's key is the slot of the request, its address the offset in the message: take_requests().
-    if (!payload.empty() && !from.posted->read(packet.payload.lkey, packet.payload.address, payload, *from.memory))
+    if (!payload.empty() && !reader_.read(from, packet, payload))
         return false;
     constexpr bool ipv4 = false; // sizes count as those of IPv6, whichever it is
     packets_[count_++] = {.from = from.number,

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 
+#include "datapath/payload_reader.h"
 #include "datapath/worker_client.h"
 #include "protocol/packet.h"
 
@@ -42,6 +43,8 @@ public:
     // Takes the packet with its payload, that of a request of `from`. False when it cannot be read under the request's
     // local keys. Precondition: ready().
     [[nodiscard]] bool send(const worker_qp &from, const protocol::outgoing &packet);
+    // payload_reader.h
+    void end_turn() { reader_.end_turn(); }
     // Hands over all that is there, in the order in which it was sent, whoever sent it; how many. `arrive(const passing
     // &)` sends nothing.
     template <typename Visitor>
@@ -60,6 +63,7 @@ private:
     std::array<passing, most_packets> packets_; // the first `count_`, each with its place among the payloads
     std::unique_ptr<std::byte[]> payloads_ = std::make_unique_for_overwrite<std::byte[]>(most_packets * most_payload);
     std::size_t count_ = 0;
+    payload_reader reader_;
 };
 
 } // namespace mrc::datapath

@@ -47,8 +47,7 @@ bool packet_output::send(const mrc_ip &to, std::uint16_t host_usid, const protoc
     const std::uint8_t dscp = packet.dscp_as_is ? packet.dscp : marks_.code_points[packet.dscp & 63U];
     if (packet.payload.bytes != 0) {
         const auto payload = out.subspan(codec::payload_offset(packet.content, ipv4), packet.payload.bytes);
-        // The protocol's key is the slot of the request, its address the offset in the message: take_requests().
-        if (qp == nullptr || !qp->posted->read(packet.payload.lkey, packet.payload.address, payload, *qp->memory))
+        if (qp == nullptr || !payloads_.read(*qp, packet, payload))
             return false;
     }
     const auto size = codec::encode(

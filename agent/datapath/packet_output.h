@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datapath/carrier.h"
+#include "datapath/payload_reader.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/worker_client.h"
 #include "kernel/mapped_array.h"
@@ -45,11 +46,12 @@ public:
     // Every engine takes another packet.
     [[nodiscard]] bool ready();
     // Writes the packet where it will leave from, to the host that has this address, whichever of its own the path
-    // takes. Payload is that of requests of `qp`. False when it cannot be read
-    // under the requests' local keys. A packet for a plane without a port here is lost like any other, and inferred as
-    // such.
+    // takes. Payload is that of requests of `qp`. False when it cannot be read under the requests' local keys. A packet
+    // for a plane without a port here is lost like any other, and inferred as such.
     bool send(const mrc_ip &to, std::uint16_t host_usid, const protocol::outgoing &packet,
               const worker_qp *qp = nullptr);
+    // payload_reader.h
+    void end_turn() { payloads_.end_turn(); }
     void flush();
     // What an engine could not send yet goes with the next flush; nothing tells when it can.
     [[nodiscard]] bool unsent() const;
@@ -59,6 +61,7 @@ private:
     std::vector<transmit_engine *> engines_;
     std::vector<transmit_engine *> distinct_engines_;
     const kernel::mapped_array<mrc_path_row> &paths_;
+    payload_reader payloads_;
 };
 
 } // namespace mrc::datapath

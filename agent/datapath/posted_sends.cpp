@@ -27,7 +27,8 @@ posted_sends::taken posted_sends::take(std::uint32_t position, const session::se
     return {.bytes = bytes, .valid = true};
 }
 
-bool posted_sends::read(std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to, region_view &memory) const
+bool posted_sends::read(std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to, region_view &memory,
+                        read_ahead &ahead) const
 {
     if ((requests_[slot].flags & session::send_inline) != 0) {
         std::memcpy(to.data(), layout_.inline_bytes(rings_, slot) + offset, to.size());
@@ -39,7 +40,8 @@ bool posted_sends::read(std::uint32_t slot, std::uint64_t offset, std::span<std:
             continue;
         }
         const auto part = std::min<std::uint64_t>(to.size(), piece.length - offset);
-        if (!memory.read(piece.lkey, piece.address + offset, to.first(part)))
+        const std::uint64_t rest = piece.length - offset - part;
+        if (!memory.read(piece.lkey, piece.address + offset, to.first(part), rest, ahead))
             return false;
         to = to.subspan(part);
         offset = 0;

@@ -56,9 +56,10 @@ public:
     {
         return (requests_[slot(position)].flags & session::send_immediate) != 0;
     }
-    // Bytes [offset, offset + to.size()) of the message in `slot`. False: a local protection error.
-    [[nodiscard]] bool read(std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
-                            region_view &memory) const;
+    // Bytes [offset, offset + to.size()) of the message in `slot`, of which more may be read ahead. False: a local
+    // protection error.
+    [[nodiscard]] bool read(std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to, region_view &memory,
+                            read_ahead &ahead) const;
 
 private:
     static constexpr std::size_t first_places = 4;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/region_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mrc::datapath
@@ -62,30 +63,74 @@ memory_region *region_table::find(const protection_domain &domain, std::uint32_t
     return usable ? &region : nullptr;
 }
 
-std::expected<void, protocol::write_refusal> region_table::write(const protection_domain &domain, std::uint32_t rkey,
-                                                                 std::uint64_t va, std::span<const std::byte> payload)
+auto region_table::find_target(const protection_domain &domain, std::uint32_t rkey, std::uint64_t va,
+                               std::uint64_t bytes) -> std::expected<found_bytes, protocol::write_refusal>
 {
     using enum protocol::write_refusal;
-    if (payload.empty())
-        return {};
     memory_region *region = find(domain, rkey);
     if (region == nullptr)
         return std::unexpected{unknown_key};
     if ((region->access & session::access_remote_write) == 0)
         return std::unexpected{no_permission};
-    const auto offset = offset_in(*region, va, payload.size());
+    const auto offset = offset_in(*region, va, bytes);
     if (!offset)
         return std::unexpected{out_of_bounds};
-    if (!region->memory.copy_in(*offset, payload))
-        return std::unexpected{unknown_key};
+    return found_bytes{.memory = &region->memory, .offset = *offset};
+}
+
+std::expected<void, protocol::write_refusal> region_table::write(const protection_domain &domain, std::uint32_t rkey,
+                                                                 std::uint64_t va, std::span<const std::byte> payload)
+{
+    if (payload.empty())
+        return {};
+    const auto target = find_target(domain, rkey, va, payload.size());
+    if (!target)
+        return std::unexpected{target.error()};
+    if (!target->memory->copy_in(target->offset, payload))
+        return std::unexpected{protocol::write_refusal::unknown_key};
     return {};
+}
+
+std::expected<protocol::placement, protocol::write_refusal> region_table::place(const protection_domain &domain,
+                                                                                std::uint32_t rkey, std::uint64_t va,
+                                                                                std::span<const std::byte> payload,
+                                                                                const held_packet &packet)
+{
+    if (payload.empty())
+        return protocol::placement::done;
+    const auto target = find_target(domain, rkey, va, payload.size());
+    if (!target)
+        return std::unexpected{target.error()};
+    const process_range *range = target->memory->process();
+    if (range != nullptr && gathered_.add(*target->memory, *range, target->offset, payload, packet))
+        return protocol::placement::held;
+    if (!target->memory->copy_in(target->offset, payload))
+        return std::unexpected{protocol::write_refusal::unknown_key};
+    return protocol::placement::done;
+}
+
+auto region_table::find_source(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va,
+                               std::uint64_t bytes) -> std::optional<found_bytes>
+{
+    memory_region *region = find(domain, lkey);
+    const auto offset = region == nullptr ? std::nullopt : offset_in(*region, va, bytes);
+    return offset ? std::optional{found_bytes{.memory = &region->memory, .offset = *offset}} : std::nullopt;
 }
 
 bool region_table::read(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va, std::span<std::byte> to)
 {
-    memory_region *region = find(domain, lkey);
-    const auto offset = region == nullptr ? std::nullopt : offset_in(*region, va, to.size());
-    return offset && region->memory.copy_out(*offset, to);
+    const auto source = find_source(domain, lkey, va, to.size());
+    return source && source->memory->copy_out(source->offset, to);
+}
+
+bool region_table::read(const protection_domain &domain, std::uint32_t lkey, std::uint64_t va, std::span<std::byte> to,
+                        std::uint64_t followed_by, read_ahead &ahead)
+{
+    const auto source = find_source(domain, lkey, va, to.size());
+    if (!source)
+        return false;
+    const std::uint64_t rest = source->memory->size() - source->offset - to.size();
+    return source->memory->copy_out(source->offset, to, std::min(followed_by, rest), ahead);
 }
 
 } // namespace mrc::datapath

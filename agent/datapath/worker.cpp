@@ -65,7 +65,14 @@ public:
             qp.protocol->fail(protocol::completion_status::local_protection_error);
         return packet_cost(packet->payload.bytes);
     }
-    void visited(worker_qp &qp) { of_.deadlines_.expect(qp, qp.protocol->next_deadline()); }
+    void visited(worker_qp &qp)
+    {
+        if (qp.peer.own_host)
+            of_.loopback_.end_turn();
+        else
+            of_.output_.end_turn();
+        of_.deadlines_.expect(qp, qp.protocol->next_deadline());
+    }
     bool retire(worker_qp &qp)
     {
         if (!only_waits(qp))
@@ -214,6 +221,7 @@ std::size_t worker::round()
     const receive_result received = receive(now);
     work += received.frames;
     work += loopback_.deliver([&](const loopback::passing &packet) { on_own_packet(packet, now); });
+    write_gathered();
     answer_bells();
     if (timer_gate_.may_run(received.unread))
         run_timers(now);
@@ -237,6 +245,18 @@ receive_result worker::receive(instant now)
         receive_fairly(*io_.sockets, [&](std::byte *data, std::uint32_t length) { on_frame(data, length, now); });
     counters_.received += result.frames;
     return result;
+}
+
+// Before anything is sent or completed.
+void worker::write_gathered()
+{
+    if (regions_.gathered().empty())
+        return;
+    regions_.gathered().write(
+        [this](const held_packet &packet, std::size_t bytes) {
+            qps_.find(packet.owner)->protocol->refuse_held(packet.number, bytes);
+        },
+        [this](protocol::qpn owner) { qps_.find(owner)->protocol->settle(); });
 }
 
 void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
@@ -304,6 +324,8 @@ void worker::accept(worker_qp &qp, const protocol::packet &content, std::span<co
                     const protocol::arrival &how, instant now)
 {
     turn_scheduler::charge_arrival(*qp.client, static_cast<std::uint32_t>(payload.size()));
+    if (!regions_.gathered().has_room())
+        write_gathered();
     take_receives_for_packet(qp);
     activate(qp);
     qp.protocol->on_packet(content, payload, how, now);

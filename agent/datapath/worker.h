@@ -161,6 +161,7 @@ private:
     void on_own_packet(const loopback::passing &packet, protocol::instant now);
     void accept(worker_qp &qp, const protocol::packet &content, std::span<const std::byte> payload,
                 const protocol::arrival &how, protocol::instant now);
+    void write_gathered();
     void answer_bells();
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
     void run_timers(protocol::instant now);

@@ -9,7 +9,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 namespace mrc::kernel
 {
@@ -51,6 +53,27 @@ std::optional<std::string> why_unfit(int fd)
     return std::nullopt;
 }
 
+struct page_parts {
+    std::array<iovec, 2> pieces{};
+    int count = 1;
+};
+
+// The kernel copies up to a page at a time, each piece of a vector for itself, wherever it begins. What fits into one
+// such step is not cut.
+page_parts at_pages(std::uint64_t address, std::byte *bytes, std::size_t size)
+{
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t head = (page - address % page) % page;
+    if (head == 0 || size <= page)
+        return {.pieces = {iovec{bytes, size}}};
+    return {.pieces = {iovec{bytes, head}, iovec{bytes + head, size - head}}, .count = 2};
+}
+
+std::size_t copied(ssize_t answer)
+{
+    return answer < 0 ? 0 : static_cast<std::size_t>(answer);
+}
+
 } // namespace
 
 std::expected<std::shared_ptr<const process_memory>, memory_error> process_memory::adopt(unique_fd &&file)
@@ -62,14 +85,17 @@ std::expected<std::shared_ptr<const process_memory>, memory_error> process_memor
 
 // The kernel stops at the first page that it cannot reach and tells how far it came; a process that has ended reads as
 // an empty file. Neither is worth a second try: what was registered is not there.
-bool process_memory::write(std::uint64_t address, std::span<const std::byte> bytes) const noexcept
+std::size_t process_memory::write_some(std::uint64_t address, std::span<const std::byte> bytes) const noexcept
 {
-    return ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address)) == std::ssize(bytes);
+    // The parameter of pwritev has no const, and pwritev changes nothing.
+    const auto parts = at_pages(address, const_cast<std::byte *>(bytes.data()), bytes.size());
+    return copied(::pwritev(file_.get(), parts.pieces.data(), parts.count, static_cast<off_t>(address)));
 }
 
-bool process_memory::read(std::uint64_t address, std::span<std::byte> bytes) const noexcept
+std::size_t process_memory::read_some(std::uint64_t address, std::span<std::byte> bytes) const noexcept
 {
-    return ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address)) == std::ssize(bytes);
+    const auto parts = at_pages(address, bytes.data(), bytes.size());
+    return copied(::preadv(file_.get(), parts.pieces.data(), parts.count, static_cast<off_t>(address)));
 }
 
 } // namespace mrc::kernel

@@ -10,7 +10,9 @@
 // Writes ignore page protection inside the client's own memory, as a NIC with pinned pages does. Pages that a
 // userfaultfd holds back fail at once. What a copy can wait for is a page of a file that the client has mapped, for as
 // long as its file system takes; so a client's library brings all pages in when it registers them, as verbs pin them.
-// One system call per copy, about a microsecond of it before the first byte.
+// One system call per copy, by way of a page of the kernel's. It looks up every page that the bytes touch, and steps
+// that do not begin with a page touch two: so long copies are cut where pages begin. On Linux 6.18, 3,072 bytes take
+// 1.7 us one by one, and 0.8 us as part of 30 KB (docs/performance.md).
 #pragma once
 
 #include <cstdint>
@@ -38,9 +40,18 @@ public:
     // block the thread that copies, or mean something else by a write.
     [[nodiscard]] static std::expected<std::shared_ptr<const process_memory>, memory_error> adopt(unique_fd &&file);
 
+    // How many bytes were copied, from the first on: fewer than asked for when one cannot be reached.
+    [[nodiscard]] std::size_t write_some(std::uint64_t address, std::span<const std::byte> bytes) const noexcept;
+    [[nodiscard]] std::size_t read_some(std::uint64_t address, std::span<std::byte> bytes) const noexcept;
     // All bytes or failure; a failed copy may have moved some of them.
-    [[nodiscard]] bool write(std::uint64_t address, std::span<const std::byte> bytes) const noexcept;
-    [[nodiscard]] bool read(std::uint64_t address, std::span<std::byte> bytes) const noexcept;
+    [[nodiscard]] bool write(std::uint64_t address, std::span<const std::byte> bytes) const noexcept
+    {
+        return write_some(address, bytes) == bytes.size();
+    }
+    [[nodiscard]] bool read(std::uint64_t address, std::span<std::byte> bytes) const noexcept
+    {
+        return read_some(address, bytes) == bytes.size();
+    }
 
 private:
     explicit process_memory(unique_fd file) : file_{std::move(file)} {}

@@ -7,6 +7,8 @@
 #include <expected>
 #include <span>
 
+#include "protocol/packet_number.h"
+
 namespace mrc::protocol
 {
 
@@ -18,6 +20,11 @@ enum class write_refusal : std::uint8_t {
     no_permission,
     fault, // the memory could not be written although key, bounds and access were right
     busy,  // not now
+};
+
+enum class placement : std::uint8_t {
+    done,
+    held, // to be written before anybody is told of it: responder::settle()
 };
 
 class memory_sink
@@ -32,6 +39,17 @@ public:
     // payload is checked as IBTA asks: not at all (IBTA 9.4.3, "R_Key is not checked for zero-length").
     [[nodiscard]] virtual std::expected<void, write_refusal> write(std::uint32_t rkey, std::uint64_t va,
                                                                    std::span<const std::byte> payload) = 0;
+    // The same for the payload of packet `number`, which a sink may hold back for a while, to write it together with
+    // others. Whoever has the sink write what it holds then tells the responder: which of it could not be written by
+    // refuse_held(), and last settle().
+    [[nodiscard]] virtual std::expected<placement, write_refusal>
+    place(packet_number number, std::uint32_t rkey, std::uint64_t va, std::span<const std::byte> payload)
+    {
+        static_cast<void>(number);
+        if (const auto written = write(rkey, va, payload); !written)
+            return std::unexpected{written.error()};
+        return placement::done;
+    }
 };
 
 } // namespace mrc::protocol

@@ -133,6 +133,12 @@ void queue_pair::on_packet(const packet &content, std::span<const std::byte> pay
     follow(responder_.failure());
 }
 
+void queue_pair::settle()
+{
+    responder_.settle();
+    follow(responder_.failure());
+}
+
 std::optional<outgoing> queue_pair::next_packet(instant now)
 {
     if (responder_.has_answer())

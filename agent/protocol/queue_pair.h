@@ -50,6 +50,11 @@ public:
     // data_packet::payload_bytes bytes, none when trimmed.
     void on_packet(const packet &content, std::span<const std::byte> payload, const arrival &how, instant now);
 
+    // What the memory sink held of this QP's packets has been written, all but the packets that were refused before:
+    // memory_sink::place(). Before the QP is asked for anything else but on_packet().
+    void settle();
+    void refuse_held(packet_number number, std::size_t payload_bytes) { responder_.refuse_held(number, payload_bytes); }
+
     // A receive request, for one message with immediate; from INIT on.
     [[nodiscard]] std::expected<void, post_error> post_receive(std::uint64_t id);
     // In posting order. Requests that find the QP failed are flushed.
@@ -74,6 +79,9 @@ public:
 
     // Control first, then retransmissions (oldest first), then new data; nothing = nothing may be sent now.
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);
+
+    // About so many bytes of new payload the windows let leave now, of the path and of the peer.
+    [[nodiscard]] std::uint64_t window_room() const { return requester_.window_room(); }
 
     void on_timer(instant now);
     [[nodiscard]] instant next_deadline() const;

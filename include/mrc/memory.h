@@ -15,7 +15,8 @@ extern "C" {
 
 /*
  * `bytes` of zeroed memory, aligned to a page. NULL with errno: EINVAL for 0, ENOMEM, EMFILE. It is shared with child
- * processes after fork(), like any MAP_SHARED memory. Registering it allocates all of its pages, for this process.
+ * processes after fork(), like any MAP_SHARED memory. Registering it allocates all of its pages, for this process; a
+ * region may begin at any byte of it.
  */
 void *mrc_alloc_shared(size_t bytes);
 

@@ -5,9 +5,10 @@ transmit engine, and by the binaries of other builds, in turns, so that ratios h
 Prints a table: median, and in brackets minimum and maximum.
 
 usage: transmit.py [--rounds N] [--seconds S] [--build NAME=DIRECTORY[:RING_PACKETS]]... [--engine xdp|af_xdp]...
+                   [--memory shared|process]
 
 A build's directory is the one of its binaries; without any: $MRC_BIN, or build/bin. RING_PACKETS is mrcd's
-transmit.ring_packets.
+transmit.ring_packets. Memory is what mrc-perf allocates, shared with mrcd or the process's own.
 """
 
 import argparse
@@ -69,7 +70,7 @@ def binaries_of(directory):
             os.environ["MRC_BIN"] = before
 
 
-def one_round(variant, seconds):
+def one_round(variant, seconds, memory):
     """The values of all runs, by name. In a lab that has the machine's XDP dispatcher to itself: with several, calls
     may have to wait for it (tests/e2e/xdp_dispatcher.py)."""
     directory, ring_packets, engine = variant
@@ -78,7 +79,7 @@ def one_round(variant, seconds):
     with binaries_of(directory), lab("txp", "--engine", engine, config=config) as fabric, server(fabric):
         for name, (arguments, _, value_of) in RUNS.items():
             if arguments is not None:
-                report = run(fabric, arguments, seconds)
+                report = run(fabric, (*arguments, "--memory", memory), seconds)
             values[name] = value_of(report)
     return values
 
@@ -102,6 +103,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=2, help="of each run")
     parser.add_argument("--build", action="append", metavar="NAME=DIRECTORY[:RING_PACKETS]")
     parser.add_argument("--engine", choices=("auto", "xdp", "af_xdp"), action="append")
+    parser.add_argument("--memory", choices=("shared", "process"), default="shared")
     arguments = parser.parse_args()
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
@@ -111,7 +113,7 @@ def main():
     results = {name: [] for name in variants}
     for number in range(arguments.rounds):
         for name, variant in variants.items():
-            results[name].append(one_round(variant, arguments.seconds))
+            results[name].append(one_round(variant, arguments.seconds, arguments.memory))
             print(f"  {number} {name}: " + ", ".join(f"{value:.3g}" for value in results[name][-1].values()),
                   file=sys.stderr, flush=True)
     print_table(results)

@@ -54,6 +54,9 @@ void random_transfer::make_faults()
         }
     }
     add_tuning();
+    for (const auto &each : net_.hosts())
+        if (one_in(4))
+            each->memory.hold_some();
 }
 
 outage random_transfer::make_outage(fault kind)

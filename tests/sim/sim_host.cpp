@@ -17,15 +17,45 @@ std::expected<void, write_refusal> host_memory::write(std::uint32_t rkey, std::u
 {
     if (payload.empty())
         return {};
+    const auto allowed = check(rkey, va, payload.size());
+    if (allowed)
+        copy(va, payload);
+    return allowed;
+}
+
+std::expected<placement, write_refusal> host_memory::place(packet_number number, std::uint32_t rkey, std::uint64_t va,
+                                                           std::span<const std::byte> payload)
+{
+    if (!holds_some_ || payload.empty() || random_.below(2) == 0)
+        return memory_sink::place(number, rkey, va, payload);
+    if (const auto allowed = check(rkey, va, payload.size()); !allowed)
+        return std::unexpected{allowed.error()};
+    held_.push_back({va, {payload.begin(), payload.end()}});
+    return placement::held;
+}
+
+void host_memory::write_held()
+{
+    for (const held_write &each : held_)
+        copy(each.va, each.payload);
+    held_.clear();
+}
+
+void host_memory::copy(std::uint64_t va, std::span<const std::byte> payload)
+{
+    std::ranges::copy(payload, bytes_.begin() + static_cast<std::ptrdiff_t>(va - base));
+}
+
+std::expected<void, write_refusal> host_memory::check(std::uint32_t rkey, std::uint64_t va, std::size_t bytes)
+{
     if (rkey != key)
         return std::unexpected{write_refusal::unknown_key};
-    if (va < base || va - base > bytes_.size() || bytes_.size() - (va - base) < payload.size())
+    if (va < base || va - base > bytes_.size() || bytes_.size() - (va - base) < bytes)
         return std::unexpected{write_refusal::out_of_bounds};
     if (busy_one_in_ != 0 && random_.below(busy_one_in_) == 0) {
         ++refused_busy_;
         return std::unexpected{write_refusal::busy};
     }
-    std::ranges::copy(payload, bytes_.begin() + static_cast<std::ptrdiff_t>(va - base));
     return {};
 }
 
@@ -125,11 +155,15 @@ datapath::receive_result host::receive(instant now)
 {
     (void)pool.replenish();
     const auto read = [this, now](const arrived_frame &frame) { take(frame, now); };
-    if (worker_.in_turns)
-        return datapath::receive_fairly(std::views::transform(unread, [](receive_ring &ring) { return &ring; }), read);
     datapath::receive_result all;
-    for (receive_ring &ring : unread)
-        all.frames += ring.receive(ring.frames.size(), read);
+    if (worker_.in_turns)
+        all = datapath::receive_fairly(std::views::transform(unread, [](receive_ring &ring) { return &ring; }), read);
+    else
+        for (receive_ring &ring : unread)
+            all.frames += ring.receive(ring.frames.size(), read);
+    memory.write_held();
+    for (const auto &end : ends)
+        end->qp.settle();
     return all;
 }
 

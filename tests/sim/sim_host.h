@@ -58,12 +58,29 @@ public:
     std::expected<void, protocol::write_refusal> write(std::uint32_t rkey, std::uint64_t va,
                                                        std::span<const std::byte> payload) override;
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+    // Every second write is held until write_held(), at random.
+    std::expected<protocol::placement, protocol::write_refusal> place(protocol::packet_number number,
+                                                                      std::uint32_t rkey, std::uint64_t va,
+                                                                      std::span<const std::byte> payload) override;
+    void hold_some() { holds_some_ = true; }
+    void write_held();
     // Every so many writes one finds the memory busy; 0: none.
     void busy_one_in(std::uint32_t writes) { busy_one_in_ = writes; }
     [[nodiscard]] std::uint64_t refused_busy() const { return refused_busy_; }
 
 private:
+    struct held_write {
+        std::uint64_t va = 0;
+        std::vector<std::byte> payload;
+    };
+
+    [[nodiscard]] std::expected<void, protocol::write_refusal> check(std::uint32_t rkey, std::uint64_t va,
+                                                                     std::size_t bytes);
+    void copy(std::uint64_t va, std::span<const std::byte> payload);
+
     std::vector<std::byte> bytes_;
+    bool holds_some_ = false;
+    std::vector<held_write> held_;
     protocol::random_source random_;
     std::uint32_t busy_one_in_ = 0;
     std::uint64_t refused_busy_ = 0;

@@ -207,7 +207,20 @@ inline void responder::accept(const data_packet &data, packet_number number, con
     acknowledged_path_ = how.path;
     if (data.payload_bytes != 0)
         count_progress(how.at);
-    advance_edge();
+    if (!holds_)
+        advance_edge();
+}
+
+void responder::settle()
+{
+    if (std::exchange(holds_, false))
+        advance_edge();
+}
+
+void responder::refuse_held(packet_number number, std::size_t payload_bytes)
+{
+    counters_.rx_bytes -= payload_bytes;
+    refuse(number, nak_for(write_refusal::unknown_key));
 }
 
 // What can be had later refuses the packet; whatever else goes wrong is remembered as a refusal.
@@ -216,13 +229,14 @@ reception responder::place(const data_packet &data, std::span<const std::byte> p
     const bool immediate = has_immediate(data.opcode);
     if (immediate && !has_place_for_receive(data.rqmsn))
         return reception::receives_taken;
-    const auto written = memory_.write(data.rkey, data.va, payload);
+    const auto written = memory_.place(number, data.rkey, data.va, payload);
     if (!written && written.error() == write_refusal::busy)
         return reception::memory_busy;
     if (!written)
         refuse(number, nak_for(written.error()));
     else
         counters_.rx_bytes += payload.size();
+    holds_ |= written && *written == placement::held;
     if (immediate)
         stash_immediate(data, number);
     return reception::fresh;

@@ -6,7 +6,8 @@
 // SACK triggers (§3.1): more than 16 KiB since the last (each packet counts at least 1 KiB), AckReq, CE, rtx,
 // duplicate, probe. A SACK says "arrived", not "written": memory may refuse later with a Transport NAK, which is sent
 // when all packets before the refused one have arrived; from the refused packet on nothing is written any more, and
-// this end of the QP fails too (IBTA 9.9.3).
+// this end of the QP fails too (IBTA 9.9.3). Memory may also hold payload back, to write it together with others':
+// until that is done the edge stands, and with it all that says "complete".
 //
 // A message with immediate takes a receive request when the edge passes its last packet, that is, when everything sent
 // before it has arrived. There is no RNR: without a receive request the QP fails (protocol.md §2.2). But where requests
@@ -45,6 +46,12 @@ public:
 
     void on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now);
     void on_probe(const probe_packet &probe, const arrival &how);
+
+    // What memory holds of its packets has been written now, and they count as complete as they would have: until then
+    // the edge stays where the first of them is, so that nobody is told of a message before its bytes are there.
+    void settle();
+    // The payload of this packet, which memory held, could not be written. Before settle().
+    void refuse_held(packet_number number, std::size_t payload_bytes);
 
     [[nodiscard]] bool has_answer() const;
     // Of the next answer, which stays where it is: the path by which came what it answers. A Transport ACK answers the
@@ -154,6 +161,7 @@ private:
     receive_queue receives_;
     std::optional<completion_status> failure_;
     bool failed_ = false;
+    bool holds_ = false; // memory has payload that is not written yet
     std::optional<refusal> refused_;
     bool ack_due_ = false;
     bool nak_due_ = false;

@@ -143,6 +143,14 @@ struct requester_state {
     }
     // One short of the responder's window: sources differ by one on its upper edge (§2.3).
     [[nodiscard]] bool window_open() const { return next < queue.end() && next < edge() + window - 1; }
+    // New payload that congestion window and PSNs let leave, in bytes; headers are not counted off.
+    [[nodiscard]] std::uint64_t window_room() const
+    {
+        const packet_number psns = std::max<packet_number>(edge() + window - 1 - next, 0);
+        const auto cwnd = static_cast<std::int64_t>(control.cwnd());
+        const std::int64_t bytes = std::max<std::int64_t>(cwnd - control.inflight(), 0);
+        return static_cast<std::uint64_t>(std::min(bytes, psns * std::int64_t{config.payload_bytes}));
+    }
     // Something would leave, if window, paths and memory allowed it, or requests that may not begin yet (SQD, or
     // immediates that the peer has no room for).
     [[nodiscard]] bool wants_to_send() const

@@ -57,7 +57,7 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
         std::ranges::copy(state.shared.rules.sources_of(qp.now.peer), built->sources.begin());
     built->memory = std::make_unique<datapath::region_view>(
         state.shared.worker.regions(), datapath::protection_domain{.owner = state.number, .number = qp.made.pd},
-        (qp.now.access & session::access_remote_write) != 0);
+        (qp.now.access & session::access_remote_write) != 0, built->number);
     built->sends = layout.sends(rings);
     built->receives = layout.receives(rings);
     built->posted = std::make_unique<datapath::posted_sends>(layout, rings, &state.shared.worker.memory());

@@ -168,6 +168,7 @@ int main(int argc, char **argv)
         TEST(signals_all),
         TEST(restricts_operations),
         TEST(refuses_unmapped_memory),
+        TEST(shares_memory_from_anywhere),
         TEST(protects_local_memory),
         TEST(protects_remote_memory),
         TEST(fails_when_memory_goes),

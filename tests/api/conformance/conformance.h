@@ -61,6 +61,7 @@ void signals_all(void);
 void restricts_operations(void);
 /* protection.c */
 void refuses_unmapped_memory(void);
+void shares_memory_from_anywhere(void);
 void protects_local_memory(void);
 void protects_remote_memory(void);
 void fails_when_memory_goes(void);

@@ -2,6 +2,7 @@
 /* Who may read and write which memory; memory that goes while packets come. */
 #include "conformance.h"
 
+#include <mrc/memory.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,6 +45,32 @@ static void expect_status(struct pair *pair, const struct region *from, const st
     CHECK_IS(wc.status, wanted);
     if (wanted != IBV_WC_SUCCESS)
         wait_for_state(&pair->ends[0], IBV_QPS_ERR);
+}
+
+/* Shared memory is the daemon's as well, from whatever byte on: unmapped here, it is still there, and whatever else was
+   mapped at its address is left alone. */
+void shares_memory_from_anywhere(void)
+{
+    struct pair pair = pair_connected(16, 0);
+    struct region shared[2];
+
+    for (int i = 0; i < 2; ++i) {
+        unsigned char *at = (unsigned char *)mrc_alloc_shared(4 * page);
+        REQUIRE(at != NULL);
+        shared[i] = region_at(&hosts[i], at + 100, 2 * page);
+        memset(at, 0x55, 4 * page);
+        REQUIRE(mmap(at, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+    }
+    memset(pair.memory[1].bytes, 0, 64);
+    expect_status(&pair, &shared[0], &pair.memory[1], IBV_WC_SUCCESS);
+    CHECK_IS(pair.memory[1].bytes[0], 0x55);
+    expect_status(&pair, &pair.memory[0], &shared[1], IBV_WC_SUCCESS);
+    for (int i = 0; i < 2; ++i) {
+        CHECK_IS(shared[i].bytes[0], 0);
+        CHECK_IS(ibv_dereg_mr(shared[i].mr), 0);
+        CHECK_IS(mrc_free_shared(shared[i].bytes - 100), 0);
+    }
+    pair_free(&pair);
 }
 
 void protects_local_memory(void)

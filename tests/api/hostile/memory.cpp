@@ -22,6 +22,7 @@ namespace
 constexpr std::uint32_t depth = 16;
 constexpr std::size_t bytes = 4 << 20;
 constexpr std::uint32_t message = 64 << 10;
+constexpr std::size_t page = 4096;
 
 void *fresh_memory()
 {
@@ -141,6 +142,10 @@ void take_memory_away(const attack_terms &terms)
 {
     for (const auto end = clock::now() + terms.time / 2; clock::now() < end;) {
         lose_process_memory(terms.where, aftermath::error, [](void *at) { REQUIRE(::munmap(at, bytes) == 0); });
+        // A page in the midst of what is read and written at once.
+        lose_process_memory(terms.where, aftermath::error, [](void *at) {
+            REQUIRE(::munmap(static_cast<std::byte *>(at) + depth / 2 * message + page, page) == 0);
+        });
         lose_process_memory(terms.where, aftermath::error, [](void *at) { // a file without these pages
             const kernel::unique_fd empty{::memfd_create("empty", MFD_CLOEXEC)};
             REQUIRE(empty && ::mmap(at, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, empty.get(), 0) == at);

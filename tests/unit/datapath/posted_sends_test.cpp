@@ -46,7 +46,7 @@ protected:
     [[nodiscard]] std::vector<unsigned> read(std::uint32_t slot, std::uint64_t offset, std::size_t length)
     {
         std::vector<std::byte> to(length);
-        if (!sends_.read(slot, offset, to, memory_))
+        if (!sends_.read(slot, offset, to, memory_, ahead_))
             return {};
         std::vector<unsigned> numbers;
         for (const std::byte one : to)
@@ -58,6 +58,7 @@ protected:
     posted_sends sends_;
     region_table table_;
     region_view memory_{table_, ours};
+    read_ahead ahead_;
     std::uint32_t key_ = 0;
 };
 
@@ -133,7 +134,7 @@ TEST_F(posted_sends_test, requests_are_kept_in_borrowed_memory_across_the_end_of
     for (std::uint32_t n = 0; n < 64; ++n) {
         std::array<std::byte, 4> to{};
         EXPECT_EQ(sends.id(first + n), n);
-        ASSERT_TRUE(sends.read((first + n) % 64, 0, to, memory_));
+        ASSERT_TRUE(sends.read((first + n) % 64, 0, to, memory_, ahead_));
         EXPECT_EQ(std::to_integer<std::uint32_t>(to[0]), n);
     }
     sends.rest(1);

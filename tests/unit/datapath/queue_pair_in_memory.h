@@ -124,7 +124,8 @@ public:
 
     // The worker's end, connected to queue pair `number` of the host. With a pool it is made as mrcd makes it.
     [[nodiscard]] std::unique_ptr<datapath::worker_qp> connect(datapath::worker_client &client, std::uint32_t number,
-                                                               remote_host &to, protocol::slab_pool *pool = nullptr)
+                                                               remote_host &to, protocol::slab_pool *pool = nullptr,
+                                                               datapath::region_table &regions = no_regions())
     {
         return connect(client, number, number, to.peer(), pool);
     }
@@ -148,7 +149,7 @@ public:
         config.peer = qp->peer_number;
         config.send_queue_depth = layout_.send_capacity;
         config.receive_queue_depth = layout_.receive_capacity;
-        qp->memory = std::make_unique<datapath::region_view>(no_regions(), datapath::protection_domain{});
+        qp->memory = std::make_unique<datapath::region_view>(regions, datapath::protection_domain{}, true, qp->number);
         qp->protocol = std::make_unique<protocol::queue_pair>(
             config, protocol::qp_surroundings{.paths = *to.paths,
                                               .memory = target != nullptr ? *target : *qp->memory,

@@ -16,7 +16,7 @@ namespace mrc::datapath
 class memory_client
 {
 public:
-    static constexpr std::size_t bytes = 65536; // private anonymous memory, filled with `pattern`
+    static constexpr std::size_t bytes = 131072; // private anonymous memory, filled with `pattern`
     static constexpr std::byte pattern{0x5A};
     static constexpr std::size_t look_bytes = 64;
     using sight = std::array<std::byte, look_bytes>;

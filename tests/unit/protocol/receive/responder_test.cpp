@@ -30,6 +30,16 @@ public:
         bytes += payload.size();
         return {};
     }
+    std::expected<placement, write_refusal> place(packet_number number, std::uint32_t rkey, std::uint64_t va,
+                                                  std::span<const std::byte> payload) override
+    {
+        if (!holds)
+            return memory_sink::place(number, rkey, va, payload);
+        held.push_back(number);
+        return placement::held;
+    }
+    bool holds = false;
+    std::vector<packet_number> held;
     std::optional<write_refusal> refuses;
     std::vector<std::uint64_t> writes;
     std::size_t bytes = 0;
@@ -486,6 +496,64 @@ TEST_F(responder_test, packets_that_all_ask_are_answered_by_path)
     for (unsigned path = 0; path < 4; ++path)
         EXPECT_GE(sacks[path].ack_psn_offset, -20) << "the newest of each";
     EXPECT_EQ(counters_.control_dropped, 0u);
+}
+
+TEST_F(responder_test, nobody_is_told_of_a_message_before_memory_has_written_what_it_held)
+{
+    memory_.holds = true;
+    data_packet immediate = packet(1, 2);
+    immediate.opcode = MRC_OP_WRITE_ONLY_IMM;
+    immediate.immediate = 0x77;
+    ASSERT_TRUE(responder_.post_receive(5));
+    receive(packet(0, 1));
+    receive(immediate);
+    memory_.holds = false;
+    receive(packet(2, 3)); // written at once, behind what is not
+    EXPECT_EQ(memory_.writes.size(), 1u);
+    EXPECT_TRUE(answers<transport_ack_packet>().empty());
+    EXPECT_FALSE(responder_.has_receive_completion());
+
+    responder_.settle();
+
+    const auto acks = answers<transport_ack_packet>();
+    ASSERT_EQ(acks.size(), 1u);
+    EXPECT_EQ(acks[0].msn, 3u);
+    EXPECT_EQ(responder_.next_receive_completion()->immediate, 0x77u);
+    receive(packet(3, 4));
+    EXPECT_EQ(answers<transport_ack_packet>().at(0).msn, 4u) << "at once again";
+}
+
+TEST_F(responder_test, what_memory_held_and_could_not_write_is_refused_and_nothing_before_it)
+{
+    memory_.holds = true;
+    for (const packet_number number : {2, 0, 1, 3})
+        receive(packet(number, number + 1));
+    EXPECT_EQ(counters_.rx_bytes, 4 * payload_bytes);
+
+    responder_.refuse_held(2, payload_bytes);
+    responder_.settle();
+
+    const auto acks = answers<transport_ack_packet>();
+    ASSERT_EQ(acks.size(), 2u);
+    EXPECT_EQ(acks[0].sequence, packet(1).sequence) << "both before it";
+    EXPECT_EQ(acks[0].msn, 2u);
+    EXPECT_EQ(acks[1].syndrome, MRC_AETH_NAK_REMOTE_ACCESS);
+    EXPECT_EQ(acks[1].sequence, packet(2).sequence);
+    EXPECT_EQ(responder_.failure(), completion_status::flushed);
+    EXPECT_EQ(counters_.rx_bytes, 3 * payload_bytes);
+    EXPECT_EQ(counters_.rx_refused, 1u);
+}
+
+TEST_F(responder_test, a_duplicate_of_what_memory_holds_is_not_placed_again)
+{
+    memory_.holds = true;
+    receive(packet(0, 1));
+    receive(packet(0, 1));
+    EXPECT_EQ(memory_.held, (std::vector<packet_number>{0}));
+    EXPECT_EQ(counters_.rx_duplicates, 1u);
+    responder_.settle();
+    responder_.settle(); // as often as you like
+    EXPECT_EQ(answers<transport_ack_packet>().at(0).msn, 1u);
 }
 
 } // namespace
