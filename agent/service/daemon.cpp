@@ -172,6 +172,7 @@ daemon::daemon(daemon_config config)
     if (overlay_ && socket_programs_)
         socket_hosts_.emplace(context_, config_, rules_, *socket_programs_);
     peers_.add_all_if_small();
+    add_socket_hosts();
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
     log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");
@@ -179,6 +180,15 @@ daemon::daemon(daemon_config config)
     port_watch_.warn_of_unusable();
     become(user_, config_);
     worker_.start();
+}
+
+// The overlay reaches known peers only, and a fabric may be too large to know all from the start.
+void daemon::add_socket_hosts()
+{
+    for (const socket_host &each : config_.sockets)
+        if (rules_.host_of(each.host) != rules_.self())
+            if (const auto added = peers_.find_or_add(each.host); !added)
+                log::warn("host {} is not reached by adopted sockets: {}", to_text(each.host), added.error());
 }
 
 control_service::surroundings daemon::control_surroundings()

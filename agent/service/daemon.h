@@ -64,6 +64,7 @@ public:
 private:
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources resources_for(const daemon_config &config);
+    void add_socket_hosts();
     void take_notes();
     void follow_live_calls();
     void announce(const std::vector<port_change> &changes);
