@@ -9,7 +9,7 @@
 namespace mrc::ctl
 {
 
-// Sorted by address: address, mrc_address, state (own, reachable, silent). None where the instance's configuration has no
+// Sorted by address: address, mrc_address, state (own, reachable, silent). None where the configuration has no
 // [[sockets]]. Throws ctl_error, also when the daemon is dead: what it knew of its hosts is no longer so.
 [[nodiscard]] boost::json::array ordinary_hosts_of(const host_maps &maps);
 
