@@ -491,8 +491,9 @@ def check_direct():
 def main():
     need_root()
     need_binaries("mrcd", "mrcctl", "mrc-switch")
-    if shutil.which("iperf3") is None:
-        skip("iperf3 is not installed")
+    for program in ("curl", "gcc", "iperf3"):
+        if shutil.which(program) is None:
+            skip(f"{program} is not installed")
     check_unconfigured()
     check_direct()
     with lab("sockets", "--ipv4", "--planes", "4", "--spines", "1", config=CONFIG) as fabric:
