@@ -49,6 +49,12 @@ MRC_MAP(peers, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_peer_row, (MRC_USUAL
 MRC_MAP(xsks, BPF_MAP_TYPE_XSKMAP, __u32, __u32, (MRC_MAX_PORTS * MRC_MAX_QUEUES), 0);
 MRC_DEVICES(tx_ports, MRC_MAX_PORTS);
 
+/* host_sockets. The kernel sizes the storage of cgroups and of sockets itself. */
+MRC_MAP(ordinary, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_ordinary_row, MRC_MAX_ORDINARY, 0);
+MRC_MAP(ordinary_of, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_ip, MRC_MAX_ORDINARY, 0);
+MRC_MAP(adopted, BPF_MAP_TYPE_CGROUP_STORAGE, __u64, struct mrc_adopted_row, 0, 0);
+MRC_MAP(socket_notes, BPF_MAP_TYPE_SK_STORAGE, int, struct mrc_socket_note, 0, (BPF_F_NO_PREALLOC | BPF_F_CLONE));
+
 /* switch */
 MRC_MAP(sw_info, BPF_MAP_TYPE_ARRAY, __u32, struct mrc_sw_info, 1, 0);
 MRC_MAP(sw_ports, BPF_MAP_TYPE_ARRAY, __u32, struct mrc_sw_port_row, MRC_SW_MAX_PORTS, 0);

@@ -24,6 +24,7 @@
 
 #include "host_push.skel.h"
 #include "host_rx.skel.h"
+#include "host_sockets.skel.h"
 #include "host_tx.skel.h"
 #include "switch.skel.h"
 #include "switch_entry.skel.h"
@@ -110,6 +111,8 @@ void attach_program(const bpf_program *program, std::string_view object, unsigne
         break;
     case BPF_PROG_TYPE_SCHED_CLS:
         out.line(object, name, "tc egress", attach_tc(fd, device, BPF_TC_EGRESS));
+        break;
+    case BPF_PROG_TYPE_CGROUP_SOCK_ADDR: // to a cgroup: host_sockets_test does
         break;
     default:
         out.line(object, name, "unknown hook", ENOTSUP);
@@ -226,6 +229,7 @@ int main(int argc, char **argv)
     try_skeleton<host_rx_bpf>("host_rx-frags", configure_host_rx_of_several_buffers, large_device, out);
     try_skeleton<host_push_bpf>("host_push", [](host_push_bpf &) {}, device, out);
     try_skeleton<host_tx_bpf>("host_tx", [](host_tx_bpf &) {}, device, out);
+    try_skeleton<host_sockets_bpf>("host_sockets", [](host_sockets_bpf &) {}, device, out);
     for (const bool forward_in_kernel : {false, true}) {
         try_skeleton<switch_bpf>(
             forward_in_kernel ? "switch-kernel" : "switch",

@@ -11,6 +11,7 @@
 #include "host_rx.skel.h"
 #include "host_tx.skel.h"
 
+#include "kernel/socket_programs.h"
 #include "kernel/startup_error.h"
 #include "kernel/trusted_folder.h"
 
@@ -44,6 +45,7 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         tables_.host[0].pid = static_cast<__u32>(::getpid());
         tables_.host[0].started_ns = static_cast<__u64>(now.tv_sec) * 1'000'000'000 + static_cast<__u64>(now.tv_nsec);
+        maps_.insert(options_.pinned_beside.begin(), options_.pinned_beside.end());
         pin_maps();
     } catch (...) {
         release();
@@ -84,6 +86,8 @@ void host_programs::refuse_other_owners() const
 void host_programs::unlink_pins()
 {
     for (const auto &[name, fd] : maps_)
+        ::unlink((options_.pin_dir + "/" + name).c_str());
+    for (const char *name : socket_maps) // an earlier daemon's, when this one adopts no sockets
         ::unlink((options_.pin_dir + "/" + name).c_str());
 }
 

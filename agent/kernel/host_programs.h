@@ -47,6 +47,7 @@ struct host_programs_options {
     bool mrc_from_sockets = false;                // host_tx lets UDP to MRC's ports pass
     table_sizes tables;
     std::vector<port_attachment> ports;
+    std::map<std::string, int> pinned_beside; // maps of socket_programs, by name; borrowed
 };
 
 class host_programs final : public peer_rows
@@ -108,7 +109,7 @@ private:
 
     kernel::probes::libbpf_warnings quiet_; // libbpf prints nothing beside the errors thrown here
     host_programs_options options_;
-    std::map<std::string, int> maps_; // borrowed from the object that created them
+    std::map<std::string, int> maps_; // borrowed from the objects that created them
     std::vector<host_rx_bpf *> receive_;
     host_push_bpf *push_ = nullptr;
     host_tx_bpf *overlay_ = nullptr;

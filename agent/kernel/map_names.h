@@ -128,6 +128,10 @@ inline constexpr auto path_state_names = std::to_array<std::string_view>({
 });
 static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
 
+// In the order of enum mrc_ordinary_state.
+inline constexpr auto ordinary_state_names = std::to_array<std::string_view>({"silent", "reachable", "own"});
+static_assert(ordinary_state_names.size() == MRC_ORDINARY_OWN + 1);
+
 // In the order of protocol::qp_state, as verbs call them.
 inline constexpr auto qp_state_names = std::to_array<std::string_view>({"RESET", "INIT", "RTR", "RTS", "SQD", "ERROR"});
 static_assert(qp_state_names.size() == static_cast<std::size_t>(protocol::qp_state::error) + 1);

@@ -38,7 +38,8 @@ void write_line(log_level level, const std::string &line)
 
 kernel::host_programs_options programs_for(const daemon_config &config, const fabric_rules &rules,
                                            const link_monitor &links, const port_plan &plan, const host_modes &modes,
-                                           const kernel::user_identity &user)
+                                           const kernel::user_identity &user,
+                                           const std::unique_ptr<kernel::socket_programs> &sockets)
 {
     std::vector<kernel::port_attachment> ports = attachments(config, rules, links, plan);
     for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -51,7 +52,19 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
             .overlay_dscp = config.wire.dscp.no_trim,
             .mrc_from_sockets = config.transmit.mrc_from_sockets,
             .tables = table_sizes_of(config, rules),
-            .ports = std::move(ports)};
+            .ports = std::move(ports),
+            .pinned_beside = sockets ? sockets->maps() : std::map<std::string, int>{}};
+}
+
+// Null where no host's ordinary addresses are known.
+std::unique_ptr<kernel::socket_programs> load_socket_programs(const daemon_config &config, const fabric_rules &rules)
+{
+    if (config.sockets.empty())
+        return nullptr;
+    if (rules.overlay_routes().empty())
+        throw kernel::startup_error{"[[sockets]] needs the overlay, and this host has none: [host] address, or the "
+                                    "address of its [[peer]], gives it one"};
+    return std::make_unique<kernel::socket_programs>(sockets_config_of(rules));
 }
 
 daemon_config with_port_speed(daemon_config config)
@@ -115,8 +128,8 @@ daemon::daemon(daemon_config config)
       made_rules_{make_fabric_rules(config_)},
       log_{rules_.planes(), write_line, [this](std::uint32_t leaf) { return rules_.name_of(leaf); }},
       links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
-      modes_{choose_modes(config_, links_, plan_)},
-      programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who)},
+      modes_{choose_modes(config_, links_, plan_)}, socket_programs_{load_socket_programs(config_, rules_)},
+      programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who, socket_programs_)},
       ports_{config_, rules_, programs_, plan_, modes_, links_}, linked_{listed_hosts(config_).size()},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, linked_, plan_.payload_bytes},
       worker_{worker_options_for(config_, rules_, std::thread::hardware_concurrency()),
@@ -159,8 +172,11 @@ daemon::daemon(daemon_config config)
     overlay_ = create_overlay(config_, rules_, links_);
     if (overlay_)
         programs_.attach_overlay(overlay_->ifindex());
+    if (overlay_ && socket_programs_)
+        socket_hosts_.emplace(context_, config_, rules_, *socket_programs_);
     if (!peers_.hold_all_if_small() && overlay_)
         log::info("{} reaches the hosts that connections use: the fabric has too many to keep all", overlay_->name());
+    hold_socket_hosts();
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
     log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");
@@ -168,6 +184,19 @@ daemon::daemon(daemon_config config)
     port_watch_.warn_of_unusable();
     become(user_, config_);
     worker_.start();
+}
+
+// The overlay reaches known peers only, and a fabric may be too large to know all for good.
+void daemon::hold_socket_hosts()
+{
+    for (const socket_host &each : config_.sockets) {
+        if (rules_.host_of(each.host) == rules_.self())
+            continue;
+        if (auto held = peers_.hold(each.host))
+            socket_peers_.push_back(std::move(held->hold));
+        else
+            log::warn("host {} is not reached by adopted sockets: {}", to_text(each.host), held.error().text);
+    }
 }
 
 control_service::surroundings daemon::control_surroundings()
@@ -202,6 +231,7 @@ session_resources daemon::resources_for(const daemon_config &config)
             .ports = ports_,
             .peers = peers_,
             .control = control_,
+            .adopted = adoptions_,
             .payload_bytes = plan_.payload_bytes};
 }
 
@@ -367,6 +397,7 @@ void daemon::begin_end(int signal)
     log::info("signal {}: stopping, at most {} ms for what is in flight", signal, config_.daemon.drain_ms);
     manager_.stopping("ending");
     listener_.turn_away();
+    adoptions_.end_all();
     log::info("{} sessions are open", sessions_.count());
     sessions_.notify({session::event_kind::device_fatal, 0});
     drain_.start(std::chrono::milliseconds{config_.daemon.drain_ms}, [this] { context_.stop(); });

@@ -5,6 +5,7 @@
 // the user that it becomes                           daemon_user.h
 // ports, and what follows from their links           ports/host_ports.h, ports/port_watch.h
 // mrcnet0, for ordinary sockets                      overlay.h
+// what adopted programs have for sockets             sockets/adoptions.h, sockets/socket_hosts.h
 // hosts and the paths to them                        peer_directory.h, path_groups.h; forgotten: peer_release.h
 // clients                                            sessions/session_listener.h, sessions/session_server.h
 // controllers, and what they have set                control/control_service.h, control/settings_keeper.h
@@ -23,6 +24,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "kernel/socket_programs.h"
 #include "kernel/tap_device.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
@@ -41,6 +43,8 @@
 #include "service/service_manager.h"
 #include "service/sessions/session_listener.h"
 #include "service/sessions/session_server.h"
+#include "service/sockets/adoptions.h"
+#include "service/sockets/socket_hosts.h"
 #include "service/transition_log.h"
 
 namespace mrc::service
@@ -61,6 +65,7 @@ public:
 private:
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources resources_for(const daemon_config &config);
+    void hold_socket_hosts();
     void take_notes();
     void follow_live_calls();
     void announce(const std::vector<port_change> &changes);
@@ -85,7 +90,8 @@ private:
     transition_log log_;
     link_monitor links_;
     port_plan plan_;
-    host_modes modes_; // its attachments until programs_ takes their place
+    host_modes modes_;                                         // its attachments until programs_ takes their place
+    std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted
     kernel::host_programs programs_;
     std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
@@ -101,6 +107,9 @@ private:
     std::unique_ptr<datapath::worker, worker_end> running_{&worker_};
 
     boost::asio::io_context context_;
+    std::vector<peer_hold> socket_peers_; // what adopted sockets reach
+    adoptions adoptions_{socket_programs_.get()};
+    std::optional<socket_hosts> socket_hosts_; // where sockets can be adopted
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     settings_keeper settings_;

@@ -38,6 +38,10 @@ enum class request_kind : std::uint32_t {
     report_qp,         // qpn → qp_report
     reset_progress,    // qpn: the stall clock starts anew
     query_status,      // → status_report
+    // Ordinary sockets; also before hello: they take no client.
+    adopt_cgroup,  // fd: the cgroup's directory → adoption_reply
+    list_adopted,  // number: counted from 0 → adoption_reply; ENOENT behind the last
+    undo_adoption, // number: the adoption's
 };
 
 // What a region allows. Any may be read by its owner (to send it); MRC has no remote reads.
@@ -70,6 +74,13 @@ struct qp_request {
     std::uint32_t receive_depth;
     std::uint32_t most_pieces;
     std::uint32_t most_inline;
+};
+
+inline constexpr std::uint32_t adoption_binds = 1;        // bind() is mapped as well
+inline constexpr std::uint32_t adoption_ends_with_me = 2; // with this connection
+
+struct adopt_request {
+    std::uint32_t flags; // adoption_… bits
 };
 
 // Which of qp_attributes a request sets.
@@ -139,6 +150,7 @@ struct session_request {
         cq_request cq;
         qp_request create;
         qp_attributes qp;
+        adopt_request adopt;
         std::uint32_t number;
         std::uint8_t room[120];
     };
@@ -223,6 +235,17 @@ struct status_report {
     std::uint32_t qps;
 };
 
+struct adoption_reply {
+    std::uint32_t number;
+    std::uint32_t flags; // adoption_… bits
+    std::uint32_t uid;   // who asked for it
+    std::uint32_t pid;
+    std::uint64_t cgroup;       // its id
+    std::uint64_t netns_cookie; // of the daemon: sockets of other network namespaces are not mapped
+    std::uint64_t connections, datagrams, binds, silent, bound; // as in mrc_adopted_row
+    char path[256];                                             // of the cgroup; cut, when it is longer
+};
+
 struct session_reply {
     std::int32_t error = 0; // errno; 0 = done
     std::uint32_t reserved = 0;
@@ -235,6 +258,7 @@ struct session_reply {
         qp_attributes attributes;
         qp_report report;
         status_report status;
+        adoption_reply adoption;
         std::uint8_t room[384];
     };
     session_reply() : room{} {}

@@ -9,7 +9,8 @@ from lab_support import check, need_binaries
 from manual import between, check_refused, described, options_of, page, run
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe")
+OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe",
+           "run", "adopt")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
@@ -37,6 +38,11 @@ REFUSED = {
     ("cc-profile", "set", "3", "base_rtt=1.5"): ("'base_rtt=1.5'", "a number that fits"),
     ("probe",): ("DEST", "mrcctl probe --help"),
     ("probe", "fd00::1", "--count", "0"): ("--count", "1", "1000"),
+    ("run",): ("COMMAND", "mrcctl run --help"),
+    ("adopt",): ("--unit or --cgroup", "list", "hosts", "undo"),
+    ("adopt", "nonsense"): ("'nonsense'", "list", "hosts", "undo"),
+    ("adopt", "--unit", "a", "--cgroup", "b"): ("--unit", "--cgroup"),
+    ("adopt", "undo", "x"): ("NUMBER", "mrcctl adopt undo --help"),
     ("port", "disable"): ("PORT", "mrcctl port disable --help"),
 }
 
@@ -60,7 +66,7 @@ def commands():
     for name in names_below(help_of()):
         text = help_of(name)
         inner = names_below(text)
-        if not inner:
+        if not inner or offered_by(text) - {"-h", "--help"}:  # `adopt` does something by itself
             yield name, text
         for command in inner:
             yield f"{name} {command}", help_of(name, command)

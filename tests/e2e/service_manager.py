@@ -26,6 +26,7 @@ WATCHDOG_USEC = 400_000
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 NET_ADMIN, NET_RAW = 1 << 12, 1 << 13
 WAIT_ALL = 0x40000000  # __WALL: threads, too
+SOCKETS = "[[sockets]]\nhost = 'fd6d:7263::2'\naddresses = ['2001:db8::2']\n"  # further programs to load at the start
 UNIT = pathlib.Path(ROOT) / "scripts/packaging/systemd/service-common.conf"
 
 
@@ -346,9 +347,10 @@ def main():
           lab("manager", "--no-daemons", "--planes", "2", "--leaves", "1", "--spines", "1", "--hosts", "2") as running):
         os.chmod(directory, 0o755)
         config = pathlib.Path(directory) / "h0.toml"
-        config.write_text(pathlib.Path(f"/run/mrc-lab/{running.prefix}/config/h0.toml").read_text(encoding="ascii"),
-                          encoding="ascii")
+        text = pathlib.Path(f"/run/mrc-lab/{running.prefix}/config/h0.toml").read_text(encoding="ascii")
+        config.write_text(text + SOCKETS, encoding="ascii")
         check_notifications(running, config, directory)
+        config.write_text(text, encoding="ascii")
         check_group(running, config)
         check_restart(running, config)
         check_clients(running, config)

@@ -123,6 +123,87 @@ check_result check_path_rows(const daemon_config &config)
                                                               paths_per_plane(config.fabric)));
 }
 
+bool overlap(const ip_prefix &a, const ip_prefix &b)
+{
+    for (unsigned bit = 0; bit < std::min(a.length, b.length); bit++)
+        if (mrc_bit_get(a.address.bytes, bit) != mrc_bit_get(b.address.bytes, bit))
+            return false;
+    return true;
+}
+
+std::string sockets_key(std::size_t row, std::string_view key)
+{
+    return fmt::format("sockets[{}].{}", row, key);
+}
+
+// What programs may not call a host: the way to an MRC address is mrcnet0 already.
+bool is_on_overlay(const daemon_config &config, const mrc_ip &address)
+{
+    if (is_direct(config))
+        return is_same(config.host.address, address) || std::ranges::any_of(config.hosts, [&](const host_entry &host) {
+                   return host.common && is_same(*host.common, address);
+               });
+    const auto contains = [&](const ip_prefix &prefix) {
+        return overlap(prefix, ip_prefix{.address = address, .length = 128});
+    };
+    return contains(config.fabric.address_prefix) ||
+           (config.fabric.ipv4_prefix && contains(*config.fabric.ipv4_prefix));
+}
+
+// The common address of a host on the overlay device.
+bool is_socket_host(const daemon_config &config, const mrc_ip &host)
+{
+    if (is_direct(config))
+        return is_on_overlay(config, host);
+    const srv6_fabric rules{config};
+    const auto place = rules.host_of(host);
+    return place && is_same(rules.address_of(*place), host);
+}
+
+check_result check_ordinary_address(const daemon_config &config, std::size_t row, const mrc_ip &address)
+{
+    const std::string key = sockets_key(row, "addresses");
+    if (is_on_overlay(config, address))
+        return config.origin.error_at(
+            key, fmt::format("found {}, an MRC address; allowed are addresses on other networks", to_text(address)));
+    if (!is_ipv4(address) || config.fabric.ipv4_prefix)
+        return std::nullopt;
+    return config.origin.error_at(key, fmt::format("found {}, allowed are IPv6 addresses: {}", to_text(address),
+                                                   is_direct(config)
+                                                       ? "in direct mode the overlay has no IPv4"
+                                                       : "hosts have IPv4 MRC addresses only with fabric.ipv4_prefix"));
+}
+
+// An ordinary address leads to one host.
+check_result check_sockets(const daemon_config &config)
+{
+    std::map<std::string, std::string> known; // address -> where it stands
+    for (std::size_t row = 0; row < config.sockets.size(); row++) {
+        const auto &[host, addresses] = config.sockets[row];
+        if (!is_socket_host(config, host))
+            return config.origin.error_at(sockets_key(row, "host"),
+                                          fmt::format("found {}, allowed is {}", to_text(host),
+                                                      is_direct(config)
+                                                          ? "the address of a [[peer]], or [host] address"
+                                                          : "the common MRC address of a host of this fabric"));
+        std::vector<std::pair<mrc_ip, std::string_view>> all{{host, "host"}};
+        for (const mrc_ip &address : addresses)
+            all.emplace_back(address, "addresses");
+        for (const auto &[address, key] : all) {
+            const auto [first, is_new] = known.emplace(to_text(address), sockets_key(row, key));
+            if (!is_new)
+                return config.origin.error_at(sockets_key(row, key),
+                                              fmt::format("found {}, which {} has already; allowed is one place for "
+                                                          "an address",
+                                                          first->first, first->second));
+        }
+        for (const mrc_ip &address : addresses)
+            if (auto error = check_ordinary_address(config, row, address))
+                return error;
+    }
+    return std::nullopt;
+}
+
 check_result check_place_in_fabric(const daemon_config &config)
 {
     if (is_direct(config))
@@ -137,14 +218,6 @@ check_result check_place_in_fabric(const daemon_config &config)
                                                   config.host.downlink, config.fabric.hosts_per_leaf - 1,
                                                   config.fabric.hosts_per_leaf));
     return std::nullopt;
-}
-
-bool overlap(const ip_prefix &a, const ip_prefix &b)
-{
-    for (unsigned bit = 0; bit < std::min(a.length, b.length); bit++)
-        if (mrc_bit_get(a.address.bytes, bit) != mrc_bit_get(b.address.bytes, bit))
-            return false;
-    return true;
 }
 
 check_result check_prefixes(const daemon_config &config)
@@ -270,7 +343,7 @@ std::expected<void, config_error> complete_config(daemon_config &config)
     fill_in(config);
     for (const auto check :
          {check_mode, check_peers, check_paths, check_path_rows, check_place_in_fabric, check_prefixes,
-          check_ipv4_prefix, check_address, check_ports, check_dscps, check_active_paths})
+          check_ipv4_prefix, check_address, check_sockets, check_ports, check_dscps, check_active_paths})
         if (auto error = check(config))
             return std::unexpected{*std::move(error)};
     return check_profiles(config);

@@ -104,6 +104,12 @@ struct host_entry {
     std::optional<mrc_ip> common = std::nullopt;  // on the overlay device; none: it has no overlay
 };
 
+// What programs call a host besides: addresses that adopted sockets take for its MRC address.
+struct socket_host {
+    mrc_ip host{};                 // its common MRC address
+    std::vector<mrc_ip> addresses; // ordinary ones, in either family; IPv4 as ::ffff:a.b.c.d
+};
+
 struct transmit_options {
     engine_kind engine = engine_kind::automatic;
     std::optional<std::uint32_t> payload;      // bytes per packet, multiple of 64; auto: the largest that fits
@@ -207,8 +213,9 @@ struct daemon_config {
     daemon_options daemon;
     host_options host;
     fabric_options fabric;
-    std::vector<port_options> ports; // at least one; planes are unique
-    std::vector<host_entry> hosts;   // of a direct fabric: those that this one speaks to, and maybe itself
+    std::vector<port_options> ports;  // at least one; planes are unique
+    std::vector<host_entry> hosts;    // of a direct fabric: those that this one speaks to, and maybe itself
+    std::vector<socket_host> sockets; // hosts and ordinary addresses are unique
     transmit_options transmit;
     transport_options transport;
     wire_options wire;

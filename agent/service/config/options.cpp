@@ -55,6 +55,7 @@ constexpr presence of_srv6{.is_required = false, .default_note = "none; required
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t rtt_ns_max = 8'000'000;
 constexpr double window_step_max = 1e9;
+constexpr std::size_t most_ordinary = 16; // addresses that programs know one host by
 
 table_of<daemon_options> daemon_table()
 {
@@ -123,6 +124,16 @@ table_of<host_entry> peer_table()
                      1, MRC_MAX_PORTS},
              &row::addresses, required)
         .add("address", automatic{ipv6_address{}, "none"}, &row::common);
+}
+
+table_of<socket_host> sockets_table()
+{
+    using row = socket_host;
+    return table_of<row>{}
+        .add("host", ipv6_address{}, &row::host, required)
+        .add("addresses",
+             list_of{plane_address{}, "unicast IPv6 or IPv4 addresses, not link-local ones", 1, most_ordinary},
+             &row::addresses, required);
 }
 
 table_of<transmit_options> transmit_table()
@@ -266,6 +277,8 @@ const options::table_of<daemon_config> &config_options()
             .add_rows("port", port_table(), &daemon_config::ports, {.one_per = "port of the host", .least = 1})
             .add_rows("peer", peer_table(), &daemon_config::hosts,
                       {.one_per = "host", .least = 0, .most = MRC_MAX_GROUPS - 1})
+            .add_rows("sockets", sockets_table(), &daemon_config::sockets,
+                      {.one_per = "host", .least = 0, .most = MRC_MAX_ORDINARY / most_ordinary})
             .add_table("transmit", transmit_table(), &daemon_config::transmit)
             .add_table("transport", transport_table(), &daemon_config::transport)
             .add_table("wire", wire_table(), &daemon_config::wire)

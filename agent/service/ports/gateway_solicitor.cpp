@@ -7,10 +7,8 @@
 #include <span>
 
 #include <linux/neighbour.h>
-#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "service/address.h"
 
@@ -36,51 +34,24 @@ bool use_neighbour(kernel::netlink_socket &socket, std::uint32_t ifindex, const 
     return !socket.call(request, [](const nlmsghdr &) {});
 }
 
-router_call::router_call() : fd_{::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6)}
-{
-    icmp6_filter answers{};
-    ICMP6_FILTER_SETBLOCKALL(&answers);
-    ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &answers);
-    if (fd_ >= 0 && setsockopt(fd_, IPPROTO_ICMPV6, ICMP6_FILTER, &answers, sizeof answers) != 0) {
-        close(fd_);
-        fd_ = -1;
-    }
-}
-
-router_call::~router_call()
-{
-    if (fd_ >= 0)
-        close(fd_);
-}
-
 void router_call::send(std::uint32_t ifindex) const
 {
-    icmp6_hdr echo{}; // the kernel writes the checksum
-    echo.icmp6_type = ICMP6_ECHO_REQUEST;
-    echo.icmp6_id = call_id;
     sockaddr_in6 to{};
     to.sin6_family = AF_INET6;
     to.sin6_scope_id = ifindex;
     std::ranges::copy(all_routers, std::begin(to.sin6_addr.s6_addr));
-    // Fails while the device has no address yet; the caller tries again.
-    (void)sendto(fd_, &echo, sizeof echo, 0, reinterpret_cast<const sockaddr *>(&to), sizeof to);
+    socket_.send(to, call_id);
 }
 
 void router_call::receive(const std::function<void(std::uint32_t ifindex, const mrc_ip &router)> &handler) const
 {
-    for (;;) {
-        icmp6_hdr echo{};
-        sockaddr_in6 from{};
-        socklen_t from_bytes = sizeof from;
-        const auto received = recvfrom(fd_, &echo, sizeof echo, 0, reinterpret_cast<sockaddr *>(&from), &from_bytes);
-        if (received < 0)
+    socket_.receive([&](const sockaddr_in6 &from, std::uint16_t id) {
+        if (id != call_id || IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr) == 0)
             return;
-        if (received != sizeof echo || echo.icmp6_id != call_id || IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr) == 0)
-            continue;
         mrc_ip router{};
         std::ranges::copy(from.sin6_addr.s6_addr, std::begin(router.bytes));
         handler(from.sin6_scope_id, router);
-    }
+    });
 }
 
 } // namespace mrc::service

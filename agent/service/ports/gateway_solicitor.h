@@ -7,6 +7,7 @@
 
 #include "kernel/netlink.h"
 #include "mrc/abi/maps.h"
+#include "service/echo_socket.h"
 
 namespace mrc::service
 {
@@ -20,20 +21,14 @@ bool use_neighbour(kernel::netlink_socket &socket, std::uint32_t ifindex, const 
 class router_call
 {
 public:
-    // Without CAP_NET_RAW there is no socket: fd() is -1, and calls do nothing.
-    router_call();
-    ~router_call();
-    router_call(const router_call &) = delete;
-    router_call &operator=(const router_call &) = delete;
-
-    // Readable when a router has answered.
-    [[nodiscard]] int fd() const { return fd_; }
+    // Readable when a router has answered; -1 without CAP_NET_RAW.
+    [[nodiscard]] int fd() const { return socket_.fd(); }
     void send(std::uint32_t ifindex) const;
     // The link and the link-local address of each router that has answered since.
     void receive(const std::function<void(std::uint32_t ifindex, const mrc_ip &router)> &handler) const;
 
 private:
-    int fd_;
+    echo_socket socket_;
 };
 
 } // namespace mrc::service

@@ -11,7 +11,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "service/control/peer_capability.h"
 #include "service/log.h"
+#include "service/sessions/adoption_requests.h"
 #include "service/sessions/client_pipes.h"
 #include "service/sessions/client_regions.h"
 #include "service/sessions/completion_queues.h"
@@ -42,6 +44,13 @@ std::uint64_t boot_time_ns()
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// Whoever only asks that is no client, and has no place of one.
+bool is_for_anybody(session::request_kind kind)
+{
+    using enum session::request_kind;
+    return kind == hello || kind == describe || kind == adopt_cgroup || kind == list_adopted || kind == undo_adoption;
+}
+
 } // namespace
 
 client_session::client_session(session_resources shared, kernel::unique_fd socket,
@@ -54,6 +63,7 @@ client_session::client_session(session_resources shared, kernel::unique_fd socke
 client_session::~client_session()
 {
     state_.shared.control.end_session(state_.number);
+    state_.shared.adopted.end_session(state_.number);
     release_qps(state_);
     if (state_.worker_side != nullptr) {
         std::unique_ptr<datapath::worker_client> gone;
@@ -148,9 +158,7 @@ bool client_session::serve_request(std::span<const std::byte> packet, kernel::un
 
 answer client_session::handle(const session::session_request &request, kernel::unique_fd &fd)
 {
-    const bool before_hello =
-        request.kind == session::request_kind::hello || request.kind == session::request_kind::describe;
-    if (state_.worker_side == nullptr && !before_hello)
+    if (state_.worker_side == nullptr && !is_for_anybody(request.kind))
         return refuse(EPROTO, "a session begins with hello");
     switch (request.kind) {
     case session::request_kind::hello:
@@ -191,8 +199,20 @@ answer client_session::handle(const session::session_request &request, kernel::u
         return reset_progress(state_, request.number);
     case session::request_kind::query_status:
         return query_status(state_);
+    case session::request_kind::adopt_cgroup:
+        return adopt_cgroup(state_, request.adopt, fd.get(), socket_.get(), who_asks());
+    case session::request_kind::list_adopted:
+        return list_adopted(state_, request.number);
+    case session::request_kind::undo_adoption:
+        return undo_adoption(state_, request.number, who_asks());
     }
     return refuse(EOPNOTSUPP, "unknown request");
+}
+
+asking_user client_session::who_asks() const
+{
+    return {.uid = static_cast<uid_t>(state_.account->user()),
+            .is_operator = control::check_net_admin(socket_.get(), connected_at_).has_value()};
 }
 
 answer client_session::hello(kernel::unique_fd &memory)

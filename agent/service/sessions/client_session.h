@@ -50,6 +50,7 @@ private:
     // What is not adopted stays in `fd`.
     answer handle(const session::session_request &request, kernel::unique_fd &fd);
     answer hello(kernel::unique_fd &memory);
+    [[nodiscard]] asking_user who_asks() const;
     void drain_socket();
 
     session_state state_;

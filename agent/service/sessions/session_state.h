@@ -18,6 +18,7 @@
 #include "service/peer_directory.h"
 #include "service/ports/host_ports.h"
 #include "service/sessions/user_account.h"
+#include "service/sockets/adoptions.h"
 #include "session/session_protocol.h"
 
 namespace mrc::service
@@ -32,6 +33,7 @@ struct session_resources {
     port_controls &ports;
     peer_directory &peers;
     control_service &control;
+    adoptions &adopted;
     std::uint32_t payload_bytes = 0;
 };
 

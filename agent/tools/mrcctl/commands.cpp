@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "kernel/map_names.h"
+#include "tools/mrcctl/adopt_commands.h"
 #include "tools/mrcctl/command_line.h"
 #include "tools/mrcctl/control_commands.h"
 #include "tools/mrcctl/rates.h"
@@ -207,6 +208,8 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_ev_format(app, to);
     add_cc_profile(app, to);
     add_probe(app, to);
+    add_run(app, to);
+    add_adopt(app, to);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

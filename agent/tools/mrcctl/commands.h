@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/mrcctl/adoption_line.h"
 #include "tools/mrcctl/device.h"
 #include "tools/mrcctl/maps.h"
 
@@ -16,9 +17,10 @@ namespace mrc::ctl
 struct invocation {
     std::string instance; // empty: MRC_INSTANCE, or the only one
     bool json = false;
-    // One of these is set, and returns the exit status: a view of the maps, or a request to the daemon.
+    // One of these is set, and returns the exit status: a view of the maps, or requests to the daemon.
     std::function<int(const host_maps &)> run;
     std::function<int(const controller_device &)> control;
+    std::function<int(const adoption_line &)> adopt;
 };
 
 // The exit status when nothing is left to do: --help, --version, or a wrong command line (2, told on standard error).

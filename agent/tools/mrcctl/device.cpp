@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/mrcctl/device.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "mrc/control.h"
+#include "tools/mrcctl/daemon_sockets.h"
 #include "tools/mrcctl/error.h"
 
 namespace mrc::ctl
@@ -21,20 +21,6 @@ namespace mrc::ctl
 
 namespace
 {
-
-constexpr const char *socket_root = "/run/mrc";
-
-// Instances with a socket, in name order as libmrc numbers their devices.
-std::vector<std::string> running_instances()
-{
-    std::vector<std::string> names;
-    std::error_code error;
-    for (const auto &entry : std::filesystem::directory_iterator{socket_root, error})
-        if (std::filesystem::exists(entry.path() / "mrcd.sock", error))
-            names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    return names;
-}
 
 bool has_mrc(ibv_context *verbs)
 {
@@ -45,10 +31,8 @@ bool has_mrc(ibv_context *verbs)
 
 [[noreturn]] void refuse_none(const std::string &name)
 {
-    const std::vector<std::string> names = running_instances();
-    const std::string there =
-        names.empty() ? "none is running here" : fmt::format("there are: {}", fmt::join(names, ", "));
-    const std::filesystem::path socket = std::filesystem::path{socket_root} / name / "mrcd.sock";
+    const std::string there = instances_in_words();
+    const std::filesystem::path socket = socket_of(name);
     if (!name.empty() && ::access(socket.c_str(), R_OK | W_OK) != 0 && errno == EACCES)
         throw ctl_error{
             fmt::format("'{}' may not be opened: mrcctl needs root, or the group of this socket", socket.string())};

@@ -18,6 +18,8 @@ int main(int argc, char **argv)
     try {
         if (wanted.control)
             return wanted.control(controller_device{wanted.instance});
+        if (wanted.adopt)
+            return wanted.adopt(adoption_line{wanted.instance});
         const char *environment = std::getenv("MRC_INSTANCE");
         return wanted.run(host_maps{choose_instance(wanted.instance, environment == nullptr ? "" : environment)});
     } catch (const std::exception &error) {

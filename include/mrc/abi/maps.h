@@ -251,6 +251,57 @@ struct mrc_overlay_row {
     __u64 reserved2[6];
 };
 
+/*
+ * Ordinary sockets of adopted cgroups (bpf/host_sockets.bpf.c): what they send to the addresses of hosts that programs
+ * know goes to these hosts' MRC addresses.
+ *
+ * `ordinary`: hash, struct mrc_ip (an address that programs know) -> struct mrc_ordinary_row.
+ * `ordinary_of`: hash, struct mrc_ip (an MRC address) -> struct mrc_ip: the first ordinary one of the same family.
+ */
+#define MRC_MAX_ORDINARY 8192
+
+enum mrc_ordinary_state {
+    MRC_ORDINARY_SILENT,    /* the host does not answer at its MRC address: nothing is sent there */
+    MRC_ORDINARY_REACHABLE, /* it does */
+    MRC_ORDINARY_OWN,       /* an address of this host */
+};
+
+struct mrc_ordinary_row {
+    struct mrc_ip address; /* MRC address of the host, in the same family */
+    __u32 state;           /* enum mrc_ordinary_state */
+    __u32 reserved[3];
+};
+
+/* `adopted`: cgroup storage, __u64 (a cgroup's id) -> struct mrc_adopted_row. Counters: atomic adds. */
+enum mrc_adopted_flags {
+    MRC_ADOPTED_BINDS = 1, /* sockets that bind to an ordinary address of this host get its MRC address */
+};
+
+struct mrc_adopted_row {
+    __u32 flags; /* enum mrc_adopted_flags */
+    __u32 reserved;
+    __u64 connections; /* mapped by connect(), TCP and UDP */
+    __u64 datagrams;   /* mapped by sendto() and sendmsg() */
+    __u64 binds;       /* mapped by bind() */
+    __u64 silent;      /* left on the ordinary network: the host did not answer at its MRC address */
+    __u64 bound;       /* left there: the socket had bound itself to another address, or to a device */
+    __u64 reserved2[2];
+};
+
+/* `socket_notes`: socket storage -> struct mrc_socket_note. */
+struct mrc_socket_note {
+    struct mrc_ip asked; /* what the program sent to, or connected to, last; zero: nothing that is mapped */
+    struct mrc_ip peer;  /* and the MRC address that it became */
+    struct mrc_ip local; /* what the program bound to; zero: nothing that is mapped */
+};
+
+/* host_sockets' configuration, written into its read-only data before load. */
+struct mrc_sockets_config {
+    __u64 netns_cookie;     /* of the daemon's network namespace: sockets of others are left alone */
+    struct mrc_ip address;  /* this host's MRC address */
+    struct mrc_ip address4; /* its IPv4 counterpart; zero: none */
+};
+
 /* Bytes in front of a packet's own IP header on `path`, from Ethernet on. */
 static inline __u32 mrc_path_header_bytes(const struct mrc_path_row *path)
 {
@@ -429,6 +480,10 @@ MRC_ASSERT_SIZE(struct mrc_path_row, 64);
 MRC_ASSERT_SIZE(struct mrc_signal_row, 128);
 MRC_ASSERT_SIZE(struct mrc_peer_row, 16);
 MRC_ASSERT_SIZE(struct mrc_overlay_row, 64);
+MRC_ASSERT_SIZE(struct mrc_ordinary_row, 32);
+MRC_ASSERT_SIZE(struct mrc_adopted_row, 64);
+MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
+MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 384);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);

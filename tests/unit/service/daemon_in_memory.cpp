@@ -109,6 +109,7 @@ session_resources daemon_in_memory::resources()
             .ports = ports_,
             .peers = peers_,
             .control = control_,
+            .adopted = adoptions_,
             .payload_bytes = payload_bytes};
 }
 

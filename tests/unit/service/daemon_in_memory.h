@@ -93,6 +93,7 @@ private:
     datapath::worker worker_;
     service::transition_log log_{1, [](auto, const auto &) {}, [](std::uint32_t) { return std::string{}; }};
     service::control_service control_;
+    service::adoptions adoptions_{nullptr};
     std::vector<std::byte> frame_;
 };
 

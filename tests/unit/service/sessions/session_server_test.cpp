@@ -76,6 +76,7 @@ protected:
                                                              .ports = all.ports,
                                                              .peers = all.peers,
                                                              .control = all.control,
+                                                             .adopted = all.adopted,
                                                              .payload_bytes = all.payload_bytes};
                                 },
                             .on_closed = [this] { ++closed_; }}};
