@@ -59,7 +59,7 @@ private:
         if (event.links.empty() && event.node.empty() && event.watch.empty() && event.random_uplinks == 0)
             fail(name + "links", "nothing", "one of links, node, watch, random_uplinks");
         for (const auto &[a, b] : event.links)
-            expect(topology.find_link(a, b), name + "links", a + " and " + b);
+            expect(topology.find_link(a, b), name + "links", fmt::format("{} and {}", a, b));
         if (!event.node.empty())
             expect(topology.links_of(event.node), name + "node", event.node);
         expect_watch(event.watch, name + "watch");
