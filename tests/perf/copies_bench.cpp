@@ -37,7 +37,10 @@ public:
         : memory_{::mmap(nullptr, far_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), far_bytes}
     {
         std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0 || (pid_ = ::fork()) < 0)
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+            std::abort();
+        pid_ = ::fork();
+        if (pid_ < 0)
             std::abort();
         if (pid_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -128,18 +131,10 @@ bool by_process_vm(far_process &far, near_slots &near, std::span<std::byte> stag
     return Call(far.pid(), here.data(), packets, &there, 1, 0) == static_cast<ssize_t>(stage.size());
 }
 
-const int registered = [] {
-    const auto add = [](const char *name, auto copy) {
-        auto *made = benchmark::RegisterBenchmark(name, [copy](benchmark::State &state) { run(state, copy); });
-        for (const int packets : {1, 5, 10, 20})
-            made->Arg(packets);
-    };
-    add("read_ahead", read_ahead);
-    add("write_gathered", write_gathered);
-    add("process_vm_readv", by_process_vm<::process_vm_readv>);
-    add("process_vm_writev", by_process_vm<::process_vm_writev>);
-    return 0;
-}();
+BENCHMARK_CAPTURE(run, read_ahead, read_ahead)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
+BENCHMARK_CAPTURE(run, write_gathered, write_gathered)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
+BENCHMARK_CAPTURE(run, process_vm_readv, by_process_vm<::process_vm_readv>)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
+BENCHMARK_CAPTURE(run, process_vm_writev, by_process_vm<::process_vm_writev>)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
 
 } // namespace
 
