@@ -36,8 +36,8 @@ public:
     [[nodiscard]] std::map<std::string, int> maps() const;
 
     // False with errno set when the map is full.
-    bool set_ordinary(const mrc_ip &ordinary, const mrc_ordinary_row &row) const;
-    bool set_ordinary_of(const mrc_ip &address, const mrc_ip &ordinary) const;
+    [[nodiscard]] bool set_ordinary(const mrc_ip &ordinary, const mrc_ordinary_row &row) const;
+    [[nodiscard]] bool set_ordinary_of(const mrc_ip &address, const mrc_ip &ordinary) const;
 
     // All programs to the cgroup that the descriptor, of its directory, names. They go with the links, or the cgroup.
     [[nodiscard]] std::expected<std::vector<unique_fd>, std::error_code> attach(int cgroup) const;
@@ -46,7 +46,7 @@ public:
 
     // Of a cgroup that something is attached to, by its id.
     [[nodiscard]] std::optional<mrc_adopted_row> adopted(std::uint64_t cgroup) const;
-    bool set_adopted(std::uint64_t cgroup, const mrc_adopted_row &row) const;
+    [[nodiscard]] bool set_adopted(std::uint64_t cgroup, const mrc_adopted_row &row) const;
 
 private:
     host_sockets_bpf *object_;

@@ -36,6 +36,8 @@ kernel::unique_fd connected(const std::string &name)
     }
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     kernel::unique_fd socket{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+    if (!socket)
+        return {};
     for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
         ::setsockopt(socket.get(), SOL_SOCKET, option, &patience, sizeof(patience));
     if (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0)

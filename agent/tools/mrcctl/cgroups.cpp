@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/mrcctl/argument_list.h"
 #include "tools/mrcctl/error.h"
 
 namespace mrc::ctl
@@ -72,10 +73,7 @@ std::string output_of(const std::vector<std::string> &command)
         return {};
     const kernel::unique_fd reading{ends[0]};
     kernel::unique_fd writing{ends[1]};
-    std::vector<char *> arguments;
-    for (const std::string &argument : command)
-        arguments.push_back(const_cast<char *>(argument.c_str()));
-    arguments.push_back(nullptr);
+    const std::vector<char *> arguments = argument_list(command);
     const kernel::unique_fd nowhere{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
     const pid_t child = ::fork();
     if (child == 0) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernel/netns_cookie.h"
+#include "tools/mrcctl/argument_list.h"
 #include "tools/mrcctl/cgroups.h"
 #include "tools/mrcctl/error.h"
 
@@ -55,10 +56,7 @@ void take_signals(const sigset_t &held)
 
 [[noreturn]] void become(const command_cgroup &cgroup, const std::vector<std::string> &command, const sigset_t &before)
 {
-    std::vector<char *> arguments;
-    for (const std::string &argument : command)
-        arguments.push_back(const_cast<char *>(argument.c_str()));
-    arguments.push_back(nullptr);
+    const std::vector<char *> arguments = argument_list(command);
     if (!cgroup.enter()) {
         fmt::print(stderr, "mrcctl: cannot enter cgroup '{}': {}\n", cgroup.folder().string(), std::strerror(errno));
         ::_exit(cannot_run_status);
