@@ -23,7 +23,7 @@ boost::json::array ordinary_hosts_of(const host_maps &maps)
     const instance &of = maps.of();
     if (!look_at_daemon(maps.host()).alive)
         throw ctl_error{fmt::format("mrcd of instance '{}' is dead: nothing is mapped", of.name)};
-    constexpr map_shape shape{
+    map_shape shape{
         .name = "ordinary", .key_size = sizeof(mrc_ip), .row_size = sizeof(mrc_ordinary_row), .rows = MRC_MAX_ORDINARY};
     std::error_code error;
     if (!std::filesystem::exists(of.pins / shape.name, error))
