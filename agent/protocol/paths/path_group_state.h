@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a path group (path_group.h) remembers. What it does are functions over this state, one header per idea, with the
+// time as an argument:
+//
+// active_paths.h     which paths of a plane are drawn; who replaces whom
+// path_retirement.h  a path leaves use, or is kept by a floor; it comes back; the controller's wishes
+// path_silence.h     nothing gets through on a path, or on its plane
+// path_questions.h   what is asked of paths, and what the answers say
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "protocol/paths/ev_profile.h"
+#include "protocol/paths/path_evidence.h"
+#include "protocol/paths/path_heartbeat.h"
+#include "protocol/paths/path_prober.h"
+#include "protocol/paths/path_states.h"
+#include "protocol/paths/plane_suspension.h"
+#include "protocol/types.h"
+
+namespace mrc::protocol
+{
+
+// One path as a draw returns it and as a transmission remembers it.
+struct path_choice {
+    path_index index;
+    ev entropy;
+    plane_index plane;
+    std::uint16_t slot = 0; // position in the group: plane * uplinks + uplink
+};
+
+struct path_transition {
+    path_index path;
+    ev entropy;
+    path_state from = path_state::good;
+    path_state to = path_state::good;
+    path_cause cause = path_cause::none; // of the last change
+};
+
+struct path_counters {
+    std::uint64_t tx_packets = 0;
+    std::uint64_t retransmits = 0; // of tx_packets
+    std::uint64_t losses = 0;      // sent here and inferred lost
+};
+
+struct path_group_config {
+    unsigned planes = 1;           // 1…8
+    unsigned uplinks = 1;          // per plane, 1…256
+    path_index base;               // row of plane 0, uplink 0
+    path_index arrivals;           // the same, of the rows by which arriving packets name these paths; 0: base
+    unsigned active_per_plane = 0; // the rest are backups; 0 = all active
+    unsigned min_active = 1;       // ev_min_active
+    unsigned ev_bits = 32;         // 16 when inner packets are IPv4
+    // The EVs that exist (expand_profile), at most one per path and as many on each plane; empty: one for every path.
+    std::vector<profile_entry> universe;
+    unsigned loss_limit = 2; // of loss_span: retired
+    unsigned loss_span = 8;  // 1…32
+    probe_config probes;
+    heartbeat_config heartbeats;
+    unsigned id_part = 0; // of the ids of probes and heartbeats: groups that ask the same hosts have different ones
+    std::uint64_t seed = 1;
+};
+
+struct path_record {
+    ev entropy;
+    ev former; // before the last exchange
+    plane_index plane;
+    path_state state = path_state::denied;
+    bool active = false;
+    bool silenced = false;
+    bool with_plane = false;                  // silenced when its plane was
+    bool changed = false;                     // is in path_group_state::changed
+    path_state reported = path_state::denied; // by next_transition()
+    path_cause cause = path_cause::none;
+    instant silent_since;            // when silenced: nothing sent from then on had got through
+    instant suspected_since = never; // nothing sent from then on has got through, or it is out of date
+    instant kept_until;              // when KEPT
+    std::uint16_t position = 0;      // in the plane's active set, when active
+    std::uint64_t last_arrival = 0;  // of the group's arrivals
+    path_counters counters;
+};
+
+struct path_group_state {
+    path_group_state(const path_group_config &config, const local_ports &local, const plane_mask &linked);
+
+    path_group_config config;
+    const local_ports *local;
+    const plane_mask *linked;
+
+    // Paths by slot, and of each plane those that are drawn.
+    std::vector<path_record> paths;
+    std::vector<std::uint16_t> active_slots; // planes * active_per_plane
+    std::array<std::uint16_t, max_planes> good_active{};
+    plane_mask good_planes;        // with at least one active path in use
+    instant kept_deadline = never; // no KEPT path is GOOD again before
+    struct {                       // room for each slot once
+        std::vector<std::uint16_t> slots;
+        std::size_t head = 0;
+        std::size_t count = 0;
+    } changed; // since it was told last
+
+    // What is known of deliveries.
+    path_evidence evidence;
+    std::array<std::uint8_t, max_planes> missing{}; // packets given up since the plane's last delivery
+    std::uint32_t silence_generation = 0;
+    std::uint64_t arrivals = 0;
+
+    // What is asked.
+    plane_suspension suspension;
+    path_prober prober;
+    path_heartbeat heartbeat;
+    unsigned question_turn = 0; // position in a suspected plane's active set
+
+    [[nodiscard]] unsigned size() const { return config.planes * config.uplinks; }
+    [[nodiscard]] plane_index plane_at(unsigned slot) const { return paths[slot].plane; }
+    [[nodiscard]] unsigned first_of(plane_index plane) const { return plane.value * config.uplinks; }
+    [[nodiscard]] plane_mask usable() const
+    {
+        return local->usable() & *linked & plane_mask{(1u << config.planes) - 1};
+    }
+    [[nodiscard]] bool in_use(unsigned slot) const { return is_in_use(paths[slot].state); }
+    [[nodiscard]] path_choice path(unsigned slot) const
+    {
+        return {path_index{config.base.value + slot}, paths[slot].entropy, paths[slot].plane,
+                static_cast<std::uint16_t>(slot)};
+    }
+    [[nodiscard]] bool exists(unsigned slot) const { return paths[slot].entropy.value != 0; }
+    // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
+    [[nodiscard]] std::uint16_t active_slot(plane_index plane, unsigned position) const
+    {
+        return active_slots[plane.value * config.active_per_plane + position];
+    }
+};
+
+} // namespace mrc::protocol
