@@ -65,6 +65,7 @@ peer_directory::known_group peer_directory::make_group(const path_group_rows &ro
                                     .universe = terms.universe,
                                     .probes = {},
                                     .heartbeats = {},
+                                    .reverse = {},
                                     .id_part = id_part,
                                     .seed = random_seed()},
         local_, linked_.to(rows.leaf));

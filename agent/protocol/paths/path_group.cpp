@@ -73,7 +73,7 @@ void path_group::on_plane_silence(unsigned slot, instant sent_at, instant now)
 
 bool path_group::plane_delivers(plane_index plane, instant since) const
 {
-    return last_delivery(state_, plane) >= since;
+    return state_.planes[plane.value].delivered >= since;
 }
 
 std::optional<outgoing> path_group::next_packet(instant now, plane_mask reachable)
@@ -83,7 +83,6 @@ std::optional<outgoing> path_group::next_packet(instant now, plane_mask reachabl
 
 bool path_group::on_packet(const endpoint_response_packet &response, const arrival &how)
 {
-    on_arrival(how.path);
     return protocol::on_packet(state_, response, how);
 }
 

@@ -21,6 +21,7 @@
 
 #include "protocol/packet.h"
 #include "protocol/paths/active_paths.h"
+#include "protocol/paths/answer_paths.h"
 #include "protocol/paths/path_group_state.h"
 #include "protocol/types.h"
 
@@ -69,12 +70,7 @@ public:
         return static_cast<std::uint16_t>(slot);
     }
     // The slot of an arriving packet's path row; nothing for rows of other groups.
-    [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const
-    {
-        if (index < state_.config.arrivals || index.value - state_.config.arrivals.value >= size())
-            return std::nullopt;
-        return static_cast<std::uint16_t>(index.value - state_.config.arrivals.value);
-    }
+    [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const { return state_.slot_at(index); }
     // The path at `position` of a plane's active set, 0 … active_per_plane - 1.
     [[nodiscard]] std::uint16_t active_slot(plane_index plane, unsigned position) const
     {
@@ -114,12 +110,6 @@ public:
     void on_late(unsigned slot, instant sent_at, instant now);
     // Several such packets of the plane, all that were sent to the one host that sends there: it is silent.
     void on_plane_silence(unsigned slot, instant sent_at, instant now);
-    void on_arrival(path_index index) // anything from the peer: keeps the reverse planes fresh
-    {
-        ++state_.arrivals;
-        if (const auto slot = slot_at(index))
-            state_.paths[*slot].last_arrival = state_.arrivals;
-    }
 
     [[nodiscard]] const path_evidence &evidence() const { return state_.evidence; }
     // Has a packet sent at or after `since` got through on the plane, to whatever host behind the T0?
@@ -127,14 +117,17 @@ public:
     // Counts retirements by silence: when it moves, packets in flight on silenced paths are to be sent again.
     [[nodiscard]] std::uint32_t silence_generation() const { return state_.silence_generation; }
     [[nodiscard]] bool silenced(unsigned slot) const { return state_.paths[slot].silenced; }
-    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed.
-    [[nodiscard]] bool carries_answers(unsigned slot) const { return in_use(slot) && !state_.heartbeat.missed(slot); }
-    // Does traffic from there still reach us by this path's links? Answers take such paths: nobody acknowledges them,
-    // so what the other side has left, or cannot use, is all that tells of a dead one (reverse EVs, protocol.md
-    // §4.4).
-    [[nodiscard]] bool heard_on(unsigned slot) const
+    // By which path an answer leaves to what came by `cause`; `usable`: planes that both ends can use now.
+    // Nothing while all paths there are denied. (answer_paths.h)
+    [[nodiscard]] std::optional<path_choice> answer_path(path_index cause, plane_mask usable)
     {
-        return state_.arrivals - state_.paths[slot].last_arrival <= reverse_patience * size() + 64;
+        return protocol::answer_path(state_, cause, usable);
+    }
+    // A queue pair has answered: for a while the reverse EVs are asked (reverse_evs.h), and the paths as below.
+    void on_answer_sent(instant now)
+    {
+        state_.heartbeat.watch(now + answer_memory);
+        state_.reverse.on_answer_sent(now);
     }
 
     // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least:
@@ -159,8 +152,7 @@ public:
     [[nodiscard]] std::optional<path_transition> next_transition();
 
 private:
-    // Rounds of the other side's rotation that a path may be missed in.
-    static constexpr std::uint64_t reverse_patience = 8;
+    static constexpr duration answer_memory = std::chrono::milliseconds{200};
 
     path_group_state state_;
 };

@@ -6,10 +6,12 @@
 // path_retirement.h  a path leaves use, or is kept by a floor; it comes back; the controller's wishes
 // path_silence.h     nothing gets through on a path, or on its plane
 // path_questions.h   what is asked of paths, and what the answers say
+// answer_paths.h     by which path an answer leaves
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "protocol/paths/ev_profile.h"
@@ -18,6 +20,7 @@
 #include "protocol/paths/path_prober.h"
 #include "protocol/paths/path_states.h"
 #include "protocol/paths/plane_suspension.h"
+#include "protocol/paths/reverse_evs.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -59,6 +62,7 @@ struct path_group_config {
     unsigned loss_span = 8;  // 1…32
     probe_config probes;
     heartbeat_config heartbeats;
+    reverse_config reverse;
     unsigned id_part = 0; // of the ids of probes and heartbeats: groups that ask the same hosts have different ones
     std::uint64_t seed = 1;
 };
@@ -78,8 +82,14 @@ struct path_record {
     instant suspected_since = never; // nothing sent from then on has got through, or it is out of date
     instant kept_until;              // when KEPT
     std::uint16_t position = 0;      // in the plane's active set, when active
-    std::uint64_t last_arrival = 0;  // of the group's arrivals
     path_counters counters;
+};
+
+// What is known of a plane's deliveries.
+struct plane_evidence {
+    instant delivered = instant::min(); // the latest sending time of what is known to have got through
+    std::uint16_t slot = 0;             // of the path that it took
+    std::uint8_t missing = 0;           // packets given up since
 };
 
 struct path_group_state {
@@ -103,15 +113,16 @@ struct path_group_state {
 
     // What is known of deliveries.
     path_evidence evidence;
-    std::array<std::uint8_t, max_planes> missing{}; // packets given up since the plane's last delivery
+    std::array<plane_evidence, max_planes> planes{};
     std::uint32_t silence_generation = 0;
-    std::uint64_t arrivals = 0;
 
     // What is asked.
     plane_suspension suspension;
     path_prober prober;
     path_heartbeat heartbeat;
     unsigned question_turn = 0; // position in a suspected plane's active set
+    reverse_evs reverse;
+    unsigned answer_turn = 0; // of planes, for answers that cannot take that of their cause
 
     [[nodiscard]] unsigned size() const { return config.planes * config.uplinks; }
     [[nodiscard]] plane_index plane_at(unsigned slot) const { return paths[slot].plane; }
@@ -125,6 +136,15 @@ struct path_group_state {
     {
         return {path_index{config.base.value + slot}, paths[slot].entropy, paths[slot].plane,
                 static_cast<std::uint16_t>(slot)};
+    }
+    // May answers go there? Nobody acknowledges them: what was asked of the path last must not have been missed.
+    [[nodiscard]] bool carries_answers(unsigned slot) const { return in_use(slot) && !heartbeat.missed(slot); }
+    // The slot of an arriving packet's path row; nothing for rows of other groups.
+    [[nodiscard]] std::optional<std::uint16_t> slot_at(path_index index) const
+    {
+        if (index < config.arrivals || index.value - config.arrivals.value >= size())
+            return std::nullopt;
+        return static_cast<std::uint16_t>(index.value - config.arrivals.value);
     }
     [[nodiscard]] bool exists(unsigned slot) const { return paths[slot].entropy.value != 0; }
     // The path at `position` of a plane's active set, 0 … active_per_plane - 1.

@@ -41,6 +41,36 @@ std::optional<outgoing> next_question(path_group_state &group, instant now, plan
     return std::nullopt;
 }
 
+// Of the plane's active paths, from its turn on.
+std::optional<std::uint16_t> next_reverse_slot(const path_group_state &group, plane_index plane)
+{
+    for (unsigned step = 0; step < group.config.active_per_plane; ++step) {
+        const unsigned position = (group.reverse.turn(plane) + step) % group.config.active_per_plane;
+        const std::uint16_t slot = group.active_slot(plane, position);
+        if (group.carries_answers(slot))
+            return slot;
+    }
+    return std::nullopt;
+}
+
+std::optional<outgoing> next_reverse_question(path_group_state &group, instant now, plane_mask reachable)
+{
+    while (const auto plane = group.reverse.next_plane(now, group.usable() & reachable)) {
+        const plane_evidence &known = group.planes[plane->value];
+        if (known.delivered > now - group.reverse.round()) { // this host's own packets are acknowledged
+            group.reverse.prove(*plane, known.slot);
+            continue;
+        }
+        const auto slot = next_reverse_slot(group, *plane);
+        if (!slot)
+            continue;
+        outgoing question = make_probe(group, *slot, group.reverse.ask(*plane, *slot, now), now);
+        question.dscp = MRC_DSCP_CONTROL; // as answers: how late data is there does not matter
+        return question;
+    }
+    return std::nullopt;
+}
+
 std::optional<outgoing> next_heartbeat(path_group_state &group, instant now, plane_mask reachable)
 {
     while (const auto silent = group.heartbeat.next_silence(now))
@@ -77,6 +107,8 @@ std::optional<outgoing> next_packet(path_group_state &group, instant now, plane_
     forget_kept(group, now);
     if (auto question = next_question(group, now, reachable))
         return question;
+    if (auto question = next_reverse_question(group, now, reachable))
+        return question;
     if (auto heartbeat = next_heartbeat(group, now, reachable))
         return heartbeat;
     if (!group.prober.active())
@@ -90,6 +122,8 @@ std::optional<outgoing> next_packet(path_group_state &group, instant now, plane_
 
 bool on_packet(path_group_state &group, const endpoint_response_packet &response, const arrival &how)
 {
+    if (group.reverse.on_answer(response.request_id, how.at))
+        return true;
     if (const auto heard = group.heartbeat.on_answer(response.request_id)) {
         hear(group, heard->slot, heard->sent_at);
         return true;
@@ -106,7 +140,7 @@ bool on_packet(path_group_state &group, const endpoint_response_packet &response
 instant next_deadline(const path_group_state &group)
 {
     return std::min({group.prober.next_deadline(), group.heartbeat.next_deadline(), group.suspension.next_deadline(),
-                     group.kept_deadline});
+                     group.reverse.next_deadline(), group.kept_deadline});
 }
 
 } // namespace mrc::protocol

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked of paths by EV probes, and what the answers say: of a suspected plane first (plane_suspension.h), then
-// of paths that nothing else is heard of (path_heartbeat.h), then of those that are out of use (path_prober.h).
+// of the ways that answers take (reverse_evs.h), of paths that nothing else is heard of (path_heartbeat.h), and of
+// those that are out of use (path_prober.h).
 #pragma once
 
 #include <cstdint>

@@ -55,18 +55,9 @@ void judge_quiet(path_group_state &group, unsigned slot, bool whole_plane, insta
 
 } // namespace
 
-instant last_delivery(const path_group_state &group, plane_index plane)
-{
-    const unsigned first = group.first_of(plane);
-    instant latest = instant::min();
-    for (unsigned slot = first; slot < first + group.config.uplinks; ++slot)
-        latest = std::max(latest, group.evidence.delivered(slot));
-    return latest;
-}
-
 bool plane_silent(const path_group_state &group, plane_index plane, instant since)
 {
-    if (last_delivery(group, plane) >= since)
+    if (group.planes[plane.value].delivered >= since)
         return false;
     const unsigned first = group.first_of(plane);
     std::uint32_t unanswered = 0;
@@ -86,7 +77,7 @@ void on_unanswered(path_group_state &group, unsigned slot, instant sent_at, inst
     group.evidence.on_loss(slot);
     const instant since = quiet_since(group, slot, sent_at);
     const plane_index plane = group.plane_at(slot);
-    std::uint8_t &missing = group.missing[plane.value];
+    std::uint8_t &missing = group.planes[plane.value].missing;
     missing = static_cast<std::uint8_t>(std::min<unsigned>(missing + 1u, plane_suspicion));
     // One loss on a plane that lags behind the others is no silence of the plane: its next packets may be about to
     // arrive.
@@ -120,7 +111,7 @@ void silence_path(path_group_state &group, unsigned slot, bool whole_plane, inst
 void silence_plane(path_group_state &group, plane_index plane, instant sent_at, instant now)
 {
     group.suspension.end(plane);
-    const instant heard = last_delivery(group, plane);
+    const instant heard = group.planes[plane.value].delivered;
     const unsigned first = group.first_of(plane);
     for (unsigned slot = first; slot < first + group.config.uplinks; ++slot) {
         blame(group, slot, path_cause::silence, sent_at, now);

@@ -15,11 +15,14 @@ inline void hear(path_group_state &group, unsigned slot, instant sent_at)
 {
     const plane_index plane = group.plane_at(slot);
     group.evidence.on_delivered(slot, sent_at);
-    group.missing[plane.value] = 0;
+    plane_evidence &at = group.planes[plane.value];
+    at.missing = 0;
+    if (sent_at > at.delivered) {
+        at.delivered = sent_at;
+        at.slot = static_cast<std::uint16_t>(slot);
+    }
     group.suspension.on_delivered(plane, sent_at);
 }
-// The latest sending time of what is known to have got through on the plane.
-[[nodiscard]] instant last_delivery(const path_group_state &group, plane_index plane);
 // Several packets of the plane wait for an answer, and none of those sent since has got one.
 [[nodiscard]] bool plane_silent(const path_group_state &group, plane_index plane, instant since);
 
