@@ -29,6 +29,13 @@ std::unique_ptr<sack_proofs> private_proofs(const qp_surroundings &around)
     return std::make_unique<sack_proofs>(around.paths.size());
 }
 
+// The operator wants no packets there. A path without an EV of this end's may have one of the peer's: that is no wish.
+bool unwanted(const path_group &paths, path_index cause)
+{
+    const auto slot = paths.slot_at(cause);
+    return slot && paths.exists(*slot) && paths.state(*slot) == path_state::denied;
+}
+
 } // namespace
 
 queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
@@ -138,12 +145,15 @@ std::optional<outgoing> queue_pair::next_packet(instant now)
 
 std::optional<outgoing> queue_pair::next_answer(instant now)
 {
-    const auto where = paths_.answer_path(responder_.next_cause(), requester_.way.usable());
+    const path_index cause = responder_.next_cause();
+    const auto where = paths_.answer_path(cause, requester_.way.usable());
     if (!where) // there is no plane, or all paths are denied: the answer waits
         return std::nullopt;
-    const auto answer = responder_.next_answer(now);
+    auto answer = responder_.next_answer(now);
     if (!answer)
         return std::nullopt;
+    if (auto *sack = std::get_if<sack_packet>(&*answer); sack != nullptr && unwanted(paths_, cause))
+        sack->m = MRC_SACK_M_ALWAYS_SKIP;
     paths_.on_answer_sent(now);
     return outgoing{*answer, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }

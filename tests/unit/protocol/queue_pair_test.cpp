@@ -281,6 +281,51 @@ TEST_F(queue_pair_test, answer_takes_another_way_when_that_of_its_cause_missed_a
     EXPECT_GE(causes, 3u);
 }
 
+// Packets that are under way are not lost by it, and those that follow take other paths.
+TEST_F(queue_pair_test, path_that_the_receivers_operator_has_denied_is_left_by_the_sender)
+{
+    const path_choice denied = right_.paths.path(3);
+    right_.paths.deny(denied.slot);
+    unsigned asked = 0;
+    for (std::uint64_t id = 0; id < 50; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        path_index cause;
+        exchange([&](const outgoing &packet) {
+            if (const auto *sack = std::get_if<sack_packet>(&packet.content)) {
+                EXPECT_EQ(sack->m == MRC_SACK_M_ALWAYS_SKIP, cause == denied.index) << "write " << id;
+                asked += sack->m == MRC_SACK_M_ALWAYS_SKIP ? 1 : 0;
+            } else if (std::holds_alternative<data_packet>(packet.content)) {
+                cause = packet.path;
+            }
+            return false;
+        });
+        while (left_.qp.next_completion()) {
+        }
+    }
+    EXPECT_EQ(asked, 1u);
+    EXPECT_EQ(left_.paths.condition(denied.slot), (path_condition{path_state::assumed_bad, path_cause::always_skip}));
+    for (unsigned slot = 0; slot < left_.paths.size(); ++slot)
+        EXPECT_EQ(left_.paths.in_use(slot), slot != denied.slot);
+    EXPECT_EQ(left_.qp.counters().retransmits, 0u);
+}
+
+// An EV profile of this end's that leaves a path out says nothing about the peer's.
+TEST_F(queue_pair_test, path_without_an_ev_of_the_receivers_is_not_left_by_the_sender)
+{
+    std::vector<profile_entry> evs;
+    for (std::uint8_t plane = 0; plane < 4; ++plane)
+        evs.push_back({ev{mrc_ev_make(plane, 0, 1)}, plane_index{plane}, static_cast<std::uint16_t>(2 * plane)});
+    right_.paths.exchange(evs, {});
+    for (std::uint64_t id = 0; id < 50; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        exchange();
+        while (left_.qp.next_completion()) {
+        }
+    }
+    for (unsigned slot = 0; slot < left_.paths.size(); ++slot)
+        EXPECT_EQ(left_.paths.state(slot), path_state::good);
+}
+
 // Its questions are not answered, whether or not they arrive.
 TEST_F(queue_pair_test, answer_takes_another_plane_when_that_of_its_cause_is_silent)
 {
