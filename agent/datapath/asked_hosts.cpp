@@ -91,9 +91,10 @@ std::size_t asked_hosts::position_of(const protocol::port_status *ports) const
 std::size_t asked_hosts::first_choice(std::uint16_t slot, std::uint16_t request_id, instant now)
 {
     const record &path = asked_[slot];
-    if (path.awaiting)
+    const bool of_answers = protocol::reverse_ids.contains(request_id);
+    if (path.awaiting && !of_answers)
         return position_of(path.last.ports) + 1;
-    if (!protocol::heartbeat_ids.contains(request_id) && path.last.ports != nullptr)
+    if (protocol::path_probe_ids.contains(request_id) && path.last.ports != nullptr)
         return position_of(path.last.ports);
     if (now != round_at_) { // what is asked at one time is a round
         round_at_ = now;
@@ -109,6 +110,8 @@ const worker_peer &asked_hosts::ask(std::uint16_t slot, std::uint16_t request_id
     for (std::size_t step = 1; step < hosts_.size() && !reach(hosts_[at].peer).has(plane); ++step)
         at = (at + 1) % hosts_.size();
     const worker_peer &host = hosts_[at].peer;
+    if (protocol::reverse_ids.contains(request_id))
+        return host;
     record &path = asked_[slot];
     path.missed = path.awaiting && now - path.last.sent_at >= patience ? path.last : question{};
     path.last = {.ports = host.ports, .planes = host.planes, .sent_at = now};
@@ -120,6 +123,8 @@ const worker_peer &asked_hosts::ask(std::uint16_t slot, std::uint16_t request_id
 
 void asked_hosts::on_answer(const worker_peer &host, std::uint16_t request_id, instant now)
 {
+    if (protocol::reverse_ids.contains(request_id))
+        return;
     const auto path = std::ranges::find_if(asked_, [&](const record &each) {
         return each.awaiting && each.request_id == request_id && each.last.ports == host.ports;
     });

@@ -10,6 +10,9 @@
 // a probe of a bad path, answered                 the same host: three answers in a row restore the path
 // else                                            each host in its turn; in one round one host on all planes
 //
+// Questions about the ways that answers take (reverse_evs.h) come too often, and are given too little time, to say
+// anything of hosts: each goes to the next one, and is not remembered.
+//
 // An answer to what another host had left unanswered says that the path delivers, and that something of the plane does
 // not reach that other host: three times so, while it answers on other planes, and the plane is suspected toward it
 // (peer_planes.h).

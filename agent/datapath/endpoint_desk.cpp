@@ -203,10 +203,8 @@ bool endpoint_desk::on_response(const worker_peer &peer, const protocol::endpoin
 {
     const std::uint16_t id = response.request_id;
     if (protocol::batch_probe_ids.contains(id) || protocol::port_status_ids.contains(id)) {
-        if (batches_.on_response(*peer.ports, response, how)) {
-            peer.paths->on_arrival(how.path);
+        if (batches_.on_response(*peer.ports, response, how))
             return true;
-        }
         return protocol::port_status_ids.contains(id) && peer.ports->on_response(response);
     }
     if (protocol::plane_probe_ids.contains(id))

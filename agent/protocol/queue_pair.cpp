@@ -13,12 +13,7 @@ namespace mrc::protocol
 namespace
 {
 
-// Each consumer of randomness gets its own stream of the QP's seed.
-constexpr std::uint64_t reverse_stream = 0x7265766572736521u;
 constexpr plane_mask all_planes{0xFF};
-constexpr unsigned reverse_tries = 16;
-// So long after an answer the paths that answers take are asked.
-constexpr duration answer_memory = std::chrono::milliseconds{200};
 
 std::unique_ptr<peer_planes> private_peer(const qp_surroundings &around)
 {
@@ -34,6 +29,13 @@ std::unique_ptr<sack_proofs> private_proofs(const qp_surroundings &around)
     return std::make_unique<sack_proofs>(around.paths.size());
 }
 
+// The operator wants no packets there. A path without an EV of this end's may have one of the peer's: that is no wish.
+bool unwanted(const path_group &paths, path_index cause)
+{
+    const auto slot = paths.slot_at(cause);
+    return slot && paths.exists(*slot) && paths.state(*slot) == path_state::denied;
+}
+
 } // namespace
 
 queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
@@ -41,7 +43,6 @@ queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
       peer_ports_{around.peer_ports != nullptr ? *around.peer_ports : all_planes}, own_peer_{private_peer(around)},
       own_proofs_{private_proofs(around)}, peer_{around.peer != nullptr ? *around.peer : *own_peer_},
       own_selector_{paths_, config.seed, around.pool},
-      reverse_selector_{paths_, config.seed ^ reverse_stream, around.pool},
       requester_{config,
                  {paths_, peer_ports_, peer_, around.peer != nullptr},
                  around.proofs != nullptr ? *around.proofs : *own_proofs_,
@@ -92,7 +93,6 @@ bool queue_pair::begin_sending(const send_terms &terms)
 
 void queue_pair::on_packet(const packet &content, std::span<const std::byte> payload, const arrival &how, instant now)
 {
-    paths_.on_arrival(how.path);
     if (!receives()) { // the peer was quicker than our application: it sends again
         ++counters_.rx_wrong_state;
         return;
@@ -149,33 +149,18 @@ std::optional<outgoing> queue_pair::next_packet(instant now)
     return protocol::next_packet(requester_, now);
 }
 
-// An answer goes back the way by which its cause has just come: those links live, in that direction at least. Where
-// that way cannot be taken, it takes any path of the rotation, rather one by whose links the peer is heard. Whether
-// answers get through nobody acknowledges: heartbeats ask (path_heartbeat.h).
-std::optional<path_choice> queue_pair::draw_reverse(path_index cause)
-{
-    const plane_mask usable = requester_.way.usable();
-    if (const auto slot = paths_.slot_at(cause))
-        if (paths_.carries_answers(*slot) && usable.has(paths_.path(*slot).plane))
-            return paths_.path(*slot);
-    auto where = reverse_selector_.draw(paths_, usable, {});
-    const auto fits = [this](std::uint16_t slot) { return paths_.heard_on(slot) && paths_.carries_answers(slot); };
-    for (unsigned tries = 1; where && !fits(where->slot) && tries < reverse_tries; ++tries)
-        where = reverse_selector_.draw(paths_, usable, {});
-    return where;
-}
-
 std::optional<outgoing> queue_pair::next_answer(instant now)
 {
-    if (requester_.way.usable().empty())
+    const path_index cause = responder_.next_cause();
+    const auto where = paths_.answer_path(cause, requester_.way.usable());
+    if (!where) // there is no plane, or all paths are denied: the answer waits
         return std::nullopt;
-    const auto where = draw_reverse(responder_.next_cause());
-    if (!where) // all paths are denied: the answer waits
-        return std::nullopt;
-    const auto answer = responder_.next_answer(now);
+    auto answer = responder_.next_answer(now);
     if (!answer)
         return std::nullopt;
-    paths_.watch(now + answer_memory);
+    if (auto *sack = std::get_if<sack_packet>(&*answer); sack != nullptr && unwanted(paths_, cause))
+        sack->m = MRC_SACK_M_ALWAYS_SKIP;
+    paths_.on_answer_sent(now);
     return outgoing{*answer, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
 
@@ -195,7 +180,6 @@ instant queue_pair::next_deadline() const
 void queue_pair::announce() const
 {
     own_selector_.announce();
-    reverse_selector_.announce();
     protocol::announce(requester_);
     responder_.announce();
 }
@@ -203,7 +187,6 @@ void queue_pair::announce() const
 void queue_pair::rest()
 {
     own_selector_.rest();
-    reverse_selector_.rest();
     protocol::rest(requester_);
     responder_.rest();
 }

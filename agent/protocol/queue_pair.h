@@ -128,7 +128,6 @@ public:
     void set_receive_share(unsigned share) { responder_.set_share(share); }
 
 private:
-    [[nodiscard]] std::optional<path_choice> draw_reverse(path_index cause);
     [[nodiscard]] std::optional<outgoing> next_answer(instant now);
     [[nodiscard]] bool receives() const { return state_ != qp_state::reset && state_ != qp_state::init; }
     [[nodiscard]] bool sends() const
@@ -144,7 +143,6 @@ private:
     std::unique_ptr<sack_proofs> own_proofs_; // unless the group's QPs share them
     peer_planes &peer_;
     mrc_selector own_selector_;
-    mrc_selector reverse_selector_; // answers rotate by themselves: they lose no turn to congestion
     qp_counters counters_;
     requester_state requester_;
     responder responder_;

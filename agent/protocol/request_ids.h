@@ -24,7 +24,8 @@ struct id_range {
 inline constexpr id_range path_probe_ids{0x0001, 0x1FFF};  // path_prober.h, for a path group
 inline constexpr id_range plane_probe_ids{0x2000, 0x3FFF}; // path_prober.h, for a peer (peer_planes.h)
 inline constexpr id_range port_status_ids{0x4000, 0x7FFF}; // port_status.h; of each peer a sequence, in order
-inline constexpr id_range heartbeat_ids{0x8000, 0xDFFF};   // path_heartbeat.h
+inline constexpr id_range heartbeat_ids{0x8000, 0xBFFF};   // path_heartbeat.h
+inline constexpr id_range reverse_ids{0xC000, 0xDFFF};     // reverse_evs.h
 inline constexpr id_range batch_probe_ids{0xE000, 0xFFFF}; // endpoint_batches.h
 
 // A range's ids in equal parts, for the groups of several EV profiles toward one T0, which ask the same hosts; `part`
@@ -39,8 +40,8 @@ inline constexpr unsigned probe_id_parts = 16;
 }
 
 // In order and without a gap: no id has two owners.
-inline constexpr std::array all_request_ids{path_probe_ids, plane_probe_ids, port_status_ids, heartbeat_ids,
-                                            batch_probe_ids};
+inline constexpr std::array all_request_ids{path_probe_ids, plane_probe_ids, port_status_ids,
+                                            heartbeat_ids,  reverse_ids,     batch_probe_ids};
 consteval bool ids_are_disjoint()
 {
     for (std::size_t i = 1; i < all_request_ids.size(); ++i)

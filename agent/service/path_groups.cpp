@@ -102,6 +102,7 @@ path_groups::known_group &path_groups::make(group_key key, const path_group_rows
             .universe = terms.universe,
             .probes = {},
             .heartbeats = {},
+            .reverse = {},
             .id_part = terms.id_part,
             .seed = random_seed()},
         local_, linked_.to(rows.leaf));

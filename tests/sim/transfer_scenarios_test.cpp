@@ -122,6 +122,29 @@ TEST(transfer, path_that_is_dead_on_the_way_back_loses_no_more_answers)
         << "probes, one in 5 ms, and answers to heartbeats of the other side";
 }
 
+// A plane in that direction: its answers go elsewhere after three rounds, whatever its number of paths, and data stays.
+TEST(transfer, plane_that_is_dead_on_the_way_back_takes_no_answers_after_7_ms)
+{
+    network net{{.planes = 4, .uplinks = 64}, usual_qp(), memory_bytes};
+    const instant dies = net.now() + 20ms;
+    for (unsigned slot = 64; slot < 128; ++slot)
+        net.right().out[slot].outages.push_back({dies, dies + 10s});
+    write_stream writes{net, net.left(), net.right(), 40000, write_bytes};
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies + 7ms));
+    const std::uint64_t lost = net.count(fault::flap);
+    const std::uint64_t sacks = net.right().qp().counters().sacks_sent;
+    ASSERT_FALSE(net.run([&] { return writes.done(); }, dies + 27ms));
+    const std::uint64_t later = net.count(fault::flap) - lost;
+    std::printf("%llu frames lost in 7 ms, %llu in the next 20, of %llu SACKs\n", static_cast<unsigned long long>(lost),
+                static_cast<unsigned long long>(later),
+                static_cast<unsigned long long>(net.right().qp().counters().sacks_sent - sacks));
+    EXPECT_GT(lost, 0u);
+    EXPECT_LE(later, 25u) << "questions, one in 2 ms, heartbeats, and answers to those of the other side";
+    EXPECT_TRUE(net.left().paths.good_planes().has(plane_index{1})) << "data gets through";
+    EXPECT_EQ(net.left().qp().counters().timeouts, 0u);
+    EXPECT_EQ(net.needless(), 0u);
+}
+
 // The last packets of a message, on a plane that swallows them: what is missing is sent again three round trips later.
 TEST(transfer, last_packets_that_a_dead_plane_swallowed_are_there_in_three_round_trips_more)
 {

@@ -245,6 +245,28 @@ TEST_F(leaf_of_two_hosts, a_plane_dead_to_all_of_them_is_the_paths_fault_within_
     EXPECT_EQ(group_.good_planes(), both);
 }
 
+// Nor does what they miss say anything of them: it comes too soon.
+TEST_F(leaf_of_two_hosts, questions_about_the_ways_of_answers_go_to_each_in_turn)
+{
+    hosts_[0].links = first_only;
+    std::array<unsigned, 2> asked{};
+    for (const instant end = now_ + 9ms; now_ < end;) { // no heartbeat is overdue yet
+        for (int n = 0; n < 128; ++n)
+            group_.on_answer_sent(now_);
+        desk_.watch(std::vector<connections::peer_in_use>{{.peer = peer(hosts_[0]), .queue_pairs = 1},
+                                                          {.peer = peer(hosts_[1]), .queue_pairs = 1}},
+                    now_);
+        desk_.transmit(now_);
+        for (const question &each : questions_)
+            asked[each.usid - 1U] += protocol::reverse_ids.contains(each.id) && each.path == 2 ? 1 : 0;
+        run(1ms);
+    }
+    EXPECT_EQ(asked[0] + asked[1], 5U) << "each 2 ms";
+    EXPECT_GE(std::min(asked[0], asked[1]), 2U);
+    EXPECT_TRUE(hosts_[0].planes.suspected().empty());
+    EXPECT_TRUE(changes_.empty());
+}
+
 TEST_F(leaf_of_two_hosts, a_path_returns_when_one_of_them_answers)
 {
     run(heartbeat);

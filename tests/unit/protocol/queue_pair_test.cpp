@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 #include <vector>
 
 #include "protocol/congestion/fixed_window.h"
@@ -279,32 +281,86 @@ TEST_F(queue_pair_test, answer_takes_another_way_when_that_of_its_cause_missed_a
     EXPECT_GE(causes, 3u);
 }
 
-TEST_F(queue_pair_test, answer_that_takes_another_way_takes_one_by_which_the_peer_is_heard)
+// Packets that are under way are not lost by it, and those that follow take other paths.
+TEST_F(queue_pair_test, path_that_the_receivers_operator_has_denied_is_left_by_the_sender)
 {
-    const plane_index unheard{2};
-    left_.ports.up.set(unheard, false);
-    unsigned answers = 0;
-    for (std::uint64_t id = 0; id < 250; ++id) {
+    const path_choice denied = right_.paths.path(3);
+    right_.paths.deny(denied.slot);
+    unsigned asked = 0;
+    for (std::uint64_t id = 0; id < 50; ++id) {
         ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
         path_index cause;
-        ASSERT_TRUE(carry(left_, right_, [&](const outgoing &packet) {
-            cause = packet.path;
-            return false;
-        }));
-        const std::uint16_t denied = right_.paths.path(cause.value - 1).slot;
-        right_.paths.deny(denied);
-        ASSERT_TRUE(carry(right_, left_, [&](const outgoing &packet) {
-            if (id >= 200) { // what was never heard counts as heard until then
-                ++answers;
-                EXPECT_NE(mrc_ev_plane(packet.entropy.value), unheard.value) << "write " << id;
+        exchange([&](const outgoing &packet) {
+            if (const auto *sack = std::get_if<sack_packet>(&packet.content)) {
+                EXPECT_EQ(sack->m == MRC_SACK_M_ALWAYS_SKIP, cause == denied.index) << "write " << id;
+                asked += sack->m == MRC_SACK_M_ALWAYS_SKIP ? 1 : 0;
+            } else if (std::holds_alternative<data_packet>(packet.content)) {
+                cause = packet.path;
             }
             return false;
-        }));
-        right_.paths.allow(denied);
+        });
         while (left_.qp.next_completion()) {
         }
     }
-    EXPECT_EQ(answers, 100u); // a SACK and a Transport ACK each
+    EXPECT_EQ(asked, 1u);
+    EXPECT_EQ(left_.paths.condition(denied.slot), (path_condition{path_state::assumed_bad, path_cause::always_skip}));
+    for (unsigned slot = 0; slot < left_.paths.size(); ++slot)
+        EXPECT_EQ(left_.paths.in_use(slot), slot != denied.slot);
+    EXPECT_EQ(left_.qp.counters().retransmits, 0u);
+}
+
+// An EV profile of this end's that leaves a path out says nothing about the peer's.
+TEST_F(queue_pair_test, path_without_an_ev_of_the_receivers_is_not_left_by_the_sender)
+{
+    std::vector<profile_entry> evs;
+    for (std::uint8_t plane = 0; plane < 4; ++plane)
+        evs.push_back({ev{mrc_ev_make(plane, 0, 1)}, plane_index{plane}, static_cast<std::uint16_t>(2 * plane)});
+    right_.paths.exchange(evs, {});
+    for (std::uint64_t id = 0; id < 50; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        exchange();
+        while (left_.qp.next_completion()) {
+        }
+    }
+    for (unsigned slot = 0; slot < left_.paths.size(); ++slot)
+        EXPECT_EQ(left_.paths.state(slot), path_state::good);
+}
+
+// Its questions are not answered, whether or not they arrive.
+TEST_F(queue_pair_test, answer_takes_another_plane_when_that_of_its_cause_is_silent)
+{
+    const plane_index dead{2};
+    const auto ask = [&] {
+        while (const auto question = right_.paths.next_packet(now_)) {
+            endpoint_response_packet answer;
+            answer.request_id = std::get<endpoint_request_packet>(question->content).request_id;
+            if (!reverse_ids.contains(answer.request_id) || mrc_ev_plane(question->entropy.value) != dead.value)
+                (void)right_.paths.on_packet(answer, {.entropy = {}, .path = {}, .at = now_ + 20us});
+        }
+    };
+    std::set<std::uint32_t> instead;
+    for (std::uint64_t id = 0; id < 400; ++id) {
+        ASSERT_TRUE(left_.qp.post_write(write(id, 8), now_));
+        path_choice cause;
+        exchange([&](const outgoing &packet) {
+            if (std::holds_alternative<data_packet>(packet.content)) {
+                cause = right_.paths.path(packet.path.value - 1);
+            } else if (id >= 300) {
+                EXPECT_EQ(packet.path == cause.index, cause.plane != dead) << "write " << id;
+                if (cause.plane == dead)
+                    instead.insert(packet.entropy.value);
+            }
+            return false;
+        });
+        if (id == 0 || id == 150 || id == 299) {
+            ask();
+            now_ += 2ms;
+            ask(); // the round is over
+        }
+        while (left_.qp.next_completion()) {
+        }
+    }
+    EXPECT_EQ(instead.size(), 3u) << "the reverse EVs of the other planes";
 }
 
 TEST_F(queue_pair_test, control_packets_are_not_ect_and_high_priority)

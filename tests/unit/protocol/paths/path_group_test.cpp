@@ -334,20 +334,6 @@ TEST_F(path_group_test, one_store_loses_a_plane_for_every_group)
     EXPECT_EQ(one.state(6), path_state::good) << "a lost port is no path's fault";
 }
 
-TEST_F(path_group_test, paths_by_whose_links_the_peer_is_heard_no_more_are_not_for_answers)
-{
-    path_group group{four_by(2), local};
-    for (unsigned slot = 0; slot < 8; ++slot)
-        EXPECT_TRUE(group.heard_on(slot)) << "at the beginning";
-    for (unsigned packet = 0; packet < 1000; ++packet)
-        group.on_arrival(path_index{100 + packet % 7});
-    for (unsigned slot = 0; slot < 7; ++slot)
-        EXPECT_TRUE(group.heard_on(slot));
-    EXPECT_FALSE(group.heard_on(7));
-    group.on_arrival(path_index{107});
-    EXPECT_TRUE(group.heard_on(7));
-}
-
 TEST_F(path_group_test, a_late_reader_learns_of_every_path_that_changed)
 {
     path_group group{four_by(64), local};
@@ -426,26 +412,6 @@ TEST_F(path_group_test, paths_that_lag_and_deliver_are_not_blamed)
     group.on_delivered(0, start + 150us);
     group.on_silence(3, start + 140us, start + 450us, tolerance);
     EXPECT_EQ(group.state(3), path_state::assumed_bad) << "silent since the first complaint, not the last";
-}
-
-TEST_F(path_group_test, paths_that_missed_an_answer_are_not_for_answers)
-{
-    path_group group{four_by(1), local};
-    group.watch(start + 1s);
-    std::vector<outgoing> asked;
-    while (auto probe = group.next_packet(start))
-        asked.push_back(*probe);
-    ASSERT_EQ(asked.size(), 4u);
-    for (const outgoing &probe : asked)
-        if (probe.path != group.path(2).index)
-            answer(group, probe, start + 50us);
-    EXPECT_TRUE(group.carries_answers(2));
-    const auto again = group.next_packet(start + 10ms);
-    ASSERT_TRUE(again);
-    EXPECT_FALSE(group.carries_answers(2));
-    EXPECT_TRUE(group.in_use(2)) << "data may go there: its deliveries tell";
-    answer(group, *again, start + 10ms + 50us);
-    EXPECT_TRUE(group.carries_answers(2));
 }
 
 // A fabric of 256 uplinks, of which the group has four a plane.
