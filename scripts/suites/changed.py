@@ -34,6 +34,7 @@ NAMED_TESTS = [
     (r"tests/api/many_clients", ["e2e.api_many_clients_2"]),
     (r"tests/api/(daemon_gone|ev_expansion|freed_pages)\.c", [r"e2e.\1"]),
     (r"tests/api/huge_files", ["e2e.freed_pages"]),
+    (r"tests/api/many_peers", ["e2e.large_fabric"]),
     (r"tests/api/(memory_scan|set_uid|unprivileged)", ["e2e.users"]),
     # Documents and data.
     (r"docs/api\.md", ["e2e.snippets"]),
