@@ -16,8 +16,8 @@ namespace mrc::datapath
 class payload_reader
 {
 public:
-    // The payload of this packet of a request of `from` into `to`, which has room for just that. False when it cannot be
-    // read under the request's local keys.
+    // The payload of this packet of a request of `from` into `to`, which has room for just that. False when it cannot
+    // be read under the request's local keys.
     [[nodiscard]] bool read(const worker_qp &from, const protocol::outgoing &packet, std::span<std::byte> to);
     // The queue pair whose requests were sent has had its turn: nobody has seen its memory from here on.
     void end_turn() { ahead_.forget(); }

@@ -52,8 +52,8 @@ public:
     // The peer at `address`, any of its own; as endpoint operations know it, by IPv6. The error says what is wrong with
     // the address, or which table is full. This host is none: there is no path to it.
     [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address);
-    // What a queue pair is connected to: this host, which needs no hold, whatever the profile, or the same peer by the EVs
-    // of an ONLINE profile.
+    // What a queue pair is connected to: this host, which needs no hold, whatever the profile, or the same peer by the
+    // EVs of an ONLINE profile.
     [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address, std::uint64_t profile,
                                                               const control::ev_profile_store &profiles);
     // Called whenever something has lost its last hold; to be followed by release_unused(). An empty one ends that.

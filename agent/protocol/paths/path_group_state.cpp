@@ -35,8 +35,7 @@ path_group_config completed(path_group_config config)
 path_group_state::path_group_state(const path_group_config &wanted, const local_ports &ports, const plane_mask &links)
     : config{completed(wanted)}, local{&ports}, linked{&links}, paths(size()),
       active_slots(std::size_t{config.planes} * config.active_per_plane), changed{size()}, counted{size()},
-      evidence{size()},
-      suspension{config.heartbeats.patience},
+      evidence{size()}, suspension{config.heartbeats.patience},
       prober{config.probes, config.planes, config.uplinks, part_of(path_probe_ids, config.id_part)},
       heartbeat{config.heartbeats, config.planes, config.uplinks, part_of(heartbeat_ids, config.id_part)},
       reverse{config.reverse, config.planes, part_of(reverse_ids, config.id_part)}

@@ -113,6 +113,8 @@ std::expected<ep_batches::resolved, std::string> ep_batches::resolve(const sessi
     if (!found_peer)
         return std::unexpected{found_peer.error().text};
     const datapath::worker_peer &peer = found_peer->peer;
+    if (peer.own_host)
+        return std::unexpected{to_text(request.destination) + " is this host itself: no path leads there"};
     const host_place host = rules_.host_of(request.destination).value_or(host_place{});
     const auto path = path_of(request, host, peer);
     if (!path)

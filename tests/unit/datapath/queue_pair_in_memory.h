@@ -129,12 +129,10 @@ public:
     {
         return connect(client, number, number, to.peer(), pool, nullptr, regions);
     }
-    [[nodiscard]] std::unique_ptr<datapath::worker_qp> connect(datapath::worker_client &client, std::uint32_t number,
-                                                               std::uint32_t peer_number,
-                                                               const datapath::worker_peer &to,
-                                                               protocol::slab_pool *pool = nullptr,
-                                                               protocol::memory_sink *target = nullptr,
-                                                               datapath::region_table &regions = no_regions())
+    [[nodiscard]] std::unique_ptr<datapath::worker_qp>
+    connect(datapath::worker_client &client, std::uint32_t number, std::uint32_t peer_number,
+            const datapath::worker_peer &to, protocol::slab_pool *pool = nullptr,
+            protocol::memory_sink *target = nullptr, datapath::region_table &regions = no_regions())
     {
         auto qp = std::make_unique<datapath::worker_qp>();
         qp->number = protocol::qpn{number};

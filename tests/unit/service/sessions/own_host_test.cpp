@@ -312,7 +312,8 @@ TEST_F(own_host, is_asked_nothing_by_endpoint_operations)
 {
     const auto found = here_.resources().peers.hold(here_.address());
     ASSERT_FALSE(found);
-    EXPECT_NE(found.error().text.find("is this host itself: no path leads there"), std::string::npos) << found.error().text;
+    EXPECT_NE(found.error().text.find("is this host itself: no path leads there"), std::string::npos)
+        << found.error().text;
 }
 
 } // namespace
