@@ -52,8 +52,7 @@ void endpoint_desk::forget(const host_set &hosts, const group_set &paths)
     std::erase_if(peers_, is_gone);
     talking_.forget(hosts);
     targets_.forget(hosts, paths);
-    answers_.erase(std::remove_if(answers_.begin(), answers_.end(), [&](const answer &one) { return is_gone(one.to); }),
-                   answers_.end());
+    std::erase_if(answers_, [&](const answer &one) { return is_gone(one.to); });
 }
 
 const worker_peer *endpoint_desk::find_peer(const mrc_ip &address) const
