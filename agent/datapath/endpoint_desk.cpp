@@ -52,7 +52,8 @@ void endpoint_desk::forget(const host_set &hosts, const group_set &paths)
     std::erase_if(peers_, is_gone);
     talking_.forget(hosts);
     targets_.forget(hosts, paths);
-    std::erase_if(answers_, [&](const answer &one) { return is_gone(one.to); });
+    const auto of_gone = std::ranges::remove_if(answers_, [&](const answer &one) { return is_gone(one.to); });
+    answers_.erase(of_gone.begin(), of_gone.end());
 }
 
 const worker_peer *endpoint_desk::find_peer(const mrc_ip &address) const
