@@ -3,9 +3,16 @@
 // port.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "codec/frame_codec.h"
 #include "datapath/worker.h"
 #include "unit/datapath/queue_pair_in_memory.h"
 #include "unit/datapath/table_in_memory.h"
@@ -35,5 +42,24 @@ struct worker_surroundings {
                 .on_batch_done = {}};
     }
 };
+
+// A packet for queue pair `number` from the host, as host_rx steers it; every byte of its payload is `fill`.
+inline void arrive(datapath::worker &at, const protocol::packet &content, const remote_host &from, std::uint32_t number,
+                   std::byte fill = {})
+{
+    constexpr std::size_t ethernet_bytes = 14;
+    std::array<std::byte, 8192> frame;
+    frame.fill(fill);
+    const std::span packet = std::span{frame}.subspan(sizeof(mrc_rx_meta) + ethernet_bytes);
+    const auto size = codec::encode(content, {.ip = {.source = from.address, .destination = {}}}, packet);
+    ASSERT_TRUE(size);
+    mrc_rx_meta meta{};
+    meta.magic = MRC_RX_META_MAGIC;
+    meta.path = 1;
+    meta.qp_row = MRC_QPN_ROW(number);
+    std::memcpy(frame.data(), &meta, sizeof(meta));
+    at.on_frame(frame.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + *size),
+                protocol::instant{std::chrono::seconds{1}});
+}
 
 } // namespace mrc::test

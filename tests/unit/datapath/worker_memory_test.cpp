@@ -52,7 +52,6 @@ protected:
     // A message of one packet, to its own place in the region, as host_rx steers it.
     void arrive(std::uint32_t n)
     {
-        constexpr std::size_t ethernet_bytes = 14;
         const protocol::data_packet data{.opcode = MRC_OP_WRITE_ONLY,
                                          .destination = protocol::qpn{number},
                                          .sequence = protocol::psn{n},
@@ -63,18 +62,7 @@ protected:
                                          .message_bytes = payload_bytes,
                                          .immediate = std::nullopt,
                                          .payload_bytes = payload_bytes};
-        std::vector<std::byte> frame(2 * payload_bytes);
-        const std::span packet = std::span{frame}.subspan(sizeof(mrc_rx_meta) + ethernet_bytes);
-        std::memset(packet.data() + codec::payload_offset(data, false), 0x5A, payload_bytes);
-        const auto size = codec::encode(data, {.ip = {.source = host_.address, .destination = {}}}, packet);
-        ASSERT_TRUE(size);
-        mrc_rx_meta meta{};
-        meta.magic = MRC_RX_META_MAGIC;
-        meta.path = 1;
-        meta.qp_row = MRC_QPN_ROW(number);
-        std::memcpy(frame.data(), &meta, sizeof(meta));
-        worker_.on_frame(frame.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + *size),
-                         protocol::instant{std::chrono::seconds{1}});
+        test::arrive(worker_, data, host_, number, std::byte{0x5A});
     }
     [[nodiscard]] bool has_arrived(std::uint32_t n) const
     {

@@ -68,20 +68,9 @@ protected:
     // A packet from the host, as host_rx steers it. It has no payload.
     void arrive(std::uint32_t number)
     {
-        constexpr std::size_t ethernet_bytes = 14;
         protocol::probe_packet probe;
         probe.destination = protocol::qpn{number};
-        std::array<std::byte, 1024> frame{};
-        const std::span packet = std::span{frame}.subspan(sizeof(mrc_rx_meta) + ethernet_bytes);
-        const auto size = codec::encode(probe, {.ip = {.source = host_.address, .destination = {}}}, packet);
-        ASSERT_TRUE(size);
-        mrc_rx_meta meta{};
-        meta.magic = MRC_RX_META_MAGIC;
-        meta.path = 1;
-        meta.qp_row = MRC_QPN_ROW(number);
-        std::memcpy(frame.data(), &meta, sizeof(meta));
-        worker_.on_frame(frame.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + *size),
-                         protocol::instant{std::chrono::seconds{1}});
+        test::arrive(worker_, probe, host_, number);
     }
     [[nodiscard]] std::size_t completed()
     {
