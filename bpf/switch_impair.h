@@ -26,14 +26,13 @@ static __always_inline enum mrc_verdict sw_impair_lose(const struct mrc_sw_impai
  * Flips one random bit behind the outer header: a flip in the outer header would be a lost or misrouted packet, which
  * `loss` makes; this one has to reach the receiver, whose ICRC must catch it.
  */
-static __always_inline void sw_impair_corrupt(struct xdp_md *ctx, const struct mrc_sw_impair_row *link,
-                                              __u32 frame_bytes)
+static __always_inline void sw_impair_corrupt(struct xdp_md *ctx, __u32 frame_bytes)
 {
     const __u32 random = bpf_get_prandom_u32();
     __u32 offset;
     __u8 byte;
 
-    if (frame_bytes <= MRC_OUTER_BYTES || !sw_hit(link->corrupt))
+    if (frame_bytes <= MRC_OUTER_BYTES)
         return;
     offset = MRC_OUTER_BYTES + (random >> 3) % (frame_bytes - MRC_OUTER_BYTES);
     if (bpf_xdp_load_bytes(ctx, offset, &byte, sizeof(byte)))

@@ -117,7 +117,7 @@ static __always_inline enum sw_queue_action sw_queue_pass(__u32 port, const stru
     const __u64 rate = link->rate;
     enum sw_queue_action action;
 
-    if (!queue || !rate)
+    if (!queue)
         return SW_QUEUE_ADMIT;
     bpf_spin_lock(&queue->lock);
     sw_queue_drain(queue, rate, arrival->now_ns);
