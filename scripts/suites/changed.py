@@ -38,6 +38,7 @@ NAMED_TESTS = [
     (r"tests/api/(memory_scan|set_uid|unprivileged)", ["e2e.users"]),
     # Documents and data.
     (r"docs/api\.md", ["e2e.snippets"]),
+    (r"docs/examples/", ["e2e.examples"]),
     (r"docs/mrc-(lab|perf|doctor)\.", [r"e2e.\1_manual"]),
     (r"docs/mrcctl\.8", ["e2e.mrcctl_manual"]),
     (r"docs/mrc-sim\.1", ["sim.mrc_sim_manual"]),

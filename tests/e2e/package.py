@@ -44,7 +44,10 @@ FILES = {
                    "usr/include/mrc/report.h", "usr/include/mrc_api_ver.h", "usr/include/mrc_ctl.h",
                    "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so", f"{LIBRARIES}/pkgconfig/mrc.pc",
                    f"{LIBRARIES}/cmake/mrc/mrc-config.cmake", f"{LIBRARIES}/cmake/mrc/mrc-config-version.cmake",
-                   "usr/share/doc/libmrc-dev/api.md"],
+                   "usr/share/doc/libmrc-dev/api.md",
+                   *(f"usr/share/doc/libmrc-dev/examples/{name}"
+                     for name in ("CMakeLists.txt", "Makefile", "README.md", "exchange.h", "send_file.c",
+                                  "send_file.cpp"))],
 }
 FILES["mrc-nccl"] = [f"{LIBRARIES}/libnccl-net-mrc.so", "usr/share/doc/mrc-nccl/nccl.md"]
 if WITH_GLOO:
