@@ -129,14 +129,22 @@ class Installed(unittest.TestCase):
             self.run_program(folder / name)
         self.assertIn("libibverbs.so.1", self.needed(folder / "lists_devices"))
 
-    def test_cmake_package_of_another_version_is_refused(self):
-        folder = self.prefix / "newer"
-        folder.mkdir()
-        (folder / "CMakeLists.txt").write_text(CMAKE_PROJECT.replace("mrc 0.1", "mrc 9.0"), encoding="utf-8")
-        done = subprocess.run(["cmake", "-S", folder, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}"], check=False,
-                              capture_output=True, text=True)
+    def configure_in_vain(self, project, *options):
+        """What CMake says of a project that cannot be configured."""
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "CMakeLists.txt").write_text(project, encoding="utf-8")
+            done = subprocess.run(["cmake", "-S", folder, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}", *options],
+                                  check=False, capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("mrc-config.cmake", done.stderr)
+        return " ".join(done.stderr.split())
+
+    def test_cmake_package_of_another_version_is_refused(self):
+        said = self.configure_in_vain(CMAKE_PROJECT.replace("mrc 0.1", "mrc 9.0"))
+        self.assertRegex(said, r"mrc-config\.cmake, version: 0\.1")
+
+    def test_cmake_package_says_what_is_missing(self):
+        said = self.configure_in_vain(CMAKE_PROJECT, "-Dmrc_verbs_library=OFF")  # as if it had been found nowhere
+        self.assertIn("Debian's package libibverbs-dev", said)
 
     def test_the_library_named_by_its_path(self):
         program = self.build(ASKS_VERSION, f"-I{self.prefix}/include", self.lib / "lib_mrc.so", "-libverbs")
