@@ -9,7 +9,11 @@ foreach(page mrcd.8 mrcctl.8 mrc-doctor.8 mrc-perf.1 mrc-sim.1 mrc-switch.1)
   mrc_install_compressed(docs/${page} ${CMAKE_INSTALL_MANDIR}/man${section} mrcd)
 endforeach()
 install(FILES docs/api.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libmrc-dev COMPONENT libmrc-dev)
+install(DIRECTORY docs/examples DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libmrc-dev COMPONENT libmrc-dev)
 install(FILES docs/security.md docs/interop.md docs/kernels.md docs/sockets.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mrcd COMPONENT mrcd)
+install(FILES scripts/packaging/completions/mrcctl.bash DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions
+        RENAME mrcctl COMPONENT mrcd)
+install(FILES scripts/packaging/completions/_mrcctl DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/vendor-completions COMPONENT mrcd)
 
 # Units name the daemon by its full path, and configuration is in /etc wherever the binaries are: both are known only
 # when the prefix is, at installation.

@@ -41,7 +41,7 @@ which it shows each daemon as a device.")
 set(CPACK_DEBIAN_LIBMRC-DEV_PACKAGE_NAME libmrc-dev)
 set(CPACK_DEBIAN_LIBMRC-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBMRC-DEV_PACKAGE_DEPENDS "libmrc1 (= ${PROJECT_VERSION}-1), libibverbs-dev")
-set(CPACK_COMPONENT_LIBMRC-DEV_DESCRIPTION "OCP MRC API: headers, pkg-config file and link name
+set(CPACK_COMPONENT_LIBMRC-DEV_DESCRIPTION "OCP MRC API: headers, examples, files for pkg-config and CMake
 What is needed to build programs with the MRC API of the Open Compute Project,
 which mrcd serves.")
 

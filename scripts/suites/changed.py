@@ -17,12 +17,13 @@ NAMED_TESTS = [
     (r"agent/(service|session|options|tools/mrcd)/", ["e2e.transfer_xdp", "e2e.mrcd_refusals"]),
     (r"(agent/client|include/mrc[^/]*\.h|include/mrc)/?", ["e2e.api_transfer"]),
     (r"agent/client/verbs/", ["e2e.api_verbs_queues"]),
-    (r"agent/tools/mrcctl/", ["e2e.mrcctl"]),
+    (r"agent/tools/mrcctl/", ["e2e.mrcctl", "e2e.mrcctl_completion"]),
     (r"agent/tools/mrc-perf/", ["e2e.transfer_tool"]),
     (r"agent/tools/mrc-doctor/", ["e2e.doctor"]),
     (r"agent/tools/mrc-switch/", ["e2e.lab_cuts", "e2e.lab_xdp_ping"]),
     (r"scripts/(lab/|mrc-lab)", ["e2e.lab_cuts", "e2e.lab_xdp_ping", "unit.lab_config"]),
     (r"scripts/(packaging|cmake)/", ["e2e.package"]),
+    (r"scripts/packaging/completions/", ["e2e.mrcctl_completion"]),
     (r"scripts/demo", ["e2e.demo"]),
     # What most tests of the lab import.
     (r"tests/e2e/(lab_support|transfer_support|pinned_maps)\.py", ["e2e.transfer_xdp", "e2e.overlay"]),
@@ -38,6 +39,7 @@ NAMED_TESTS = [
     (r"tests/api/(memory_scan|set_uid|unprivileged)", ["e2e.users"]),
     # Documents and data.
     (r"docs/api\.md", ["e2e.snippets"]),
+    (r"docs/examples/", ["e2e.examples"]),
     (r"docs/mrc-(lab|perf|doctor)\.", [r"e2e.\1_manual"]),
     (r"docs/mrcctl\.8", ["e2e.mrcctl_manual"]),
     (r"docs/mrc-sim\.1", ["sim.mrc_sim_manual"]),

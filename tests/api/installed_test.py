@@ -40,6 +40,15 @@ int main(void)
     return version == MRC_API_CURRENT_VERSION ? 0 : 1;
 }
 """
+CMAKE_PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(program LANGUAGES C)
+find_package(mrc 0.1 REQUIRED)
+foreach(name lists_devices asks_version)
+  add_executable(${name} ${name}.c)
+  target_link_libraries(${name} PRIVATE mrc::mrc)
+endforeach()
+"""
 
 
 def run(*command, **options):
@@ -104,6 +113,38 @@ class Installed(unittest.TestCase):
             self.assertEqual(self.needed(program)[0], "libmrc.so.1")
             self.run_program(program)
         self.assertIn("libibverbs.so.1", self.needed(self.build(LISTS_DEVICES, *flags)))
+
+    def test_cmake_package(self):
+        folder = self.prefix / "cmake"
+        folder.mkdir()
+        sources = {"lists_devices": LISTS_DEVICES, "asks_version": ASKS_VERSION}
+        for name, source in sources.items():
+            (folder / f"{name}.c").write_text(source, encoding="utf-8")
+        (folder / "CMakeLists.txt").write_text(CMAKE_PROJECT, encoding="utf-8")
+        run("cmake", "-S", folder, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed")
+        run("cmake", "--build", folder)
+        for name in sources:
+            self.assertEqual(self.needed(folder / name)[0], "libmrc.so.1")
+            self.run_program(folder / name)
+        self.assertIn("libibverbs.so.1", self.needed(folder / "lists_devices"))
+
+    def configure_in_vain(self, project, *options):
+        """What CMake says of a project that cannot be configured."""
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "CMakeLists.txt").write_text(project, encoding="utf-8")
+            done = subprocess.run(["cmake", "-S", folder, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}", *options],
+                                  check=False, capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        return " ".join(done.stderr.split())
+
+    def test_cmake_package_of_another_version_is_refused(self):
+        said = self.configure_in_vain(CMAKE_PROJECT.replace("mrc 0.1", "mrc 9.0"))
+        self.assertRegex(said, r"mrc-config\.cmake, version: 0\.1")
+
+    def test_cmake_package_says_what_is_missing(self):
+        said = self.configure_in_vain(CMAKE_PROJECT, "-Dmrc_verbs_library=OFF")  # as if it had been found nowhere
+        self.assertIn("Debian's package libibverbs-dev", said)
 
     def test_the_library_named_by_its_path(self):
         program = self.build(ASKS_VERSION, f"-I{self.prefix}/include", self.lib / "lib_mrc.so", "-libverbs")

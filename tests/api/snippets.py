@@ -10,12 +10,12 @@ usage: snippets.py BUILD
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
+from installed_tree import install, pkg_config_environment, run
 from lab_support import ROOT, binary, check, lab, need_binaries, need_root
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(ROOT) / "build"
@@ -23,27 +23,11 @@ BLOCK = re.compile(r"^```c(?P<name>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | 
 CONFIGURATION = re.compile(r"^```toml\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-D_GNU_SOURCE")
 LANGUAGES = {"C11": ("cc", "-x", "c", "-std=c11"), "C++17": ("c++", "-x", "c++", "-std=c++17")}
-LIMIT_S = 60
 
 
 def pages():
     root = pathlib.Path(ROOT)
     return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
-
-
-def run(*argv, **options):
-    done = subprocess.run([str(word) for word in argv], text=True, capture_output=True, check=False, timeout=LIMIT_S,
-                          **options)
-    if done.returncode != 0:
-        print(done.stdout + done.stderr, file=sys.stderr)
-    return done
-
-
-def installed(prefix):
-    for component in ("libmrc", "libmrc-dev"):
-        check(run("cmake", "--install", BUILD, "--component", component, "--prefix", prefix).returncode == 0,
-              f"{component} is installed")
-    return next(prefix.glob("lib/**/libmrc.so")).parent
 
 
 def written(page, folder):
@@ -76,7 +60,7 @@ def compiled(file, prefix, library):
     text = file.read_text(encoding="utf-8")
     is_program = re.search(r"^int main\(", text, re.MULTILINE) is not None
     flags = run("pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "mrc",
-                env=os.environ | {"PKG_CONFIG_PATH": str(library / "pkgconfig")}).stdout.split()
+                env=pkg_config_environment(library)).stdout.split()
     programs = {}
     for language, compiler in LANGUAGES.items():
         to = file.parent / f"{file.stem}-{language}"
@@ -93,7 +77,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_configurations(pathlib.Path(folder))
         prefix = pathlib.Path(folder) / "installed"
-        library = installed(prefix)
+        library = install(BUILD, prefix)
         programs = {}
         for page in pages():
             place = pathlib.Path(folder) / page.stem

@@ -6,7 +6,8 @@ with what is allowed."""
 import re
 
 from lab_support import check, need_binaries
-from manual import between, check_refused, described, options_of, page, run
+from manual import between, check_refused, described, page
+from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
 OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe",
@@ -47,29 +48,12 @@ REFUSED = {
 }
 
 
-def help_of(*command):
-    done = run("mrcctl", *command, "--help")
-    check(done.returncode == 0 and not done.stderr, f"mrcctl {' '.join(command)} has --help")
-    return done.stdout
-
-
-def offered_by(help_text):
-    return options_of(help_text.split("Options:")[1].split("Subcommands:")[0])
-
-
-def names_below(text):
-    return re.findall(r"^  ([a-z-]+) ", text.split("Subcommands:")[1], re.MULTILINE) if "Subcommands:" in text else []
-
-
 def commands():
     """Every command with its --help."""
-    for name in names_below(help_of()):
-        text = help_of(name)
-        inner = names_below(text)
-        if not inner or offered_by(text) - {"-h", "--help"}:  # `adopt` does something by itself
-            yield name, text
-        for command in inner:
-            yield f"{name} {command}", help_of(name, command)
+    for words, text in help_texts().items():
+        # `adopt` is an object that does something by itself.
+        if words and (not names_below(text) or offered_by(text) - {"-h", "--help"}):
+            yield " ".join(words), text
 
 
 def main():

@@ -38,12 +38,17 @@ FILES = {
              "usr/share/doc/mrcd/sockets.md", "usr/share/man/man8/mrcd.8.gz",
              "usr/share/man/man8/mrcctl.8.gz", "usr/share/man/man8/mrc-doctor.8.gz",
              "usr/share/man/man1/mrc-perf.1.gz", "usr/share/man/man1/mrc-sim.1.gz",
-             "usr/share/man/man1/mrc-switch.1.gz"],
+             "usr/share/man/man1/mrc-switch.1.gz", "usr/share/bash-completion/completions/mrcctl",
+             "usr/share/zsh/vendor-completions/_mrcctl"],
     "libmrc1": [f"{LIBRARIES}/lib_mrc.so", f"{LIBRARIES}/libmrc.so.1", f"{LIBRARIES}/libmrc.so.{VERSION}"],
     "libmrc-dev": ["usr/include/mrc.h", "usr/include/mrc/control.h", "usr/include/mrc/memory.h",
                    "usr/include/mrc/report.h", "usr/include/mrc_api_ver.h", "usr/include/mrc_ctl.h",
                    "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so", f"{LIBRARIES}/pkgconfig/mrc.pc",
-                   "usr/share/doc/libmrc-dev/api.md"],
+                   f"{LIBRARIES}/cmake/mrc/mrc-config.cmake", f"{LIBRARIES}/cmake/mrc/mrc-config-version.cmake",
+                   "usr/share/doc/libmrc-dev/api.md",
+                   *(f"usr/share/doc/libmrc-dev/examples/{name}"
+                     for name in ("CMakeLists.txt", "Makefile", "README.md", "exchange.h", "send_file.c",
+                                  "send_file.cpp"))],
 }
 FILES["mrc-nccl"] = [f"{LIBRARIES}/libnccl-net-mrc.so", "usr/share/doc/mrc-nccl/nccl.md"]
 if WITH_GLOO:
@@ -168,6 +173,8 @@ def check_version(root, folder):
     check(library == f"libmrc.so.{VERSION}", f"the library is {library}")
     description = (folder / LIBRARIES / "pkgconfig/mrc.pc").read_text(encoding="utf-8")
     check(f"\nVersion: {VERSION}\n" in description, "and mrc.pc says the same")
+    config = (folder / LIBRARIES / "cmake/mrc/mrc-config-version.cmake").read_text(encoding="utf-8")
+    check(f'set(PACKAGE_VERSION "{VERSION}")' in config, "and CMake's package")
     pages = [name for name in root.left() if name.startswith("usr/share/man/")]
     check(all(gzip.decompress((folder / name).read_bytes()).startswith(b'.\\"') for name in pages)
           and len(pages) == 6 + WITH_GLOO,

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "kernel/map_names.h"
 #include "tools/mrcctl/adopt_commands.h"
 #include "tools/mrcctl/command_line.h"
+#include "tools/mrcctl/completion.h"
 #include "tools/mrcctl/control_commands.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/text.h"
@@ -30,6 +34,8 @@ namespace
 
 constexpr int usage_status = 2;
 constexpr double shortest_s = 0.01; // as often as the daemon writes its rows
+// No command of the parser: the words behind it may be options, which are not its own.
+constexpr std::string_view completing = "complete";
 
 // What the maps say: look(maps) gives the view, say(view) makes it readable.
 template <typename Look, typename Say>
@@ -210,6 +216,10 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_probe(app, to);
     add_run(app, to);
     add_adopt(app, to);
+    if (argc > 1 && argv[1] == completing) {
+        fmt::print("{}", completions_of(app, std::span{argv, static_cast<std::size_t>(argc)}.subspan(2)));
+        return EXIT_SUCCESS;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -23,7 +23,8 @@ struct invocation {
     std::function<int(const adoption_line &)> adopt;
 };
 
-// The exit status when nothing is left to do: --help, --version, or a wrong command line (2, told on standard error).
+// The exit status when nothing is left to do: --help, --version, completions for a shell, or a wrong command line (2,
+// told on standard error).
 [[nodiscard]] std::optional<int> parse_command_line(int argc, char **argv, invocation &to);
 
 } // namespace mrc::ctl

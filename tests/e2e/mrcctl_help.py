@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What mrcctl's --help says: its objects, their commands, and the options of each."""
+
+import re
+
+from lab_support import check
+from manual import options_of, run
+
+
+def help_of(*command):
+    done = run("mrcctl", *command, "--help")
+    check(done.returncode == 0 and not done.stderr, f"mrcctl {' '.join(command)} has --help")
+    return done.stdout
+
+
+def offered_by(help_text):
+    return options_of(help_text.split("Options:")[1].split("Subcommands:")[0])
+
+
+def names_below(text):
+    return re.findall(r"^  ([a-z-]+) ", text.split("Subcommands:")[1], re.MULTILINE) if "Subcommands:" in text else []
+
+
+def help_texts():
+    """The --help of mrcctl, of its objects and of their commands, by their words."""
+    texts = {(): help_of()}
+    for name in names_below(texts[()]):
+        texts[(name,)] = help_of(name)
+        texts |= {(name, command): help_of(name, command) for command in names_below(texts[(name,)])}
+    return texts
