@@ -9,11 +9,12 @@ from lab_support import check, need_binaries
 from manual import between, check_refused, described, options_of, page, run
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe",
-           "run", "adopt")
+OBJECTS = ("status", "client", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile",
+           "probe", "run", "adopt")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
+    ("client",): ("list",),
     ("qp",): ("list", "show"),
     ("qp", "nonsense"): ("'nonsense'", "list", "show"),
     ("qp", "show"): ("QPN", "mrcctl qp show --help"),
