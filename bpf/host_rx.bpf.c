@@ -27,6 +27,7 @@ MRC_USES(qps);
 MRC_USES(ports);
 MRC_USES(signals);
 MRC_USES(xsks);
+MRC_USES(clients); /* of no program: created and pinned with `qps`, whose rows name its keys */
 
 /*
  * The QP that is addressed exists and is connected to the sender, whichever of the addresses that speak for it this is;

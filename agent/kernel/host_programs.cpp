@@ -286,6 +286,16 @@ void host_programs::set_peer_planes(const mrc_ip &address, std::uint8_t planes)
     bpf_map_update_elem(map_fd("peers"), &address, &row, BPF_EXIST);
 }
 
+bool host_programs::set_client(std::uint32_t session, const mrc_client_row &client)
+{
+    return bpf_map_update_elem(map_fd("clients"), &session, &client, BPF_ANY) == 0;
+}
+
+void host_programs::remove_client(std::uint32_t session)
+{
+    bpf_map_delete_elem(map_fd("clients"), &session);
+}
+
 bool host_programs::set_transmit_port(std::uint32_t port, int ifindex)
 {
     return bpf_map_update_elem(map_fd("tx_ports"), &port, &ifindex, BPF_ANY) == 0;

@@ -50,7 +50,7 @@ struct host_programs_options {
     std::map<std::string, int> pinned_beside; // maps of socket_programs, by name; borrowed
 };
 
-class host_programs final : public peer_rows
+class host_programs final : public peer_rows, public client_rows
 {
 public:
     // Loads and pins; attach_port and attach_overlay switch things on. Throws startup_error.
@@ -90,6 +90,8 @@ public:
     [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) override;
     void remove_peer(const mrc_ip &address) override;
     void set_peer_planes(const mrc_ip &address, std::uint8_t planes) override;
+    [[nodiscard]] bool set_client(std::uint32_t session, const mrc_client_row &client) override;
+    void remove_client(std::uint32_t session) override;
     // Lets the transmit engine redirect to the port. False when the device has just gone.
     [[nodiscard]] bool set_transmit_port(std::uint32_t port, int ifindex);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host's BPF programs and the agent tell each other, as those see it who need no program: arrays of rows, and
-// the rows of peers. Tests make them of any memory.
+// What the host's BPF programs, the agent and operators tell each other, as those see it who need no program: arrays of
+// rows, and the rows of peers and of clients. Tests make them of any memory.
 #pragma once
 
 #include "kernel/mapped_array.h"
@@ -32,6 +32,20 @@ public:
     virtual void remove_peer(const mrc_ip &address) = 0;
     // Planes on which a peer can be reached; from any thread.
     virtual void set_peer_planes(const mrc_ip &address, std::uint8_t planes) = 0;
+};
+
+// By the number of the session.
+class client_rows
+{
+public:
+    client_rows() = default;
+    client_rows(const client_rows &) = delete;
+    client_rows &operator=(const client_rows &) = delete;
+    virtual ~client_rows() = default;
+
+    // False when all rows are in use.
+    [[nodiscard]] virtual bool set_client(std::uint32_t session, const mrc_client_row &client) = 0;
+    virtual void remove_client(std::uint32_t session) = 0;
 };
 
 } // namespace mrc::kernel

@@ -227,6 +227,7 @@ session_resources daemon::resources_for(const daemon_config &config)
     return {.config = config,
             .rules = rules_,
             .tables = programs_.tables(),
+            .clients = programs_,
             .worker = worker_,
             .ports = ports_,
             .peers = peers_,

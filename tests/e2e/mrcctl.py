@@ -17,7 +17,7 @@ import time
 
 from lab_support import binary, check, lab, need_binaries, need_root
 from pinned_maps import host_maps, path_state_names, verdict_names
-from transfer_support import transfer, wait_until
+from transfer_support import run_client, server, transfer, wait_until
 
 PLANES, SPINES = 4, 2
 LIMIT_S = 20
@@ -71,6 +71,8 @@ def check_idle(fabric, here):
     check(status["qps"]["count"] == 0 and here.json("qp", "list") == [], "there are no queue pairs")
     here.text("status")
     check(here.text("qp", "list") == "no queue pairs\n", "and a table of none says so")
+    check(here.json("client", "list") == [] and here.text("client", "list") == "no clients\n",
+          "nor are there clients: who asks for the maps is none")
 
 
 def between(before, value, after):
@@ -115,6 +117,43 @@ def check_qps(here):
         check(shown.pop("paths")["good"] > 0 and shown == qp, "qp show says the same, and counts its paths")
     here.text("qp", "list")
     here.text("qp", "show", str(max(qps)))
+
+
+def check_clients(here, process):
+    """mrc-perf, the only client of its host, is listed, and its queue pairs are said to be its."""
+    clients = here.json("client", "list")
+    check(len(clients) == 1, "one client is listed")
+    client = clients[0]
+    check(client["pid"] == process.pid and client["uid"] == os.geteuid() and client["command"] == "mrc-perf",
+          f"it is mrc-perf: {client}")
+    check(client["queue_pairs"] == QPS and client["registered_bytes"] >= SIZE, "with its queue pairs and its memory")
+    rows = here.maps.rows("clients")
+    check([(row["pid"], row["registered_bytes"]) for row in rows] == [(process.pid, client["registered_bytes"])],
+          "which bpftool shows, too")
+    check(0 < client["connected_ns"] < time.clock_gettime_ns(time.CLOCK_MONOTONIC) and client["connected_for_ns"] > 0,
+          "since it has connected")
+    for qp in here.json("qp", "list"):
+        check(qp["session"] == client["session"] and
+              qp["client"] == {name: client[name] for name in ("pid", "uid", "command")},
+              f"queue pair {qp['qpn']} is its")
+    check(str(process.pid) in here.text("client", "list") and "mrc-perf" in here.text("qp", "list"),
+          "as the tables say")
+
+
+def check_killed_client(fabric, here):
+    killed = {}
+
+    def look(_, process):
+        if not killed:
+            check(len(here.json("client", "list")) == 1, "a client is listed while it lives")
+            killed["pid"] = process.pid
+            process.kill()
+
+    with server(fabric):
+        client = run_client(fabric, "-D", "50", on_sample=look)
+    check(killed and client.status == -signal.SIGKILL, "and is killed")
+    check(wait_until(lambda: here.json("client", "list") == [] and here.json("qp", "list") == [], LIMIT_S),
+          "its row and its queue pairs go with it")
 
 
 def check_counters(here):
@@ -181,6 +220,7 @@ def check_transfer(fabric, here, there):
             with stopped(hosts["h0"]["pid"]):
                 check_status(here)
                 check_qps(here)
+                check_clients(here, process)
                 check_paths(here)
                 check_counters(here)
 
@@ -306,6 +346,7 @@ def main():
         check_refusals(here, there)
         check_transfer(fabric, here, there)
         check_faults(fabric, here)
+        check_killed_client(fabric, here)
         check_top(here)
         check_dead(fabric, there)
     done = run("status", "--instance", here.instance)

@@ -10,11 +10,12 @@ from manual import between, check_refused, described, page
 from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile", "probe",
-           "run", "adopt")
+OBJECTS = ("status", "client", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile",
+           "probe", "run", "adopt")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
+    ("client",): ("list",),
     ("qp",): ("list", "show"),
     ("qp", "nonsense"): ("'nonsense'", "list", "show"),
     ("qp", "show"): ("QPN", "mrcctl qp show --help"),

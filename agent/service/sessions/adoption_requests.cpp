@@ -5,23 +5,16 @@
 #include <cerrno>
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include "kernel/netns_cookie.h"
 #include "service/log.h"
+#include "service/sessions/client_process.h"
 
 namespace mrc::service
 {
 
 namespace
 {
-
-pid_t process_behind(int socket)
-{
-    ucred who{};
-    socklen_t size = sizeof(who);
-    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
-}
 
 session::adoption_reply reply_of(const adoption &from)
 {

@@ -82,6 +82,7 @@ answer register_memory(session_state &state, const session::memory_request &requ
         return refuse(ENOMEM, "all " + std::to_string(datapath::region_table::capacity) + " regions are in use");
     state.regions.emplace(result.reply.number,
                           owned_region{.pd = request.pd, .held = std::move(*held), .bytes = std::move(*bytes)});
+    state.registered_bytes += request.length;
     ++domain->second.users;
     return result;
 }
@@ -94,6 +95,7 @@ answer deregister_memory(session_state &state, std::uint32_t key)
     datapath::memory_region gone; // unmapped by this thread
     state.shared.worker.call([&] { gone = state.shared.worker.regions().remove(key); });
     --state.domains.at(at->second.pd).users;
+    state.registered_bytes -= at->second.bytes.amount();
     state.regions.erase(at);
     return {};
 }
@@ -105,6 +107,7 @@ void release_regions(session_state &state)
         state.shared.worker.call([&] { gone = state.shared.worker.regions().remove(key); });
     }
     state.regions.clear();
+    state.registered_bytes = 0;
 }
 
 } // namespace mrc::service

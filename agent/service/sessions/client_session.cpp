@@ -15,6 +15,7 @@
 #include "service/log.h"
 #include "service/sessions/adoption_requests.h"
 #include "service/sessions/client_pipes.h"
+#include "service/sessions/client_process.h"
 #include "service/sessions/client_regions.h"
 #include "service/sessions/completion_queues.h"
 #include "service/sessions/qp_states.h"
@@ -153,6 +154,8 @@ bool client_session::serve_request(std::span<const std::byte> packet, kernel::un
                                 ? handle(request, fd)
                                 : refuse(EPROTO, "session version " + std::to_string(request.version) +
                                                      ", mrcd speaks " + std::to_string(session::session_version));
+    if (listing_)
+        listing_->update(static_cast<std::uint32_t>(state_.qps.size()), state_.registered_bytes);
     return session::send_packet(socket_.get(), &answered.reply, sizeof(answered.reply), answered.fds);
 }
 
@@ -249,6 +252,8 @@ answer client_session::hello(kernel::unique_fd &memory)
     state_.worker_side = client.get();
     state_.shared.worker.call([&] { state_.shared.worker.add_client(std::move(client)); });
     place_ = std::move(*place);
+    listing_.emplace(state_.shared.clients, state_.number,
+                     row_of_client(process_behind(socket_.get()), state_.account->user()));
     answer result = describe(state_);
     result.fds = {state_.worker_side->doorbell.get(), state_.shared.worker.status_fd(), state_.bells.get()};
     return result;

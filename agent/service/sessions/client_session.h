@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "kernel/unique_fd.h"
 #include "service/sessions/answer.h"
+#include "service/sessions/client_listing.h"
 #include "service/sessions/deferred_close.h"
 #include "service/sessions/session_state.h"
 #include "service/sessions/user_account.h"
@@ -55,7 +57,8 @@ private:
 
     session_state state_;
     holding connection_;
-    holding place_; // of a client, since hello
+    holding place_;                         // of a client, since hello
+    std::optional<client_listing> listing_; // since hello
     deferred_close unwanted_;
     kernel::unique_fd socket_;
     std::uint64_t connected_at_; // CLOCK_BOOTTIME, ns

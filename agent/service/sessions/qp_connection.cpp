@@ -162,8 +162,7 @@ void disconnect_qp(session_state &state, owned_qp &qp)
     row.sender = 0; // nothing more comes in; the worker reports there as long as it has the queue pair
     std::unique_ptr<datapath::worker_qp> gone;
     state.shared.worker.call([&] { gone = state.shared.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
-    row = {};
-    row.qpn = qp.numbers.qpn;
+    row = unconnected_row(state, qp);
     qp.in_worker = false;
     qp.peer = {};
 }

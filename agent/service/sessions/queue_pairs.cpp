@@ -112,10 +112,7 @@ answer create_qp(session_state &state, const session::qp_request &request)
         return refuse(ENOMEM, "cannot allocate the rings of a queue pair");
     qp.now = initial_attributes(qp.numbers.qpn, state.shared.config.transport.window_psns, state.shared.config.peers);
 
-    // host_rx lets nothing in before the peer is known: the row stays without one, but taken.
-    mrc_qp_row row{};
-    row.qpn = qp.numbers.qpn;
-    state.shared.tables.qps[MRC_QPN_ROW(row.qpn)] = row;
+    state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)] = unconnected_row(state, qp);
     ++state.domains.at(request.pd).users;
     ++state.cqs.at(request.send_cq).users;
     ++state.cqs.at(request.receive_cq).users;

@@ -29,6 +29,7 @@ struct session_resources {
     const daemon_config &config;
     const fabric_rules &rules;
     kernel::host_tables &tables;
+    kernel::client_rows &clients;
     datapath::worker &worker;
     port_controls &ports;
     peer_directory &peers;
@@ -105,11 +106,21 @@ struct session_state {
     std::map<std::uint32_t, owned_events> events;
     std::map<std::uint32_t, owned_domain> domains;
     std::map<std::uint32_t, owned_region> regions; // by key
+    std::uint64_t registered_bytes = 0;            // of them
     std::map<std::uint32_t, owned_channel> channels;
     std::map<std::uint32_t, owned_cq> cqs;
     std::map<std::uint32_t, owned_qp> qps;                                               // by QPN
     std::map<std::uint64_t, std::shared_ptr<const datapath::client_pipe>> subscriptions; // to EV events: whom to tell
 };
+
+// Of a queue pair that is connected to nobody: its row is taken, and host_rx lets nothing in.
+[[nodiscard]] inline mrc_qp_row unconnected_row(const session_state &state, const owned_qp &qp)
+{
+    mrc_qp_row row{};
+    row.qpn = qp.numbers.qpn;
+    row.session = state.number;
+    return row;
+}
 
 // Another `amount` for the client's user; nullopt over the limit.
 [[nodiscard]] inline std::optional<holding> take(const session_state &state, resource what, std::uint64_t amount,

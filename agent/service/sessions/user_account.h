@@ -71,6 +71,8 @@ public:
             account_->refused_ = false;
     }
 
+    [[nodiscard]] std::uint64_t amount() const { return amount_; }
+
     // nullopt: the account would hold more than the limit.
     [[nodiscard]] static std::optional<holding> take(const std::shared_ptr<user_account> &account, resource what,
                                                      std::uint64_t amount, std::uint64_t limit)

@@ -62,10 +62,18 @@ void add_status(CLI::App &app, invocation &chosen)
     });
 }
 
+void add_client(CLI::App &app, invocation &chosen)
+{
+    CLI::App &object = add_object(app, "client", "Programs that are connected to the daemon");
+    show_with(add_command(object, "list", "All clients, with their processes and what they have", chosen), chosen,
+              clients_of, clients_text);
+}
+
 void add_qp(CLI::App &app, invocation &chosen)
 {
     CLI::App &object = add_object(app, "qp", "Queue pairs");
-    show_with(add_command(object, "list", "All queue pairs", chosen), chosen, qps_of, qps_text);
+    show_with(add_command(object, "list", "All queue pairs, with the programs that they belong to", chosen), chosen,
+              qps_of, qps_text);
 
     const auto qpn = std::make_shared<std::uint32_t>();
     CLI::App *show = add_command(object, "show", "Every counter of one queue pair", chosen);
@@ -205,6 +213,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     app.set_version_flag("--version", "mrcctl " MRC_VERSION);
     app.require_subcommand(1);
     add_status(app, to);
+    add_client(app, to);
     add_qp(app, to);
     add_path(app, to);
     add_port(app, to);

@@ -59,6 +59,16 @@ kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape)
     return {address, bytes};
 }
 
+std::size_t read_rows(const kernel::unique_fd &map, const map_shape &shape, void *keys, void *rows)
+{
+    LIBBPF_OPTS(bpf_map_batch_opts, options);
+    __u32 next = 0;
+    __u32 count = shape.rows;
+    if (bpf_map_lookup_batch(map.get(), nullptr, &next, keys, rows, &count, &options) != 0 && errno != ENOENT)
+        throw ctl_error{fmt::format("cannot read map '{}': {}", shape.name, std::strerror(errno))};
+    return count; // ENOENT: these were all
+}
+
 namespace
 {
 
@@ -94,6 +104,12 @@ verdict_counts host_maps::verdicts() const
             counts[row] += value;
     }
     return counts;
+}
+
+client_table host_maps::clients() const
+{
+    const auto rows = read_hash<std::uint32_t, mrc_client_row>(of_, "clients", MRC_MAX_CLIENTS);
+    return {rows.begin(), rows.end()};
 }
 
 std::optional<mrc_peer_row> host_maps::peer(const mrc_ip &address) const

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernel/unique_fd.h"
@@ -25,6 +27,23 @@ struct map_shape {
 // Throws ctl_error when it is not there, not readable, or of another version. Sets the rows that it has.
 [[nodiscard]] kernel::unique_fd open_map(const instance &of, map_shape &shape);
 [[nodiscard]] kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape);
+// Of a hash: how many rows it has, their keys and values written one after another to what has room for `shape.rows`.
+// Throws ctl_error.
+[[nodiscard]] std::size_t read_rows(const kernel::unique_fd &map, const map_shape &shape, void *keys, void *rows);
+
+// A hash, read in one call: what comes or goes meanwhile is there or not, and no row is there twice. Throws ctl_error.
+template <typename Key, typename Row>
+std::vector<std::pair<Key, Row>> read_hash(const instance &of, const char *name, std::uint32_t most_rows)
+{
+    map_shape shape{.name = name, .key_size = sizeof(Key), .row_size = sizeof(Row), .rows = most_rows};
+    const kernel::unique_fd map = open_map(of, shape);
+    std::vector<Key> keys(shape.rows);
+    std::vector<Row> rows(shape.rows);
+    std::vector<std::pair<Key, Row>> all(read_rows(map, shape, keys.data(), rows.data()));
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = {keys[i], rows[i]};
+    return all;
+}
 
 // A mapped array: reading a row is no system call, and copies it, for the daemon goes on writing.
 template <typename Row>
@@ -52,6 +71,8 @@ private:
     kernel::mapping memory_;
 };
 
+using client_table = std::map<std::uint32_t, mrc_client_row>; // by session
+
 using verdict_counts = std::vector<std::uint64_t>; // by enum mrc_verdict, summed over all CPUs
 
 class host_maps
@@ -67,6 +88,7 @@ public:
     [[nodiscard]] const pinned_array<mrc_signal_row> &signals() const { return signals_; }
     [[nodiscard]] const pinned_array<mrc_qp_row> &qps() const { return qps_; }
     [[nodiscard]] verdict_counts verdicts() const;
+    [[nodiscard]] client_table clients() const;
     // By an MRC address of the peer, common or of a plane.
     [[nodiscard]] std::optional<mrc_peer_row> peer(const mrc_ip &address) const;
 

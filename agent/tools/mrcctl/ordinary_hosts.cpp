@@ -6,7 +6,6 @@
 #include <string>
 
 #include <boost/json/object.hpp>
-#include <bpf/bpf.h>
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"
@@ -18,23 +17,24 @@
 namespace mrc::ctl
 {
 
+namespace
+{
+
+constexpr const char *map_name = "ordinary";
+
+} // namespace
+
 boost::json::array ordinary_hosts_of(const host_maps &maps)
 {
     const instance &of = maps.of();
     if (!look_at_daemon(maps.host()).alive)
         throw ctl_error{fmt::format("mrcd of instance '{}' is dead: nothing is mapped", of.name)};
-    map_shape shape{
-        .name = "ordinary", .key_size = sizeof(mrc_ip), .row_size = sizeof(mrc_ordinary_row), .rows = MRC_MAX_ORDINARY};
     std::error_code error;
-    if (!std::filesystem::exists(of.pins / shape.name, error))
+    if (!std::filesystem::exists(of.pins / map_name, error))
         return {};
-    const kernel::unique_fd map = open_map(of, shape);
     std::map<std::string, mrc_ordinary_row> sorted;
-    mrc_ip key{};
-    mrc_ordinary_row row{};
-    for (const mrc_ip *before = nullptr; bpf_map_get_next_key(map.get(), before, &key) == 0; before = &key)
-        if (bpf_map_lookup_elem(map.get(), &key, &row) == 0)
-            sorted.emplace(service::to_text(key), row);
+    for (const auto &[key, row] : read_hash<mrc_ip, mrc_ordinary_row>(of, map_name, MRC_MAX_ORDINARY))
+        sorted.emplace(service::to_text(key), row);
     boost::json::array rows;
     for (const auto &[address, found] : sorted)
         rows.push_back(boost::json::object{{"address", address},

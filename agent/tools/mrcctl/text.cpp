@@ -35,6 +35,16 @@ constexpr column port_columns[] = {
     {"DENIED", "paths.denied"},
 };
 
+constexpr column client_columns[] = {
+    {"SESSION", "session"},
+    {"PID", "pid"},
+    {"UID", "uid"},
+    {"COMMAND", "command"},
+    {"QPS", "queue_pairs"},
+    {"MEMORY", "registered_bytes", column_unit::bytes},
+    {"CONNECTED FOR", "connected_for_ns", column_unit::time},
+};
+
 constexpr column qp_columns[] = {
     {"QPN", "qpn"},
     {"STATE", "state"},
@@ -48,6 +58,8 @@ constexpr column qp_columns[] = {
     {"TIME-OUTS", "timeouts"},
     {"WINDOW", "cwnd_bytes", column_unit::bytes},
     {"IN FLIGHT", "inflight_bytes", column_unit::bytes},
+    {"PID", "client.pid"},
+    {"COMMAND", "client.command"},
 };
 
 constexpr column path_columns[] = {
@@ -175,6 +187,11 @@ std::string status_text(const json::object &status)
     static constexpr column drop_columns[] = {{"DROPPED FOR", "name"}, {"PACKETS", "count"}};
     result += drops.empty() ? "\nnothing was dropped\n" : '\n' + to_table(drop_columns, drops);
     return result;
+}
+
+std::string clients_text(const json::array &clients)
+{
+    return clients.empty() ? "no clients\n" : to_table(client_columns, clients);
 }
 
 std::string qps_text(const json::array &qps)

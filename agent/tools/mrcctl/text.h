@@ -11,6 +11,7 @@ namespace mrc::ctl
 {
 
 [[nodiscard]] std::string status_text(const boost::json::object &status);
+[[nodiscard]] std::string clients_text(const boost::json::array &clients);
 [[nodiscard]] std::string qps_text(const boost::json::array &qps);
 [[nodiscard]] std::string qp_text(const boost::json::object &qp);
 [[nodiscard]] std::string ports_text(const boost::json::array &ports);

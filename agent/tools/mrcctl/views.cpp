@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"
+#include "kernel/monotonic_clock.h"
 #include "service/address.h"
 #include "tools/mrcctl/error.h"
 
@@ -34,6 +35,21 @@ json::value mac_or_null(const __u8 (&bytes)[6])
     service::mac_address mac{};
     std::ranges::copy(bytes, mac.begin());
     return mac == service::mac_address{} ? json::value(nullptr) : json::value(text(service::to_text(mac)));
+}
+
+json::string command_of(const mrc_client_row &row)
+{
+    return text({row.command, ::strnlen(row.command, sizeof(row.command))});
+}
+
+// Whose queue pair it is; null: of a client that has just gone, or is not listed.
+json::value owner_or_null(const client_table &clients, const mrc_qp_row &qp)
+{
+    const auto found = clients.find(qp.session);
+    if (found == clients.end())
+        return nullptr;
+    const mrc_client_row &row = found->second;
+    return json::object{{"pid", row.pid}, {"uid", row.uid}, {"command", command_of(row)}};
 }
 
 json::value time_or_null(std::uint64_t value)
@@ -170,12 +186,25 @@ json::object qp_view(const mrc_qp_row &row)
                       {"state", name_in(kernel::qp_state_names, row.state)},
                       {"peer", address_or_null(row.peer)},
                       {"peer_qpn", row.peer_qpn == 0 ? json::value(nullptr) : json::value(row.peer_qpn)},
+                      {"session", row.session},
                       {"mpr_psns", row.mpr},
                       {"cwnd_bytes", row.cwnd_bytes},
                       {"inflight_bytes", row.inflight_bytes}};
     for (const qp_counter &counter : all_qp_counters)
         view[counter.name] = row.*counter.value;
     return view;
+}
+
+json::object client_view(std::uint32_t session, const mrc_client_row &row, std::uint64_t now_ns)
+{
+    return {{"session", session},
+            {"pid", row.pid},
+            {"uid", row.uid},
+            {"command", command_of(row)},
+            {"queue_pairs", row.queue_pairs},
+            {"registered_bytes", row.registered_bytes},
+            {"connected_ns", row.connected_ns},
+            {"connected_for_ns", now_ns - std::min(now_ns, std::uint64_t{row.connected_ns})}};
 }
 
 json::object port_view(std::uint32_t plane, const mrc_port_row &row)
@@ -234,12 +263,28 @@ json::object verdicts_view(const verdict_counts &counts)
     return view;
 }
 
+json::array clients_of(const host_maps &maps)
+{
+    const client_table clients = maps.clients();
+    const auto now_ns = static_cast<std::uint64_t>(kernel::monotonic_now().time_since_epoch().count());
+    json::array all;
+    for (const auto &[session, row] : clients)
+        all.push_back(client_view(session, row, now_ns));
+    return all;
+}
+
 json::array qps_of(const host_maps &maps)
 {
+    const client_table clients = maps.clients();
     json::array all;
-    for (std::uint32_t number = 0; number < MRC_MAX_QPS; ++number)
-        if (const mrc_qp_row row = maps.qps()[number]; row.qpn != 0)
-            all.push_back(qp_view(row));
+    for (std::uint32_t number = 0; number < MRC_MAX_QPS; ++number) {
+        const mrc_qp_row row = maps.qps()[number];
+        if (row.qpn == 0)
+            continue;
+        json::object view = qp_view(row);
+        view["client"] = owner_or_null(clients, row);
+        all.push_back(std::move(view));
+    }
     return all;
 }
 
@@ -249,6 +294,7 @@ json::object qp_of(const host_maps &maps, std::uint32_t qpn)
     if (qpn == 0 || row.qpn != qpn)
         throw ctl_error{fmt::format("no queue pair {}; `mrcctl qp list` names those that exist", qpn)};
     json::object view = qp_view(row);
+    view["client"] = owner_or_null(maps.clients(), row);
     const auto peer = maps.peer(row.peer);
     view["paths"] = peer ? json::value(count_paths(maps, {.range = range_of(*peer)})) : json::value(nullptr);
     return view;

@@ -36,14 +36,20 @@ struct qp_counter {
 [[nodiscard]] std::span<const qp_counter> qp_counters();
 
 [[nodiscard]] boost::json::object qp_view(const mrc_qp_row &row);
+// `now_ns`: CLOCK_MONOTONIC.
+[[nodiscard]] boost::json::object client_view(std::uint32_t session, const mrc_client_row &row, std::uint64_t now_ns);
 [[nodiscard]] boost::json::object port_view(std::uint32_t plane, const mrc_port_row &row);
 [[nodiscard]] boost::json::object path_view(std::uint32_t number, const mrc_path_row &row,
                                             const mrc_signal_row &signal);
 // Every verdict by its name.
 [[nodiscard]] boost::json::object verdicts_view(const verdict_counts &counts);
 
+// Programs that are connected, by session.
+[[nodiscard]] boost::json::array clients_of(const host_maps &maps);
+// With the client that each belongs to.
 [[nodiscard]] boost::json::array qps_of(const host_maps &maps);
-// One QP, with the states of the paths toward its peer. Throws ctl_error when there is none of this number.
+// One QP, with its client and the states of the paths toward its peer. Throws ctl_error when there is none of this
+// number.
 [[nodiscard]] boost::json::object qp_of(const host_maps &maps, std::uint32_t qpn);
 [[nodiscard]] boost::json::array ports_of(const host_maps &maps);
 [[nodiscard]] boost::json::array paths_of(const host_maps &maps, const path_filter &wanted);

@@ -22,7 +22,8 @@
 #define MRC_MAX_QPS 8192        /* power of two: the low bits of a QPN are its row */
 #define MRC_MAX_PEERS 131072    /* hosts in use at one time that a host can have rows for, a row for each address */
 #define MRC_USUAL_PEERS 4096
-#define MRC_MAX_GROUPS 1536 /* remote T0s, by their number: struct mrc_path_row group */
+#define MRC_MAX_CLIENTS 8192 /* that are listed at one time; more are served */
+#define MRC_MAX_GROUPS 1536  /* remote T0s, by their number: struct mrc_path_row group */
 
 /* Neighbours that frames are sent to: a port's gateway in the port's own row, then each group's on each plane. */
 #define MRC_MAX_NEXT_HOPS (MRC_MAX_PORTS + MRC_MAX_GROUPS * MRC_MAX_PORTS)
@@ -348,8 +349,9 @@ struct mrc_qp_row {
     __u64 sacks_received;
     __u32 cwnd_bytes;
     __s32 inflight_bytes;
-    __u32 mpr; /* PSNs */
-    __u32 reserved2[3];
+    __u32 mpr;     /* PSNs */
+    __u32 session; /* of the client that has made it: key of `clients` */
+    __u32 reserved2[2];
     __u64 losses; /* inferred: a later packet of the same EV had arrived */
     __u64 losses_by_age;
     __u64 losses_by_sleek;
@@ -376,6 +378,23 @@ struct mrc_qp_row {
     __u64 penalties;       /* SACKs by which the peer's host asked to slow down */
     __u64 rx_no_memory;    /* refused for want of memory to note them in */
     __u64 reserved3[5];
+};
+
+/*
+ * `clients`: hash, __u32 (number of the session, from 1 on as long as the daemon runs) -> struct mrc_client_row. A row
+ * for each client, from hello to the end of its connection; written by the agent's service thread only.
+ */
+struct mrc_client_row {
+    __u32 pid; /* of the process that connected, in the daemon's PID namespace; 0: it is in another */
+    __u32 uid; /* as the daemon's user namespace has it */
+    /* The process's name at hello, as /proc/PID/comm has it; '?' for bytes that are no printable ASCII. Empty: not
+     * known. */
+    char command[16];
+    __u64 connected_ns;     /* hello */
+    __u64 registered_bytes; /* memory regions, together */
+    __u32 queue_pairs;
+    __u32 reserved;
+    __u64 reserved2[2];
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -485,6 +504,7 @@ MRC_ASSERT_SIZE(struct mrc_adopted_row, 64);
 MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 384);
+MRC_ASSERT_SIZE(struct mrc_client_row, 64);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);

@@ -105,6 +105,7 @@ session_resources daemon_in_memory::resources()
     return {.config = config_,
             .rules = rules_,
             .tables = tables_,
+            .clients = clients_,
             .worker = worker_,
             .ports = ports_,
             .peers = peers_,

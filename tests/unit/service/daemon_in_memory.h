@@ -5,6 +5,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ public:
     // Queue pairs that anybody has.
     [[nodiscard]] std::size_t qps_in_use() const;
     [[nodiscard]] const mrc_qp_row &row_of(std::uint32_t qpn) const { return tables_.qps[MRC_QPN_ROW(qpn)]; }
+    // By their sessions.
+    [[nodiscard]] const std::map<std::uint32_t, mrc_client_row> &clients() const { return clients_.rows; }
     void take_notes() { control_.take_notes(); }
     // The only one that there is.
     void lose_port() { local_.up = {}; }
@@ -71,6 +74,16 @@ private:
         void remove_peer(const mrc_ip &) override {}
         void set_peer_planes(const mrc_ip &, std::uint8_t) override {}
     };
+    struct any_clients final : kernel::client_rows {
+        [[nodiscard]] bool set_client(std::uint32_t session, const mrc_client_row &client) override
+        {
+            rows[session] = client;
+            return true;
+        }
+        void remove_client(std::uint32_t session) override { rows.erase(session); }
+
+        std::map<std::uint32_t, mrc_client_row> rows;
+    };
     struct no_ports final : service::port_controls {
         [[nodiscard]] datapath::transmit_counters transmitted() const override { return {}; }
         [[nodiscard]] std::uint64_t socket_drops() const override { return 0; }
@@ -84,6 +97,7 @@ private:
     service::srv6_fabric rules_;
     kernel::host_tables tables_;
     any_peers rows_;
+    any_clients clients_;
     no_ports ports_;
     protocol::local_ports local_;
     service::linked_planes linked_{0};

@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "service/sessions/client_process.h"
+#include "service/sessions/ring_memory.h"
 #include "unit/service/daemon_in_memory.h"
 #include "unit/service/log_text.h"
 
@@ -68,6 +70,26 @@ protected:
         if (fds != nullptr)
             *fds = received->fds;
         return reply;
+    }
+    // A queue pair of a client that has said hello, with all that it takes.
+    static session::session_reply make_qp(connection &client)
+    {
+        const std::uint32_t events = ask(client, request_kind::open_events)->number;
+        const std::uint32_t pd = ask(client, request_kind::allocate_pd)->number;
+        session::session_request request;
+        request.kind = request_kind::create_cq;
+        request.cq = {.entries = 64, .channel = 0, .events = events, .reserved = 0};
+        const std::uint32_t cq = ask(client, request)->cq.number;
+        request.kind = request_kind::create_qp;
+        request.create = {.pd = pd,
+                          .send_cq = cq,
+                          .receive_cq = cq,
+                          .events = events,
+                          .send_depth = 16,
+                          .receive_depth = 16,
+                          .most_pieces = 1,
+                          .most_inline = 0};
+        return *ask(client, request);
     }
     [[nodiscard]] std::uint64_t clients() const { return account_->held(resource::clients); }
 
@@ -165,27 +187,77 @@ TEST_F(client_sessions, a_descriptor_that_no_request_wants_is_closed)
     EXPECT_NE(other_end.revents & POLLHUP, 0);
 }
 
+TEST_F(client_sessions, are_listed_from_hello_to_their_end_with_what_they_have)
+{
+    {
+        connection client = connect();
+        ASSERT_EQ(ask(client, request_kind::describe)->error, 0);
+        EXPECT_TRUE(daemon_.clients().empty()) << "no client yet";
+        ASSERT_EQ(ask(client, request_kind::hello)->error, 0);
+        ASSERT_EQ(daemon_.clients().size(), 1U);
+        const auto &[session, row] = *daemon_.clients().begin();
+        EXPECT_EQ(session, client.session->number());
+        EXPECT_EQ(row.pid, static_cast<__u32>(::getpid()));
+        EXPECT_EQ(row.uid, account_->user());
+        EXPECT_EQ(std::string{row.command}, command_of(::getpid()));
+        EXPECT_NE(row.command[0], '\0');
+        EXPECT_GT(row.connected_ns, 0U);
+        EXPECT_EQ(row.queue_pairs, 0U);
+        EXPECT_EQ(row.registered_bytes, 0U);
+
+        const session::qp_reply made = make_qp(client).qp;
+        EXPECT_EQ(row.queue_pairs, 1U);
+        EXPECT_EQ(daemon_.row_of(made.qpn).session, session);
+        session::session_request request;
+        request.kind = request_kind::destroy_qp;
+        request.number = made.qpn;
+        ASSERT_EQ(ask(client, request)->error, 0);
+        EXPECT_EQ(row.queue_pairs, 0U);
+        EXPECT_EQ(daemon_.row_of(made.qpn).session, 0U);
+    }
+    EXPECT_TRUE(daemon_.clients().empty());
+}
+
+TEST_F(client_sessions, are_listed_with_the_bytes_that_they_have_registered)
+{
+    connection client = connect();
+    ASSERT_EQ(ask(client, request_kind::hello)->error, 0);
+    const mrc_client_row &row = daemon_.clients().at(client.session->number());
+    session::session_request request;
+    request.kind = request_kind::register_memory;
+    request.memory = {.address = 0,
+                      .length = 3000,
+                      .iova = 4096,
+                      .offset = 0,
+                      .pd = ask(client, request_kind::allocate_pd)->number,
+                      .access = session::access_local_write};
+    const std::vector<std::byte> bytes(4096);
+    std::vector<std::uint32_t> keys;
+    for (int region = 0; region < 2; ++region) {
+        const kernel::unique_fd memory = sealed_memory("region", 4096);
+        ASSERT_EQ(::pwrite(memory.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+        ASSERT_TRUE(session::send_packet(client.socket.get(), &request, sizeof(request), std::array{memory.get()}));
+        ASSERT_TRUE(client.session->serve());
+        const auto reply = reply_of(client);
+        ASSERT_EQ(reply->error, 0) << reply->text;
+        keys.push_back(reply->number);
+    }
+    EXPECT_EQ(row.registered_bytes, 6000U);
+    request.memory.pd = 0; // none
+    EXPECT_NE(ask(client, request)->error, 0);
+    EXPECT_EQ(row.registered_bytes, 6000U) << "what was refused counts for nothing";
+    request.kind = request_kind::deregister_memory;
+    request.number = keys.front();
+    ASSERT_EQ(ask(client, request)->error, 0);
+    EXPECT_EQ(row.registered_bytes, 3000U);
+}
+
 TEST_F(client_sessions, give_back_at_their_end_whatever_they_held)
 {
     {
         connection client = connect();
         ASSERT_EQ(ask(client, request_kind::hello)->error, 0);
-        const std::uint32_t events = ask(client, request_kind::open_events)->number;
-        const std::uint32_t pd = ask(client, request_kind::allocate_pd)->number;
-        session::session_request request;
-        request.kind = request_kind::create_cq;
-        request.cq = {.entries = 64, .channel = 0, .events = events, .reserved = 0};
-        const std::uint32_t cq = ask(client, request)->cq.number;
-        request.kind = request_kind::create_qp;
-        request.create = {.pd = pd,
-                          .send_cq = cq,
-                          .receive_cq = cq,
-                          .events = events,
-                          .send_depth = 16,
-                          .receive_depth = 16,
-                          .most_pieces = 1,
-                          .most_inline = 0};
-        ASSERT_EQ(ask(client, request)->error, 0);
+        ASSERT_EQ(make_qp(client).error, 0);
         EXPECT_EQ(daemon_.qps_in_use(), 1U);
     }
     EXPECT_EQ(daemon_.qps_in_use(), 0U);

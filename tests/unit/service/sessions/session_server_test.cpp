@@ -72,6 +72,7 @@ protected:
                                     return session_resources{.config = config,
                                                              .rules = all.rules,
                                                              .tables = all.tables,
+                                                             .clients = all.clients,
                                                              .worker = all.worker,
                                                              .ports = all.ports,
                                                              .peers = all.peers,

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/sessions/client_listing.h"
+
+#include "kernel/monotonic_clock.h"
+#include "service/sessions/client_process.h"
+
+namespace mrc::service
+{
+
+mrc_client_row row_of_client(pid_t process, uid_t user)
+{
+    mrc_client_row row{};
+    row.pid = static_cast<__u32>(process);
+    row.uid = user;
+    command_of(process).copy(row.command, sizeof(row.command) - 1);
+    row.connected_ns = static_cast<__u64>(kernel::monotonic_now().time_since_epoch().count());
+    return row;
+}
+
+client_listing::client_listing(kernel::client_rows &rows, std::uint32_t session, const mrc_client_row &client)
+    : rows_{rows}, session_{session}, row_{client}, listed_{rows_.set_client(session_, row_)}
+{
+}
+
+void client_listing::update(std::uint32_t queue_pairs, std::uint64_t registered_bytes)
+{
+    if (listed_ && row_.queue_pairs == queue_pairs && row_.registered_bytes == registered_bytes)
+        return;
+    row_.queue_pairs = queue_pairs;
+    row_.registered_bytes = registered_bytes;
+    listed_ = rows_.set_client(session_, row_);
+}
+
+} // namespace mrc::service

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's row in map `clients`: who it is, and what it has. Operators read it, and nothing else does.
+#pragma once
+
+#include <cstdint>
+
+#include <sys/types.h>
+
+#include "kernel/host_tables.h"
+#include "mrc/abi/maps.h"
+
+namespace mrc::service
+{
+
+// The row of a client that has just said hello and has nothing.
+[[nodiscard]] mrc_client_row row_of_client(pid_t process, uid_t user);
+
+// The row is there as long as this object is. When the map has none to spare, the client is not listed until it has.
+class client_listing
+{
+public:
+    client_listing(kernel::client_rows &rows, std::uint32_t session, const mrc_client_row &client);
+    client_listing(const client_listing &) = delete;
+    client_listing &operator=(const client_listing &) = delete;
+    ~client_listing() { rows_.remove_client(session_); }
+
+    // What it has now. Costs a system call when that has changed.
+    void update(std::uint32_t queue_pairs, std::uint64_t registered_bytes);
+
+private:
+    kernel::client_rows &rows_; // borrowed
+    std::uint32_t session_;
+    mrc_client_row row_;
+    bool listed_;
+};
+
+} // namespace mrc::service
