@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/paths/mrc_selector.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mrc::protocol
@@ -20,8 +21,8 @@ void shuffle(item *items, std::size_t count, random_source &random)
 
 mrc_selector::mrc_selector(const path_group &paths, std::uint64_t seed, slab_pool *pool)
     : random_{seed}, planes_{paths.planes()}, plane_turn_{planes_}, count_{paths.active_per_plane()},
-      slots_{static_cast<std::uint16_t>(paths.size())}, orders_at_{static_cast<std::uint16_t>((slots_ + 7u) / 8)},
-      order_{std::size_t{orders_at_} + std::size_t{planes_} * count_, pool}
+      slots_{static_cast<std::uint16_t>(paths.size())}, marks_bytes_{static_cast<std::uint16_t>((slots_ + 7u) / 8)},
+      order_{std::size_t{2} * marks_bytes_ + std::size_t{planes_} * count_, pool}
 {
     for (unsigned plane = 0; plane < planes_; ++plane)
         plane_order_[plane] = plane_index{static_cast<std::uint8_t>(plane)};
@@ -47,6 +48,23 @@ void mrc_selector::fill()
             order[i] = static_cast<std::uint8_t>(i);
         shuffle(order, count_, random_);
     }
+}
+
+// Generations follow each other without a gap, however late this is called, or marks would outlast a round trip. Until
+// one has been measured nothing is forgotten, and all marks are of the generation that ends now.
+void mrc_selector::begin_generation(instant now, duration lasts)
+{
+    const instant follows = generation_ends_ + lasts;
+    const bool in_time = now < follows;
+    generation_ends_ = in_time ? follows : now + lasts;
+    if (!order_.held() || lasts == duration{0})
+        return;
+    std::uint8_t *const marks = order_.data();
+    if (in_time)
+        std::copy_n(marks, marks_bytes_, marks + marks_bytes_);
+    else
+        std::fill_n(marks + marks_bytes_, marks_bytes_, std::uint8_t{0});
+    std::fill_n(marks, marks_bytes_, std::uint8_t{0});
 }
 
 std::optional<path_choice> mrc_selector::draw(const path_group &paths, plane_mask usable, const path_avoidance &avoid)
@@ -87,7 +105,6 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
         next = 0;
         shuffle(order, count_, random_);
     }
-    std::uint8_t *const marks = order_.data();
     std::optional<std::uint16_t> restored;
     std::optional<std::uint16_t> untried;
     for (unsigned step = 0, at = next; step < count_; ++step, at = at + 1 == count_ ? 0 : at + 1) {
@@ -98,12 +115,12 @@ std::uint16_t mrc_selector::next_good(const path_group &paths, plane_index plane
             untried = slot;
             continue;
         }
-        if ((marks[slot / 8u] >> slot % 8u & 1) == 0) {
+        if (!marked(slot)) {
             next = static_cast<std::uint16_t>(at + 1);
             return slot;
         }
         if (!restored) {
-            marks[slot / 8u] &= static_cast<std::uint8_t>(~bit(slot));
+            restore(slot);
             restored = slot;
         }
     }

@@ -37,6 +37,9 @@ public:
                                                           const path_avoidance &avoid) = 0;
     // What became of a packet that this QP sent on the path.
     virtual void on_feedback(std::uint16_t slot, path_feedback what) = 0;
+    // Before each draw and each feedback, for those that forget with time: it is `now`, and a round trip takes `rtt`,
+    // smoothed, zero before the first is measured.
+    virtual void on_time(instant /*now*/, duration /*rtt*/) {}
 };
 
 } // namespace mrc::protocol

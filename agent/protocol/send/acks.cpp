@@ -51,7 +51,7 @@ bool plausible(const requester_state &sender, const sack_packet &sack, const sac
 // proven to have taken the path, or one peer could retire paths of all.
 void on_path_feedback(requester_state &sender, const sack_packet &sack, std::uint16_t slot, bool proven, instant now)
 {
-    sender.selector.on_feedback(slot, sack.m == MRC_SACK_M_NONE ? path_feedback::clean : path_feedback::congested);
+    tell_selector(sender, slot, sack.m == MRC_SACK_M_NONE ? path_feedback::clean : path_feedback::congested, now);
     if (sack.m == MRC_SACK_M_ALWAYS_SKIP && proven)
         sender.way.paths.on_always_skip(slot, now);
 }
@@ -219,7 +219,7 @@ void on_nack(requester_state &sender, const nack_packet &nack, const arrival &ho
     const auto slot = sender.way.paths.slot_of(nack.entropy);
     transmission &sent = sender.packets[number];
     if (nack.reason == MRC_NACK_TRIMMED && slot)
-        sender.selector.on_feedback(*slot, path_feedback::trimmed);
+        tell_selector(sender, *slot, path_feedback::trimmed, now);
     const auto round_trip = match(sender, sent, slot, nack.tx_timestamp, how.at);
     if (sent.fate != packet_fate::inflight || (!round_trip && nack.reason != MRC_NACK_UNEXP_EVENT)) {
         ++sender.counters.nacks_stale; // told before, or of an earlier transmission

@@ -14,8 +14,9 @@ namespace
 
 constexpr std::int64_t ack_generation_trigger = 16'384; // below such a window the responder's threshold never fires
 
-std::optional<path_choice> draw(requester_state &sender, const path_avoidance &avoid = {})
+std::optional<path_choice> draw(requester_state &sender, instant now, const path_avoidance &avoid = {})
 {
+    sender.selector.on_time(now, sender.rtt.smoothed());
     return sender.selector.draw(sender.way.paths, sender.way.usable(), avoid);
 }
 
@@ -72,7 +73,7 @@ std::optional<outgoing> send_probe(requester_state &sender, instant now)
         where = paths.path(oldest->slot);
         in = oldest->in();
     } else {
-        where = draw(sender);
+        where = draw(sender, now);
     }
     if (!where || !sender.tail.hold())
         return std::nullopt;
@@ -88,7 +89,7 @@ std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant no
     sender.due.probe_elsewhere = false;
     path_avoidance avoid;
     avoid.planes.set(sender.probed, true);
-    const auto where = draw(sender, avoid);
+    const auto where = draw(sender, now, avoid);
     if (!where || where->plane == sender.probed || !sender.tail.hold())
         return std::nullopt;
     return ask(sender, *where, traffic_class::first_transmission, now);
@@ -97,7 +98,7 @@ std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant no
 // For congestion control: how long the round trip takes past the queues of data.
 std::optional<outgoing> send_clean_probe(requester_state &sender, instant now)
 {
-    const std::optional<path_choice> where = draw(sender);
+    const std::optional<path_choice> where = draw(sender, now);
     if (!where || !sender.tail.hold())
         return std::nullopt;
     sender.due.clean_probe = false;
@@ -164,7 +165,7 @@ std::optional<outgoing> send_lost(requester_state &sender, instant now)
     avoid.planes.set(sender.way.paths.path(lost.slot).plane, true);
     if (lost.nacked)
         avoid.slot = lost.slot;
-    const auto where = draw(sender, avoid);
+    const auto where = draw(sender, now, avoid);
     if (!where)
         return std::nullopt;
     sender.lost.erase(number);
@@ -180,7 +181,7 @@ std::optional<outgoing> send_last_again(requester_state &sender, instant now)
         sender.due.last_again = false;
         return std::nullopt;
     }
-    const auto where = draw(sender);
+    const auto where = draw(sender, now);
     if (!where)
         return std::nullopt;
     sender.due.last_again = false;
@@ -201,7 +202,7 @@ std::optional<outgoing> send_new(requester_state &sender, instant now)
     fresh.bytes = static_cast<std::uint16_t>(payload_of(request, sender.next, sender.config.payload_bytes));
     if (!may_fly(sender, nominal(fresh)) || !sender.make_room())
         return std::nullopt;
-    const auto where = draw(sender);
+    const auto where = draw(sender, now);
     if (!where)
         return std::nullopt;
     sender.packets[sender.next] = fresh; // not before it leaves: the packet that was there may still be spoken of

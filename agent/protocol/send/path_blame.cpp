@@ -25,13 +25,19 @@ bool blame_plane(requester_state &sender, std::uint16_t slot, instant sent_at, i
 
 } // namespace
 
+void tell_selector(requester_state &sender, std::uint16_t slot, path_feedback what, instant now)
+{
+    sender.selector.on_time(now, sender.rtt.smoothed());
+    sender.selector.on_feedback(slot, what);
+}
+
 void blame_loss(requester_state &sender, const transmission &sent, instant now)
 {
     if (sent.order <= sender.blame_floor)
         return;
     if (!blame_plane(sender, sent.slot, sent.sent_at, now))
         sender.way.paths.on_loss(sent.slot, now);
-    sender.selector.on_feedback(sent.slot, path_feedback::lost);
+    tell_selector(sender, sent.slot, path_feedback::lost, now);
 }
 
 void blame_age(requester_state &sender, const transmission &sent, instant now)
@@ -58,7 +64,7 @@ void blame_missing(requester_state &sender, std::uint16_t slot, instant sent_at,
 {
     if (!blame_plane(sender, slot, sent_at, now))
         sender.way.paths.on_unanswered(slot, sent_at, now, sender.skew.tolerance());
-    sender.selector.on_feedback(slot, path_feedback::lost);
+    tell_selector(sender, slot, path_feedback::lost, now);
 }
 
 } // namespace mrc::protocol

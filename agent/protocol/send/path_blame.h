@@ -24,6 +24,8 @@ void blame_age(requester_state &sender, const transmission &sent, instant now);
 // It is late, but not lost yet: is anything of its plane getting through?
 void doubt(requester_state &sender, const transmission &sent, instant now);
 void blame_silence(requester_state &sender, const transmission &sent, instant now);
+// What became of a packet on the path, for this QP's selector alone.
+void tell_selector(requester_state &sender, std::uint16_t slot, path_feedback what, instant now);
 // What was sent on the path then did not arrive, while others did.
 void blame_missing(requester_state &sender, std::uint16_t slot, instant sent_at, instant now);
 

@@ -11,7 +11,7 @@
 //
 // Clean SACKs fill the cache in all modes. Frozen means: with a path failing, only what is known to have delivered is
 // used, even if it is old. Loss is `lost`, not `trimmed`: trims are congestion, which only keeps a path out of the
-// cache. The authors freeze for a time; a selector has no clock, so we count draws.
+// cache. The authors freeze for a time; here draws are counted.
 #pragma once
 
 #include <array>

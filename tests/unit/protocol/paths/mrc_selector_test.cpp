@@ -94,6 +94,76 @@ TEST_F(mrc_selector_test, one_scan_restores_only_the_first_skipped_path)
     EXPECT_GE(still, 2u);
 }
 
+// Marked at any moment of a generation, with the selector told of the time often or hardly.
+TEST_F(mrc_selector_test, skip_ends_by_time_after_a_half_to_a_whole_round_trip)
+{
+    constexpr duration rtt = 80us;
+    path_group group{shape(1, 16), local};
+    for (const duration often : {duration{1us}, duration{7us}, rtt})
+        for (duration phase = 0us; phase < 2 * rtt; phase += 1us) {
+            SCOPED_TRACE(phase / 1us);
+            mrc_selector selector{group, 1};
+            const auto pass = [&](instant from, instant until) {
+                for (instant at = from; at < until; at += often)
+                    selector.on_time(at, rtt);
+                selector.on_time(until, rtt);
+            };
+            const instant marked = start + phase;
+            pass(start, marked);
+            selector.on_feedback(2, path_feedback::congested);
+            selector.on_feedback(13, path_feedback::trimmed);
+            pass(marked, marked + rtt / 2 - 1ns);
+            EXPECT_EQ(selector.skipped_paths(), 2u) << "no turn has come, and it is too early";
+            pass(marked + rtt / 2, marked + rtt);
+            EXPECT_EQ(selector.skipped_paths(), 0u);
+        }
+}
+
+TEST_F(mrc_selector_test, skip_ends_by_time_no_later_when_congested_again)
+{
+    constexpr duration rtt = 80us;
+    path_group group{shape(1, 4), local};
+    mrc_selector selector{group, 1};
+    selector.on_time(start, rtt);
+    selector.on_feedback(2, path_feedback::congested);
+    selector.on_time(start + rtt / 2, rtt);
+    selector.on_feedback(2, path_feedback::congested);
+    selector.on_feedback(3, path_feedback::congested);
+    EXPECT_TRUE(selector.skipped(2));
+    selector.on_time(start + rtt, rtt);
+    EXPECT_FALSE(selector.skipped(2));
+    EXPECT_TRUE(selector.skipped(3));
+}
+
+TEST_F(mrc_selector_test, skip_is_restored_by_its_turn_in_either_generation)
+{
+    constexpr duration rtt = 80us;
+    path_group group{shape(1, 4), local};
+    mrc_selector selector{group, 1};
+    selector.on_time(start, rtt);
+    selector.on_feedback(1, path_feedback::congested);
+    selector.on_time(start + rtt / 2, rtt);
+    selector.on_feedback(2, path_feedback::congested);
+    (void)count_by_slot(group, selector, 8);
+    EXPECT_EQ(selector.skipped_paths(), 0u);
+}
+
+TEST_F(mrc_selector_test, skip_ends_by_time_only_once_a_round_trip_is_known)
+{
+    constexpr duration rtt = 80us;
+    path_group group{shape(1, 4), local};
+    mrc_selector selector{group, 1};
+    selector.on_time(start, duration{0});
+    selector.on_feedback(1, path_feedback::congested);
+    selector.on_time(start + 1s, duration{0});
+    EXPECT_TRUE(selector.skipped(1));
+    selector.on_feedback(2, path_feedback::congested);
+    selector.on_time(start + 1s + rtt / 4, rtt);
+    EXPECT_TRUE(selector.skipped(2)) << "it is new";
+    selector.on_time(start + 1s + rtt, rtt);
+    EXPECT_EQ(selector.skipped_paths(), 0u);
+}
+
 TEST_F(mrc_selector_test, all_skipped_does_not_stall)
 {
     path_group group{shape(2, 2), local};

@@ -6,7 +6,51 @@ namespace mrc::protocol
 namespace
 {
 
-using acks_test = requester_test;
+class acks_test : public requester_test
+{
+protected:
+    // A packet on each path; all arrive marked and are answered a round trip later.
+    void exchange_marked()
+    {
+        write(4);
+        const auto sent = send();
+        ASSERT_EQ(sent.size(), 4u);
+        now_ += round_trip;
+        for (const outgoing &packet : sent) {
+            sack_packet said = sack(answered_++, 0, packet);
+            said.m = MRC_SACK_M_SKIP_ONCE;
+            receive(said);
+        }
+    }
+    void send_one()
+    {
+        write(1);
+        ASSERT_EQ(send().size(), 1u);
+    }
+
+    static constexpr duration round_trip = 80us;
+    packet_number answered_ = 0;
+};
+
+// A draw by itself gives one of them its turn back.
+TEST_F(acks_test, marked_paths_are_skipped_for_a_round_trip_at_most)
+{
+    exchange_marked();
+    EXPECT_EQ(selector_.skipped_paths(), 4u);
+    now_ += round_trip;
+    send_one();
+    EXPECT_EQ(selector_.skipped_paths(), 0u);
+}
+
+TEST_F(acks_test, marked_paths_are_skipped_from_when_the_sender_hears_of_it)
+{
+    exchange_marked();
+    now_ += 100 * round_trip;
+    exchange_marked();
+    now_ += round_trip / 2 - 1us;
+    send_one();
+    EXPECT_EQ(selector_.skipped_paths(), 3u);
+}
 
 TEST_F(acks_test, completes_on_transport_ack_not_on_sack)
 {
