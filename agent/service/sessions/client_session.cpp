@@ -214,7 +214,7 @@ answer client_session::handle(const session::session_request &request, kernel::u
 
 asking_user client_session::who_asks() const
 {
-    return {.uid = static_cast<uid_t>(state_.account->user()),
+    return {.uid = state_.account->user(),
             .is_operator = control::check_net_admin(socket_.get(), connected_at_).has_value()};
 }
 

@@ -39,7 +39,7 @@ constexpr std::string_view completing = "complete";
 
 // What the maps say: look(maps) gives the view, say(view) makes it readable.
 template <typename Look, typename Say>
-void show_with(CLI::App *command, invocation &chosen, Look look, Say say)
+void show_with(CLI::App *command, invocation &chosen, const Look &look, const Say &say)
 {
     command->callback([&chosen, look, say] {
         chosen.run = [&chosen, look, say](const host_maps &maps) {
@@ -66,19 +66,19 @@ void add_client(CLI::App &app, invocation &chosen)
 {
     CLI::App &object = add_object(app, "client", "Programs that are connected to the daemon");
     show_with(add_command(object, "list", "All clients, with their processes and what they have", chosen), chosen,
-              clients_of, clients_text);
+              &clients_of, &clients_text);
 }
 
 void add_qp(CLI::App &app, invocation &chosen)
 {
     CLI::App &object = add_object(app, "qp", "Queue pairs");
     show_with(add_command(object, "list", "All queue pairs, with the programs that they belong to", chosen), chosen,
-              qps_of, qps_text);
+              &qps_of, &qps_text);
 
     const auto qpn = std::make_shared<std::uint32_t>();
     CLI::App *show = add_command(object, "show", "Every counter of one queue pair", chosen);
     show->add_option("QPN", *qpn, "Its number")->required();
-    show_with(show, chosen, [qpn](const host_maps &maps) { return qp_of(maps, *qpn); }, qp_text);
+    show_with(show, chosen, [qpn](const host_maps &maps) { return qp_of(maps, *qpn); }, &qp_text);
 }
 
 // Options of `path list`.
@@ -110,19 +110,20 @@ void add_path(CLI::App &app, invocation &chosen)
         ->check(CLI::IsMember(
             std::vector<std::string>{kernel::path_state_names.begin() + 1, kernel::path_state_names.end()}));
     show_with(
-        list, chosen, [choice](const host_maps &maps) { return paths_of(maps, filter_of(*choice, maps)); }, paths_text);
+        list, chosen, [choice](const host_maps &maps) { return paths_of(maps, filter_of(*choice, maps)); },
+        &paths_text);
 
     const auto number = std::make_shared<std::uint32_t>();
     CLI::App *show = add_command(object, "show", "Everything about one path", chosen);
     show->add_option("PATH", *number, "Its number, as `path list` prints it")->required();
-    show_with(show, chosen, [number](const host_maps &maps) { return path_of(maps, *number); }, path_text);
+    show_with(show, chosen, [number](const host_maps &maps) { return path_of(maps, *number); }, &path_text);
 }
 
 void add_port(CLI::App &app, invocation &chosen)
 {
     CLI::App &object = add_object(app, "port", "The host's ports, one per plane");
-    show_with(add_command(object, "list", "All ports, with the reason why one is out of use", chosen), chosen, ports_of,
-              ports_text);
+    show_with(add_command(object, "list", "All ports, with the reason why one is out of use", chosen), chosen,
+              &ports_of, &ports_text);
     add_port_switches(object, chosen);
 }
 

@@ -137,6 +137,7 @@ std::string members_text(const json::object &of)
             for (const auto &inner : value.get_object())
                 names.push_back(std::string{name} + "." + std::string{inner.key()});
     }
+    lines.reserve(names.size());
     for (const std::string &name : names)
         lines.push_back({.title = name.c_str(),
                          .key = name.c_str(),
