@@ -11,7 +11,11 @@
 namespace mrc::session
 {
 
+// A request names the version that it came with, so a library and a daemon of different releases speak as long as
+// neither asks for what the other lacks. New requests, and values for fields that were reserved, raise session_version.
+// Whatever changes what was there before, in the shared memory of work_ring.h, too, raises both.
 inline constexpr std::uint32_t session_version = 4;
+inline constexpr std::uint32_t oldest_session_version = 4;
 inline constexpr std::uint32_t first_control_kind = 0x100;    // from here on: control_protocol.h
 inline constexpr std::uint32_t ev_event_queue_bit = 1U << 31; // in a channel's records: a subscription to EV events
 inline constexpr unsigned int max_planes =
@@ -143,7 +147,7 @@ struct qp_attributes {
 static_assert(sizeof(qp_attributes) == 88);
 
 struct session_request {
-    std::uint32_t version = session_version;
+    std::uint32_t version = oldest_session_version; // that has this request
     request_kind kind = request_kind::hello;
     union {
         memory_request memory;

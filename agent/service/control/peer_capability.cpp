@@ -11,10 +11,9 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kernel/unique_fd.h"
+#include "service/control/peer_process.h"
 
 namespace mrc::service::control
 {
@@ -22,22 +21,11 @@ namespace mrc::service::control
 namespace
 {
 
-constexpr int peer_pidfd_option = 77; // SO_PEERPIDFD, Linux 6.5; Debian 12's headers are 6.1
-
 std::unexpected<session::refusal> not_permitted(std::string text)
 {
     return std::unexpected{session::refusal{EPERM, std::move(text)}};
 }
 
-int pidfd_of_peer(int socket, pid_t pid, bool &from_kernel)
-{
-    int fd = -1;
-    socklen_t size = sizeof(fd);
-    from_kernel = ::getsockopt(socket, SOL_SOCKET, peer_pidfd_option, &fd, &size) == 0;
-    return from_kernel ? fd : static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U));
-}
-
-// A pidfd is readable once its process has gone.
 bool is_alive(int pidfd)
 {
     pollfd state{.fd = pidfd, .events = POLLIN, .revents = 0};
@@ -97,16 +85,15 @@ session::outcome<> check_net_admin(int socket, std::uint64_t connected_at)
     socklen_t size = sizeof(peer);
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
         return not_permitted("the caller's process is unknown");
-    bool from_kernel = false;
-    const kernel::unique_fd pidfd{pidfd_of_peer(socket, peer.pid, from_kernel)};
-    if (pidfd.get() < 0)
+    const peer_process process = process_of_peer(socket);
+    if (!process.pidfd)
         return not_permitted(fmt::format("process {} has gone", peer.pid));
     const std::string status = text_of(fmt::format("/proc/{}/status", peer.pid));
     const std::uint64_t ticks = start_ticks(text_of(fmt::format("/proc/{}/stat", peer.pid)));
     const bool ours = same_user_namespace(peer.pid);
-    if (!is_alive(pidfd.get()))
+    if (!is_alive(process.pidfd.get()))
         return not_permitted(fmt::format("process {} has gone", peer.pid));
-    if (!from_kernel && connected_at != 0 && started_after(ticks, connected_at))
+    if (!process.is_certain && connected_at != 0 && started_after(ticks, connected_at))
         return not_permitted(fmt::format("process {} is not the one that connected", peer.pid));
     if (!ours)
         return not_permitted(fmt::format("process {} is in another user namespace", peer.pid));

@@ -52,6 +52,20 @@ bool is_for_anybody(session::request_kind kind)
     return kind == hello || kind == describe || kind == adopt_cgroup || kind == list_adopted || kind == undo_adoption;
 }
 
+bool is_spoken(std::uint32_t version)
+{
+    return version >= session::oldest_session_version && version <= session::session_version;
+}
+
+answer refuse_version(std::uint32_t version)
+{
+    return refuse(EPROTO, fmt::format("a request of session version {}, and mrcd speaks {} to {}: {}", version,
+                                      session::oldest_session_version, session::session_version,
+                                      version > session::session_version
+                                          ? "libmrc is newer than the mrcd that runs, which needs a restart"
+                                          : "libmrc is too old for this mrcd"));
+}
+
 } // namespace
 
 client_session::client_session(session_resources shared, kernel::unique_fd socket,
@@ -77,7 +91,7 @@ client_session::~client_session()
 // What a client sent last may carry descriptors, too; they would be closed with the socket.
 void client_session::drain_socket()
 {
-    ::shutdown(socket_.get(), SHUT_RDWR); // nothing more comes
+    shut_down(); // nothing more comes
     std::byte ignored{};
     for (;;) {
         std::array<kernel::unique_fd, session::most_passed_fds> fds;
@@ -141,7 +155,12 @@ bool client_session::serve_control(std::span<const std::byte> packet)
 void client_session::send_reply(std::span<const std::byte> reply) const
 {
     if (!session::send_packet(socket_.get(), reply.data(), reply.size(), {}))
-        ::shutdown(socket_.get(), SHUT_RDWR);
+        shut_down();
+}
+
+void client_session::shut_down() const
+{
+    ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 bool client_session::serve_request(std::span<const std::byte> packet, kernel::unique_fd &fd)
@@ -150,10 +169,7 @@ bool client_session::serve_request(std::span<const std::byte> packet, kernel::un
     if (packet.size() != sizeof(request))
         return false;
     std::memcpy(static_cast<void *>(&request), packet.data(), sizeof(request));
-    const answer answered = request.version == session::session_version
-                                ? handle(request, fd)
-                                : refuse(EPROTO, "session version " + std::to_string(request.version) +
-                                                     ", mrcd speaks " + std::to_string(session::session_version));
+    const answer answered = is_spoken(request.version) ? handle(request, fd) : refuse_version(request.version);
     if (listing_)
         listing_->update(static_cast<std::uint32_t>(state_.qps.size()), state_.registered_bytes);
     return session::send_packet(socket_.get(), &answered.reply, sizeof(answered.reply), answered.fds);
@@ -161,7 +177,7 @@ bool client_session::serve_request(std::span<const std::byte> packet, kernel::un
 
 answer client_session::handle(const session::session_request &request, kernel::unique_fd &fd)
 {
-    if (state_.worker_side == nullptr && !is_for_anybody(request.kind))
+    if (!is_client() && !is_for_anybody(request.kind))
         return refuse(EPROTO, "a session begins with hello");
     switch (request.kind) {
     case session::request_kind::hello:
@@ -209,7 +225,8 @@ answer client_session::handle(const session::session_request &request, kernel::u
     case session::request_kind::undo_adoption:
         return undo_adoption(state_, request.number, who_asks());
     }
-    return refuse(EOPNOTSUPP, "unknown request");
+    return refuse(EOPNOTSUPP, fmt::format("request {} is unknown to this mrcd, which speaks session version {}",
+                                          static_cast<std::uint32_t>(request.kind), session::session_version));
 }
 
 asking_user client_session::who_asks() const
@@ -220,7 +237,7 @@ asking_user client_session::who_asks() const
 
 answer client_session::hello(kernel::unique_fd &memory)
 {
-    if (state_.worker_side != nullptr)
+    if (is_client())
         return refuse(EPROTO, "hello was said already");
     const std::uint32_t most = state_.shared.config.limits.clients;
     auto place = take(state_, resource::clients, 1, most);

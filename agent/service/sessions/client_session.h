@@ -44,6 +44,9 @@ public:
     // An EV event waits to be polled.
     void notify_subscription(std::uint64_t subscription) const;
     [[nodiscard]] std::uint32_t number() const { return state_.number; }
+    [[nodiscard]] bool is_client() const { return state_.worker_side != nullptr; } // it has said hello
+    // Its process has gone: what others still hold of the socket is deaf, and serve() finds the session's end.
+    void shut_down() const;
 
 private:
     bool serve_packet(std::span<const std::byte> bytes, const session::received_packet &how, kernel::unique_fd &fd);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/sessions/session_server.h"
+#include "service/control/peer_process.h"
 #include "service/log.h"
 
 #include <algorithm>
@@ -75,6 +76,8 @@ void session_server::serve_next(std::list<connection>::iterator at)
                                 if (error == boost::asio::error::operation_aborted)
                                     return; // its end, or this server's: `at` is gone
                                 if (!error && serves(*at)) {
+                                    if (at->session.is_client() && !at->process)
+                                        watch_process(*at);
                                     serve_next(at);
                                     return;
                                 }
@@ -82,6 +85,20 @@ void session_server::serve_next(std::list<connection>::iterator at)
                                 connections_.erase(at);
                                 around_.on_closed();
                             });
+}
+
+void session_server::watch_process(connection &client)
+{
+    auto process = control::process_of_peer(client.session.fd());
+    if (!process.pidfd)
+        return; // in a PID namespace that is not below ours: the socket alone tells
+    client.process.emplace(context_, process.pidfd.release());
+    client.process->async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                               [this, session = client.session.number()](const boost::system::error_code &error) {
+                                   const client_session *gone = error ? nullptr : find(session);
+                                   if (gone != nullptr)
+                                       gone->shut_down();
+                               });
 }
 
 void session_server::notify(const session::event_record &event) const

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serves the clients that have connected: a session for each, until it has gone or broken the protocol. On the thread
 // of the context.
+//
+// A client ends with the process that connected. The end of its socket alone would not do: a child that it forked holds
+// the socket, too, and would keep the memory of a session that nobody can use any more.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include <boost/asio/io_context.hpp>
@@ -56,11 +60,13 @@ private:
 
         std::shared_ptr<const daemon_config> config; // outlives the session, which refers to it
         boost::asio::posix::stream_descriptor readable;
+        std::optional<boost::asio::posix::stream_descriptor> process; // a client's, whose end ends it
         client_session session;
     };
 
     [[nodiscard]] static bool serves(connection &client);
     void serve_next(std::list<connection>::iterator at);
+    void watch_process(connection &client);
     [[nodiscard]] const client_session *find(std::uint64_t session) const;
 
     boost::asio::io_context &context_;

@@ -144,13 +144,27 @@ TEST_F(client_sessions, over_the_limit_the_answer_and_one_line_of_the_log_name_i
 TEST_F(client_sessions, another_version_and_an_unknown_request_are_refused_by_name)
 {
     connection client = connect();
-    session::session_request request;
-    request.version = session::session_version + 1;
-    const auto refusal = ask(client, request);
-    EXPECT_EQ(refusal->error, EPROTO);
-    EXPECT_NE(std::string_view{refusal->text}.find("version"), std::string_view::npos) << refusal->text;
+    const auto refusal_of = [&](std::uint32_t version) {
+        session::session_request request;
+        request.version = version;
+        const auto refusal = ask(client, request);
+        EXPECT_EQ(refusal->error, EPROTO) << version;
+        return std::string{refusal->text};
+    };
+    const std::string newer = refusal_of(session::session_version + 1);
+    EXPECT_NE(newer.find("needs a restart"), std::string::npos) << newer;
+    const std::string older = refusal_of(session::oldest_session_version - 1);
+    EXPECT_NE(older.find("libmrc is too old"), std::string::npos) << older;
+    for (std::uint32_t version = session::oldest_session_version; version <= session::session_version; ++version) {
+        session::session_request request;
+        request.version = version;
+        request.kind = request_kind::describe;
+        EXPECT_EQ(ask(client, request)->error, 0) << version;
+    }
     ASSERT_EQ(ask(client, request_kind::hello)->error, 0);
-    EXPECT_EQ(ask(client, static_cast<request_kind>(session::first_control_kind - 1))->error, EOPNOTSUPP);
+    const auto unknown = ask(client, static_cast<request_kind>(session::first_control_kind - 1));
+    EXPECT_EQ(unknown->error, EOPNOTSUPP);
+    EXPECT_NE(std::string_view{unknown->text}.find("request 255"), std::string_view::npos) << unknown->text;
 }
 
 TEST_F(client_sessions, end_with_a_packet_that_is_no_request)

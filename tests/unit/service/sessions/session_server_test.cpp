@@ -3,13 +3,19 @@
 #include "service/sessions/session_server.h"
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "unit/service/daemon_in_memory.h"
 #include "unit/service/log_text.h"
@@ -97,6 +103,107 @@ TEST_F(session_server_test, a_client_is_served_until_it_goes)
     EXPECT_EQ(server_.count(), 1U);
     EXPECT_EQ(closed_, 1U);
     EXPECT_EQ(ask(second, request_kind::describe)->reply.error, 0) << "the other one notices nothing";
+}
+
+struct pipe_ends {
+    kernel::unique_fd reading;
+    kernel::unique_fd writing;
+};
+
+pipe_ends make_pipe()
+{
+    std::array<int, 2> ends{};
+    test::demand(::pipe2(ends.data(), O_CLOEXEC) == 0, "no pipe");
+    return {kernel::unique_fd{ends[0]}, kernel::unique_fd{ends[1]}};
+}
+
+// A process that says hello, and a child of it that holds the socket, too. Each lives until it is let go.
+class forking_client
+{
+public:
+    forking_client()
+    {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX; // a name of the kernel's choice
+        auto *const name = reinterpret_cast<sockaddr *>(&address);
+        socklen_t size = sizeof(address);
+        const kernel::unique_fd listener{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+        test::demand(::bind(listener.get(), name, sizeof(address.sun_family)) == 0 &&
+                         ::listen(listener.get(), 1) == 0 && ::getsockname(listener.get(), name, &size) == 0,
+                     "no listening socket");
+        pid_ = ::fork();
+        if (pid_ == 0)
+            run(name, size);
+        alive_.writing.reset();
+        socket_ = kernel::unique_fd{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+        test::demand(socket_.get() >= 0, "nobody connects");
+    }
+    forking_client(const forking_client &) = delete;
+    forking_client &operator=(const forking_client &) = delete;
+    ~forking_client() { end(); }
+
+    [[nodiscard]] kernel::unique_fd take_socket() { return std::move(socket_); } // the daemon's end
+    // That hello was answered with success, and the child is there.
+    [[nodiscard]] bool is_ready() const
+    {
+        char byte = 0;
+        return ::read(alive_.reading.get(), &byte, 1) == 1;
+    }
+    void end()
+    {
+        parent_.writing.reset();
+        if (pid_ > 0)
+            ::waitpid(std::exchange(pid_, 0), nullptr, 0);
+    }
+    [[nodiscard]] bool child_lives() const
+    {
+        pollfd state{.fd = alive_.reading.get(), .events = POLLIN, .revents = 0};
+        return ::poll(&state, 1, 0) == 0; // or its end of the pipe is closed
+    }
+
+private:
+    [[noreturn]] void run(const sockaddr *name, socklen_t size)
+    {
+        parent_.writing.reset();
+        child_.writing.reset();
+        const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        session::session_request request;
+        session::session_reply reply;
+        char go = 0;
+        if (fd < 0 || ::connect(fd, name, size) != 0 || ::send(fd, &request, sizeof(request), 0) != sizeof(request) ||
+            ::recv(fd, &reply, sizeof(reply), 0) != sizeof(reply) || reply.error != 0)
+            ::_exit(1);
+        const bool is_child = ::fork() == 0;
+        if (is_child && ::write(alive_.writing.get(), "r", 1) != 1)
+            ::_exit(1);
+        (void)::read(is_child ? child_.reading.get() : parent_.reading.get(), &go, 1);
+        ::_exit(0);
+    }
+
+    pipe_ends parent_ = make_pipe();
+    pipe_ends child_ = make_pipe();
+    pipe_ends alive_ = make_pipe(); // the child's, and its parent's, until they end
+    kernel::unique_fd socket_;
+    pid_t pid_ = 0;
+};
+
+TEST_F(session_server_test, a_client_ends_with_its_process_though_a_child_holds_the_socket)
+{
+    forking_client client;
+    server_.open(client.take_socket(), config_);
+    const auto patience = std::chrono::seconds{30};
+    while (daemon_.clients().empty())
+        ASSERT_EQ(context_.run_one_for(patience), 1U) << "no hello";
+    ASSERT_TRUE(client.is_ready());
+    poll();
+    EXPECT_EQ(server_.count(), 1U) << "both live";
+    client.end();
+    context_.restart();
+    while (server_.count() != 0)
+        ASSERT_EQ(context_.run_one_for(patience), 1U) << "its end is not seen";
+    EXPECT_TRUE(daemon_.clients().empty());
+    EXPECT_TRUE(client.child_lives());
+    EXPECT_EQ(closed_, 1U);
 }
 
 TEST_F(session_server_test, a_session_keeps_the_configuration_that_it_was_opened_with)
