@@ -128,7 +128,7 @@ public:
         auto *const name = reinterpret_cast<sockaddr *>(&address);
         socklen_t size = sizeof(address);
         const kernel::unique_fd listener{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
-        test::demand(::bind(listener.get(), name, sizeof(address.sun_family)) == 0 &&
+        test::demand(listener && ::bind(listener.get(), name, sizeof(address.sun_family)) == 0 &&
                          ::listen(listener.get(), 1) == 0 && ::getsockname(listener.get(), name, &size) == 0,
                      "no listening socket");
         pid_ = ::fork();
