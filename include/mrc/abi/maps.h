@@ -4,8 +4,9 @@
  * documents.
  *
  * Maps are pinned under /sys/fs/bpf/mrc/<instance>/ and BTF-typed, so `bpftool map dump` prints these names. Rows are
- * multiples of 64 bytes. A row's configuration is written by the agent only; its counters by exactly one writer, or
- * with atomic adds where the comment says so. Times are CLOCK_MONOTONIC nanoseconds (bpf_ktime_get_ns).
+ * multiples of 64 bytes. Each row says who writes it and who reads it; a field that somebody else writes says so in
+ * brackets. There is one writer, or all add atomically. Times are CLOCK_MONOTONIC nanoseconds (bpf_ktime_get_ns).
+ * docs/maps.md is made of these comments: scripts/maps-page.
  */
 #ifndef MRC_MAPS_H
 #define MRC_MAPS_H
@@ -67,7 +68,7 @@ enum mrc_verdict {
     MRC_PUSH_NO_PORT,  /* the path's port is down, or its next hop is not known */
     MRC_PUSH_STORE,    /* the slot does not fit the frame */
     /* host_tx, TC egress on the overlay */
-    MRC_TX_PUSHED,
+    MRC_TX_PUSHED,        /* encapsulated, and sent to a port */
     MRC_TX_PASS_NOT_IP,   /* neither IPv4 nor IPv6 */
     MRC_TX_DROP_NO_PEER,  /* destination is no known peer */
     MRC_TX_DROP_NO_PATH,  /* no healthy path to the peer */
@@ -75,7 +76,7 @@ enum mrc_verdict {
     MRC_TX_DROP_MRC_PORT, /* UDP to one of MRC's ports: only the daemon speaks MRC for this host */
     MRC_TX_DROP_HEADERS,  /* headers cut short, or too many of them, to tell whether it is that */
     /* switch, XDP uSID switch of labs */
-    MRC_SW_FORWARDED,
+    MRC_SW_FORWARDED,        /* sent to a port */
     MRC_SW_PASS_NOT_USID,    /* to the kernel: not the uSID block */
     MRC_SW_PASS_KERNEL,      /* to the kernel's own seg6local, after impairments */
     MRC_SW_DROP_NO_ROUTE,    /* active uSID is in no table row */
@@ -109,7 +110,7 @@ enum mrc_verdict {
 
 /* `ports`: array of MRC_MAX_PORTS rows. Row = plane of the port. */
 enum mrc_port_flags {
-    MRC_PORT_PRESENT = 1,
+    MRC_PORT_PRESENT = 1,   /* the device is there */
     MRC_PORT_UP = 2,        /* carrier and administrative state */
     MRC_PORT_NEIGHBOUR = 4, /* its gateway is resolved, or one of its next hops at least */
 };
@@ -117,7 +118,7 @@ enum mrc_port_flags {
 
 /* Why a port is out of use; new values go before the _COUNT. */
 enum mrc_port_reason {
-    MRC_PORT_IN_USE,
+    MRC_PORT_IN_USE,             /* it is not out of use */
     MRC_PORT_MISSING,            /* no device of that name in the daemon's network namespace */
     MRC_PORT_DOWN,               /* administratively down */
     MRC_PORT_NO_CARRIER,         /* up, but the link is not */
@@ -129,27 +130,29 @@ enum mrc_port_reason {
     MRC_PORT_REASON_COUNT
 };
 
+/* Writer: mrcd: service. Readers: mrcd, host_push, host_tx, mrcctl, bpftool. */
 struct mrc_port_row {
-    __u32 ifindex;
-    __u32 flags; /* enum mrc_port_flags */
-    __u8 mac[6]; /* the port's own */
+    __u32 ifindex; /* the kernel's number of the device */
+    __u32 flags;   /* enum mrc_port_flags */
+    __u8 mac[6];   /* the port's own */
     __u8 reserved[6];
-    __u16 mtu;
-    __u16 reason;          /* enum mrc_port_reason; agent */
+    __u16 mtu;             /* as the kernel has it */
+    __u16 reason;          /* enum mrc_port_reason */
     struct mrc_ip address; /* this host's on the plane */
     struct mrc_ip outer;   /* outer destination that is popped here; zero: none is */
-    __u64 rx_packets;      /* host_rx, atomic */
-    __u64 rx_bytes;        /* host_rx, atomic; from Ethernet on */
-    __u64 tx_packets;      /* host_push and host_tx, atomic; the AF_XDP engine adds its own */
-    __u64 tx_bytes;
-    __u64 last_tx_ns;
-    char device[16]; /* name; empty: the host has no port on this plane */
+    __u64 rx_packets;      /* frames that arrived here and are ours [host_rx, atomic] */
+    __u64 rx_bytes;        /* of those, from Ethernet on [host_rx, atomic] */
+    __u64 tx_packets;      /* frames handed to the port [host_push, host_tx, and the worker for AF_XDP, atomic] */
+    __u64 tx_bytes;        /* of those, from Ethernet on [host_push, host_tx, and the worker for AF_XDP, atomic] */
+    __u64 last_tx_ns;      /* the latest of those [host_push, host_tx] */
+    char device[16];       /* name; empty: the host has no port on this plane */
     __u64 reserved2[2];
 };
 
 /* `next_hops`: array of MRC_MAX_NEXT_HOPS rows: where a path's frames go on its link. */
+/* Writer: mrcd: service. Readers: host_push, host_tx, and mrcd's worker for AF_XDP. */
 struct mrc_next_hop_row {
-    __u8 mac[6];
+    __u8 mac[6];    /* where frames go */
     __u16 resolved; /* 0: the neighbour is not known, nothing is sent there */
     __u64 reserved;
 };
@@ -158,12 +161,13 @@ struct mrc_next_hop_row {
  * `host`: array of one row. Every draw of a path, in the agent and in host_tx, takes plane_mask & peer.plane_mask:
  * losing or regaining a local port is this one store, whatever the number of QPs, paths or peers.
  */
+/* Writer: mrcd: service. Readers: host_tx, mrcctl. */
 struct mrc_host_row {
-    __u32 plane_mask; /* bit p: the port of plane p is usable */
-    __u32 planes;
+    __u32 plane_mask;    /* bit p: the port of plane p is usable */
+    __u32 planes;        /* of the fabric */
     __u32 pid;           /* of the daemon, in its own PID namespace */
     __u32 payload_bytes; /* of one packet */
-    __u64 started_ns;
+    __u64 started_ns;    /* when the daemon began */
     __u64 reserved[5];
 };
 
@@ -174,11 +178,11 @@ struct mrc_host_row {
  * group that is not in use any more are UNUSED for a while before they are another's.
  */
 enum mrc_path_state {
-    MRC_PATH_UNUSED,
-    MRC_PATH_GOOD,
-    MRC_PATH_KEPT, /* would be out of use, kept because nothing better is left */
-    MRC_PATH_ASSUMED_BAD,
-    MRC_PATH_DENIED,
+    MRC_PATH_UNUSED,      /* the row is nobody's */
+    MRC_PATH_GOOD,        /* in use */
+    MRC_PATH_KEPT,        /* would be out of use, kept because nothing better is left */
+    MRC_PATH_ASSUMED_BAD, /* out of use until probes are answered */
+    MRC_PATH_DENIED,      /* out of use by the controller */
 };
 
 /* What packets of a path are carried by. */
@@ -187,38 +191,40 @@ enum mrc_carrier_kind {
     MRC_CARRIER_DIRECT, /* no outer header: the packet's own addresses are those of both hosts on the plane */
 };
 
+/* Writer: mrcd: service. Readers: host_push, host_tx, mrcd, mrcctl. */
 struct mrc_path_row {
     /* SRv6: uSIDs up to the remote T0; the destination host's own uSID goes to place host_usid_at. Direct: the peer's
      * address on the plane. */
     struct mrc_ip carrier;
-    __u16 state; /* enum mrc_path_state */
-    __u8 host_usid_at;
-    __u8 kind;      /* enum mrc_carrier_kind */
-    __u16 group;    /* path group: which remote T0; direct: which peer */
-    __u16 next_hop; /* row of `next_hops` */
-    __u8 plane;
-    __u8 port; /* row of `ports`; equal to plane today */
-    __u16 uplink;
-    __u32 ev;         /* entropy value that selects this path */
-    __u64 tx_packets; /* transmit engines, atomic */
-    __u64 tx_bytes;
-    __u64 retransmits; /* agent */
-    __u64 losses;      /* agent: packets sent here and inferred lost */
+    __u16 state;       /* enum mrc_path_state [mrcd: worker] */
+    __u8 host_usid_at; /* SRv6: which uSID of `carrier`, from 0 on, is the destination host's */
+    __u8 kind;         /* enum mrc_carrier_kind */
+    __u16 group;       /* path group: which remote T0; direct: which peer */
+    __u16 next_hop;    /* row of `next_hops` */
+    __u8 plane;        /* 0 to MRC_MAX_PORTS - 1 */
+    __u8 port;         /* row of `ports`; equal to plane today */
+    __u16 uplink;      /* of the remote T0, or the EV of a direct path, counted from 0 */
+    __u32 ev;          /* entropy value that selects this path */
+    __u64 tx_packets;  /* handed to the port [host_push, host_tx, and the worker for AF_XDP, atomic] */
+    __u64 tx_bytes;    /* from Ethernet on [host_push, host_tx, and the worker for AF_XDP, atomic] */
+    __u64 retransmits; /* packets sent again on it [mrcd: worker] */
+    __u64 losses;      /* packets sent here and inferred lost [mrcd: worker] */
 };
 
 #define MRC_RTT_PERIOD_NS 10000000000ull
 
 /* `signals`: array of as many rows as `paths`, same index; written by host_rx with atomic adds and plain stores. */
+/* Writer: host_rx, atomic. Readers: mrcd: service, mrcctl. */
 struct mrc_signal_row {
-    __u64 packets; /* arrived on this path from the peer */
-    __u64 bytes;   /* from Ethernet on */
-    __u64 ce;      /* of those, congestion experienced in outer or inner header */
-    __u64 trims;   /* of those, trimmed */
-    __u64 last_arrival_ns;
-    __u64 acks;        /* SACK and NACK whose reflected EV names this path */
-    __u64 ce_echoes;   /* SACK with m = SKIP_ONCE */
-    __u64 trim_echoes; /* NACK TRIMMED or TRIMMED_LASTHOP */
-    __u64 last_ack_ns;
+    __u64 packets;           /* arrived on this path from the peer */
+    __u64 bytes;             /* from Ethernet on */
+    __u64 ce;                /* of those, congestion experienced in outer or inner header */
+    __u64 trims;             /* of those, trimmed */
+    __u64 last_arrival_ns;   /* the latest of those */
+    __u64 acks;              /* SACK and NACK whose reflected EV names this path */
+    __u64 ce_echoes;         /* SACK with m = SKIP_ONCE */
+    __u64 trim_echoes;       /* NACK TRIMMED or TRIMMED_LASTHOP */
+    __u64 last_ack_ns;       /* the latest of those */
     __u32 rtt_ns;            /* latest: reflected timestamp to arrival */
     __u32 rtt_min_ns;        /* of this period and the one before; 0: none yet */
     __u32 rtt_smoothed_ns;   /* 7/8 old + 1/8 new, RFC 6298's gain */
@@ -231,23 +237,25 @@ struct mrc_signal_row {
  * `peers`: hash, struct mrc_ip (inner source or destination address) -> struct mrc_peer_row. Of hosts in use, and of
  * all hosts of a small fabric.
  */
+/* Writer: mrcd: service. Readers: host_rx, host_tx, mrcctl. */
 struct mrc_peer_row {
     __u32 sender;     /* 1…: who has the same one may speak for it, see mrc_qp_row; a host that returns has another */
     __u32 group_base; /* first row of the peer's T0 in `paths` */
     __u16 uplinks;    /* rows per plane */
-    __u8 planes;
-    __u8 plane_mask; /* planes on which the peer can be reached, as it reports them */
-    __u16 host_usid; /* the peer's downlink on its T0; the plane is filled in per path */
-    __u16 chosen;    /* 1: `uplinks`, a power of 2, are not all of the fabric; which they are stands in `paths` */
+    __u8 planes;      /* of the fabric */
+    __u8 plane_mask;  /* planes on which the peer can be reached, as it reports them */
+    __u16 host_usid;  /* the peer's downlink on its T0; the plane is filled in per path */
+    __u16 chosen;     /* 1: `uplinks`, a power of 2, are not all of the fabric; which they are stands in `paths` */
 };
 
 /*
  * `overlay`: array of MRC_MAX_GROUPS rows, row = number of the remote T0. host_tx tells what ordinary sockets use, and
  * the agent watches the health of those paths: no acknowledgement of such traffic passes through it.
  */
+/* Writer: host_tx. Readers: mrcd: worker. */
 struct mrc_overlay_row {
-    __u64 last_tx_ns;
-    __u16 host_usid; /* of the peer that was sent to then, as in struct mrc_peer_row */
+    __u64 last_tx_ns; /* latest packet of ordinary sockets to that T0 */
+    __u16 host_usid;  /* of the peer that was sent to then, as in struct mrc_peer_row */
     __u16 reserved[3];
     __u64 reserved2[6];
 };
@@ -267,6 +275,7 @@ enum mrc_ordinary_state {
     MRC_ORDINARY_OWN,       /* an address of this host */
 };
 
+/* Writer: mrcd: service. Readers: host_sockets. */
 struct mrc_ordinary_row {
     struct mrc_ip address; /* MRC address of the host, in the same family */
     __u32 state;           /* enum mrc_ordinary_state */
@@ -278,8 +287,9 @@ enum mrc_adopted_flags {
     MRC_ADOPTED_BINDS = 1, /* sockets that bind to an ordinary address of this host get its MRC address */
 };
 
+/* Writer: host_sockets, atomic. Readers: mrcd: service. */
 struct mrc_adopted_row {
-    __u32 flags; /* enum mrc_adopted_flags */
+    __u32 flags; /* enum mrc_adopted_flags [mrcd: service] */
     __u32 reserved;
     __u64 connections; /* mapped by connect(), TCP and UDP */
     __u64 datagrams;   /* mapped by sendto() and sendmsg() */
@@ -290,6 +300,7 @@ struct mrc_adopted_row {
 };
 
 /* `socket_notes`: socket storage -> struct mrc_socket_note. */
+/* Writer: host_sockets. Readers: host_sockets. */
 struct mrc_socket_note {
     struct mrc_ip asked; /* what the program sent to, or connected to, last; zero: nothing that is mapped */
     struct mrc_ip peer;  /* and the MRC address that it became */
@@ -329,54 +340,55 @@ __attribute__((always_inline)) static inline struct mrc_ip mrc_path_destination(
 }
 
 /* `qps`: array of MRC_MAX_QPS rows, row = MRC_QPN_ROW(qpn). */
+/* Writer: mrcd: worker. Readers: host_rx, mrcctl. */
 struct mrc_qp_row {
-    __u32 qpn; /* 0: free; host_rx compares all 24 bits */
-    __u32 peer_qpn;
-    struct mrc_ip peer; /* whom it is connected to; zero: nobody */
-    __u32 state;        /* agent */
-    __u32 sender;       /* of mrc_peer_row: who may speak to this QP; 0: nobody */
-    __u64 rx_packets;   /* from here on written by the agent only */
-    __u64 rx_bytes;     /* payload placed */
-    __u64 rx_duplicates;
-    __u64 rx_out_of_window;
-    __u64 rx_refused; /* key, bounds or access violations */
-    __u64 tx_packets;
-    __u64 tx_bytes; /* payload, first transmissions */
-    __u64 retransmits;
-    __u64 timeouts;
-    __u64 nacks;
-    __u64 sacks_sent;
-    __u64 sacks_received;
-    __u32 cwnd_bytes;
-    __s32 inflight_bytes;
-    __u32 mpr;     /* PSNs */
-    __u32 session; /* of the client that has made it: key of `clients` */
+    __u32 qpn;              /* 0: free; host_rx compares all 24 bits [mrcd: service] */
+    __u32 peer_qpn;         /* 0: not connected [mrcd: service] */
+    struct mrc_ip peer;     /* whom it is connected to; zero: nobody [mrcd: service] */
+    __u32 state;            /* as `mrcctl qp list` names it: agent/protocol/qp_state.h */
+    __u32 sender;           /* of mrc_peer_row: who may speak to this QP; 0: nobody [mrcd: service] */
+    __u64 rx_packets;       /* data packets accepted, first copies */
+    __u64 rx_bytes;         /* payload placed */
+    __u64 rx_duplicates;    /* below the edge, or already marked */
+    __u64 rx_out_of_window; /* beyond the PSN window, or too far behind */
+    __u64 rx_refused;       /* key, bounds or access violations */
+    __u64 tx_packets;       /* data packets, retransmissions included */
+    __u64 tx_bytes;         /* payload, first transmissions */
+    __u64 retransmits;      /* packets sent again */
+    __u64 timeouts;         /* packets whose time ran out */
+    __u64 nacks;            /* received */
+    __u64 sacks_sent;       /* for data packets that arrived */
+    __u64 sacks_received;   /* for data packets that were sent */
+    __u32 cwnd_bytes;       /* congestion window, which queue pairs to one peer share */
+    __s32 inflight_bytes;   /* of that window; negative for a moment after a cut */
+    __u32 mpr;              /* how far the receiver lets this end run ahead, PSNs [mrcd: service] */
+    __u32 session;          /* of the client that has made it: key of `clients` [mrcd: service] */
     __u32 reserved2[2];
-    __u64 losses; /* inferred: a later packet of the same EV had arrived */
-    __u64 losses_by_age;
-    __u64 losses_by_sleek;
-    __u64 spurious; /* retransmissions whose original had arrived */
-    __u64 silences; /* times that the peer fell silent on all paths */
-    __u64 rx_trimmed;
-    __u64 rx_congested; /* data packets with CE */
+    __u64 losses;          /* inferred: a later packet of the same EV had arrived */
+    __u64 losses_by_age;   /* inferred: older than its paths' skew explains */
+    __u64 losses_by_sleek; /* inferred: by the count of packets out of order */
+    __u64 spurious;        /* retransmissions whose original had arrived */
+    __u64 silences;        /* times that the peer fell silent on all paths */
+    __u64 rx_trimmed;      /* data packets that arrived without their payload */
+    __u64 rx_congested;    /* data packets with CE */
     /* Rejections, each by its reason (agent/protocol/qp_config.h). */
-    __u64 rx_malformed;
-    __u64 rx_busy;
-    __u64 rx_unexpected;
-    __u64 rx_bad_immediate;
-    __u64 rx_no_receive;
-    __u64 rx_wrong_state;
-    __u64 sacks_stale;
-    __u64 sacks_rejected;
-    __u64 acks_rejected;
-    __u64 nacks_rejected;
-    __u64 probes_rejected;
-    __u64 nacks_stale;
-    __u64 nacks_unknown;
-    __u64 control_dropped; /* answers that found no room in their queue */
-    __u64 acks_unknown;    /* neither ACK nor NAK */
-    __u64 penalties;       /* SACKs by which the peer's host asked to slow down */
-    __u64 rx_no_memory;    /* refused for want of memory to note them in */
+    __u64 rx_malformed;     /* header fields that contradict each other */
+    __u64 rx_busy;          /* no memory or no place of receive requests just then: answered by NACK */
+    __u64 rx_unexpected;    /* new packets after this end had failed */
+    __u64 rx_bad_immediate; /* more messages with immediate than negotiated, or one number twice */
+    __u64 rx_no_receive;    /* an immediate found no receive request */
+    __u64 rx_wrong_state;   /* packets before the QP was ready for them */
+    __u64 sacks_stale;      /* too far behind to be of use */
+    __u64 sacks_rejected;   /* confirmed what was never sent */
+    __u64 acks_rejected;    /* Transport ACK or NAK of what was never sent */
+    __u64 nacks_rejected;   /* of what is not in the window */
+    __u64 probes_rejected;  /* answers to probes that were not sent */
+    __u64 nacks_stale;      /* of what is not in flight any more, or of an earlier transmission */
+    __u64 nacks_unknown;    /* with a reason that the specification does not name */
+    __u64 control_dropped;  /* answers that found no room in their queue */
+    __u64 acks_unknown;     /* neither ACK nor NAK */
+    __u64 penalties;        /* SACKs by which the peer's host asked to slow down */
+    __u64 rx_no_memory;     /* refused for want of memory to note them in */
     __u64 reserved3[5];
 };
 
@@ -384,15 +396,16 @@ struct mrc_qp_row {
  * `clients`: hash, __u32 (number of the session, from 1 on as long as the daemon runs) -> struct mrc_client_row. A row
  * for each client, from hello to the end of its connection; written by the agent's service thread only.
  */
+/* Writer: mrcd: service. Readers: mrcctl. */
 struct mrc_client_row {
     __u32 pid; /* of the process that connected, in the daemon's PID namespace; 0: it is in another */
     __u32 uid; /* as the daemon's user namespace has it */
     /* The process's name at hello, as /proc/PID/comm has it; '?' for bytes that are no printable ASCII. Empty: not
      * known. */
     char command[16];
-    __u64 connected_ns;     /* hello */
-    __u64 registered_bytes; /* memory regions, together */
-    __u32 queue_pairs;
+    __u64 connected_ns;     /* when it said hello, CLOCK_MONOTONIC */
+    __u64 registered_bytes; /* of all its memory regions */
+    __u32 queue_pairs;      /* that it has */
     __u32 reserved;
     __u64 reserved2[2];
 };
@@ -470,25 +483,27 @@ struct mrc_tx_config {
 #define MRC_PUSH_FRAME_MAX 3364 /* longest frame a live-frames page carries on 6.1; 3408 on 6.18 */
 #define MRC_PUSH_BLANK_BYTES 64 /* of the frame that each run starts with; host_push grows it */
 
+/* Writer: mrcd: worker. Readers: host_push. */
 struct mrc_push_slot {
     __u32 length;     /* bytes of `inner`: IP header on, ICRC included */
     __u32 path;       /* row of `paths` */
     __u32 flow_label; /* of the outer header, 20 bits */
     __u8 tclass;      /* of the outer header */
-    __u8 hop_limit;
+    __u8 hop_limit;   /* of the outer header */
     __u8 next_header; /* 41 or 4 */
     __u8 reserved;
     __u16 host_usid; /* of the destination, see mrc_path_destination */
     __u16 reserved2;
-    __u8 inner[MRC_PUSH_SLOT_BYTES - 20];
+    __u8 inner[MRC_PUSH_SLOT_BYTES - 20]; /* the packet */
 };
 
+/* Writer: host_push. Readers: mrcd: worker. */
 struct mrc_push_ring {
-    __u32 producer; /* worker */
-    __u32 consumer; /* host_push */
-    __u64 sent;     /* frames redirected */
-    __u64 refused;  /* slots consumed without a redirect; the reason is in `verdicts` */
-    __u64 last_send_ns;
+    __u32 producer;     /* slots filled, modulo 2^32 [mrcd: worker] */
+    __u32 consumer;     /* slots taken, modulo 2^32 */
+    __u64 sent;         /* frames redirected */
+    __u64 refused;      /* slots consumed without a redirect; the reason is in `verdicts` */
+    __u64 last_send_ns; /* latest redirect */
     __u64 reserved[4];
 };
 
