@@ -2,6 +2,7 @@
 #include "datapath/map_reporter.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include <bpf/bpf.h>
@@ -66,6 +67,29 @@ void write_row(mrc_qp_row &row, const worker_qp &qp)
     write_reasons(row, counters);
     row.cwnd_bytes = static_cast<__u32>(std::min<std::uint64_t>(qp.congestion->cwnd(), UINT32_MAX));
     row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
+    row.rtt_ns = static_cast<__u32>(std::min<std::int64_t>(qp.protocol->smoothed_rtt().count(), UINT32_MAX));
+}
+
+void write_limit(mrc_qp_row &row, worker_qp &qp, protocol::instant now)
+{
+    static constexpr __u64 mrc_qp_row::*waited[] = {
+        nullptr,
+        &mrc_qp_row::limited_application_ns,
+        &mrc_qp_row::limited_worker_ns,
+        &mrc_qp_row::limited_receiver_ns,
+        &mrc_qp_row::limited_congestion_ns,
+        &mrc_qp_row::limited_loss_ns,
+        &mrc_qp_row::limited_paths_ns,
+        &mrc_qp_row::limited_memory_ns,
+    };
+    static_assert(std::size(waited) == MRC_LIMIT_MEMORY + 1 &&
+                  static_cast<int>(protocol::send_limit::memory) == MRC_LIMIT_MEMORY);
+    const auto at = static_cast<__u64>(now.time_since_epoch().count());
+    const __u32 before = row.limit;
+    if (before != MRC_LIMIT_NOTHING && before < std::size(waited) && at > row.limit_since_ns)
+        row.*waited[before] += at - row.limit_since_ns;
+    row.limit = static_cast<__u32>(qp.protocol->limit());
+    row.limit_since_ns = at;
 }
 
 void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_index path, protocol::path_state state)

@@ -22,6 +22,8 @@ namespace mrc::datapath
 using verdict_counts = std::array<std::uint64_t, MRC_VERDICT_COUNT>;
 
 void write_row(mrc_qp_row &row, const worker_qp &qp);
+// The queue pair has had its turn, which began then: what it has waited for until then, and what it waits for now.
+void write_limit(mrc_qp_row &row, worker_qp &qp, protocol::instant now);
 // Counters of the group's paths that have grown since it was called last. How many rows it has written.
 std::size_t write_counts(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_group &group);
 void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_index path, protocol::path_state state);

@@ -47,7 +47,7 @@ struct turn_limits {
 //   size_t deliver(worker_qp &, size_t most)              completions; how many
 //   size_t take(worker_qp &, size_t most, instant)        requests; how many
 //   uint32_t send(worker_qp &, instant)                   one packet; its cost, 0 when nothing may be sent now
-//   void visited(worker_qp &)                             its turn is over
+//   void visited(worker_qp &, instant)                    its turn, which began then, is over
 //   bool retire(worker_qp &)                              it has nothing to do any more, and leaves the turns
 //   void flush()                                          packets leave
 //   bool others_wait(const worker_client &)               other clients have requests that nobody has looked at
@@ -194,7 +194,7 @@ bool turn_scheduler::visit(worker_qp &qp, Work &work)
         tally_.packets += sent_all ? 0 : 1;
         pay(qp, cost);
     }
-    work.visited(qp);
+    work.visited(qp, now);
     const bool exhausted = sent_all && delivered < most_completions && taken < most_requests;
     if (exhausted)
         qp.allowance = 0;

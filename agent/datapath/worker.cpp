@@ -65,8 +65,9 @@ public:
             qp.protocol->fail(protocol::completion_status::local_protection_error);
         return packet_cost(packet->payload.bytes);
     }
-    void visited(worker_qp &qp)
+    void visited(worker_qp &qp, instant now)
     {
+        write_limit((*of_.io_.qps)[MRC_QPN_ROW(qp.number.value)], qp, now);
         if (qp.peer.own_host)
             of_.loopback_.end_turn();
         else

@@ -132,6 +132,19 @@ static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
 inline constexpr auto ordinary_state_names = std::to_array<std::string_view>({"silent", "reachable", "own"});
 static_assert(ordinary_state_names.size() == MRC_ORDINARY_OWN + 1);
 
+// In the order of enum mrc_send_limit.
+inline constexpr auto send_limit_names = std::to_array<std::string_view>({
+    "nothing",
+    "application",
+    "worker",
+    "receiver",
+    "congestion",
+    "loss",
+    "paths",
+    "memory",
+});
+static_assert(send_limit_names.size() == MRC_LIMIT_MEMORY + 1);
+
 // In the order of protocol::qp_state, as verbs call them.
 inline constexpr auto qp_state_names = std::to_array<std::string_view>({"RESET", "INIT", "RTR", "RTS", "SQD", "ERROR"});
 static_assert(qp_state_names.size() == static_cast<std::size_t>(protocol::qp_state::error) + 1);

@@ -20,6 +20,7 @@
 #include "protocol/qp_config.h"
 #include "protocol/receive/responder.h"
 #include "protocol/send/requester_state.h"
+#include "protocol/send/send_limit.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -92,6 +93,9 @@ public:
     [[nodiscard]] bool can_post() { return requester_.queue.make_room(); }
     // Nothing has happened for a while: whatever is not needed for what is under way goes back to the pool.
     void rest();
+
+    // What keeps it from sending more; after next_packet() had nothing.
+    [[nodiscard]] send_limit limit() { return sends() ? limit_of(requester_) : send_limit::nothing; }
 
     // Until a packet, a request, its deadline, or a change of the ways to the peer, no call will find anything to do.
     [[nodiscard]] bool only_waits() const

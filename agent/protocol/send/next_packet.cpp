@@ -5,6 +5,7 @@
 
 #include "protocol/send/retransmission.h"
 #include "protocol/send/segmentation.h"
+#include "protocol/send/send_limit.h"
 
 namespace mrc::protocol
 {
@@ -18,22 +19,6 @@ std::optional<path_choice> draw(requester_state &sender, instant now, const path
 {
     sender.selector.on_time(now, sender.rtt.smoothed());
     return sender.selector.draw(sender.way.paths, sender.way.usable(), avoid);
-}
-
-// A request that has not begun waits while the queue drains, or while the peer could not keep its immediate.
-bool may_start(const requester_state &sender, const send_request &request)
-{
-    return !sender.draining &&
-           (!request.work.immediate || sender.queue.immediates_with(request) <= sender.config.max_wimm);
-}
-
-// What flew into silence counts in no shared window, but still for its own QP: what was swallowed is made up for as
-// answers come, not in one burst.
-bool may_fly(const requester_state &sender, std::uint32_t bytes)
-{
-    const auto &flying = sender.flying;
-    return sender.control.can_send(bytes) &&
-           (flying.charged_bytes == 0 || flying.charged_bytes + flying.silent_bytes + bytes <= sender.control.cwnd());
 }
 
 std::uint8_t dscp_of(const requester_state &sender, traffic_class in)
@@ -193,13 +178,9 @@ std::optional<outgoing> send_last_again(requester_state &sender, instant now)
 
 std::optional<outgoing> send_new(requester_state &sender, instant now)
 {
-    const std::size_t index = sender.queue.index_for_new(sender.next);
-    const send_request &request = sender.queue.at(index);
-    if (request.first == sender.next && !may_start(sender, request))
+    if (!may_start_next(sender))
         return std::nullopt;
-    transmission fresh;
-    fresh.request = static_cast<std::uint32_t>(index);
-    fresh.bytes = static_cast<std::uint16_t>(payload_of(request, sender.next, sender.config.payload_bytes));
+    const transmission fresh = next_new(sender);
     if (!may_fly(sender, nominal(fresh)) || !sender.make_room())
         return std::nullopt;
     const auto where = draw(sender, now);

@@ -2,11 +2,15 @@
 #include "tools/mrcctl/text.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "kernel/map_names.h"
 #include "tools/mrcctl/views.h"
 #include "tools/table/table.h"
 
@@ -58,6 +62,7 @@ constexpr column qp_columns[] = {
     {"TIME-OUTS", "timeouts"},
     {"WINDOW", "cwnd_bytes", column_unit::bytes},
     {"IN FLIGHT", "inflight_bytes", column_unit::bytes},
+    {"WAITS FOR", "limit"},
     {"PID", "client.pid"},
     {"COMMAND", "client.command"},
 };
@@ -156,6 +161,27 @@ json::array named_counts(const json::object &counts, bool all)
     return rows;
 }
 
+// For what the queue pair has waited while requests were unfinished, the most first; empty: none were.
+std::string limits_text(const json::object &qp)
+{
+    std::vector<std::pair<double, std::string_view>> waits;
+    double all = 0;
+    for (const std::string_view name : kernel::send_limit_names) {
+        const auto *const waited = qp.if_contains(fmt::format("limited_{}_ns", name));
+        if (waited == nullptr)
+            continue; // for nothing
+        waits.emplace_back(waited->to_number<double>(), name);
+        all += waits.back().first;
+    }
+    std::ranges::stable_sort(waits, std::greater{}, &decltype(waits)::value_type::first);
+    std::string result;
+    for (const auto &[waited, name] : waits)
+        if (waited > 0)
+            fmt::format_to(std::back_inserter(result), "{}{:.1f} % {}", result.empty() ? "waited for " : ", ",
+                           waited / all * 100, name);
+    return result.empty() ? result : result + '\n';
+}
+
 } // namespace
 
 std::string status_text(const json::object &status)
@@ -202,7 +228,7 @@ std::string qps_text(const json::array &qps)
 
 std::string qp_text(const json::object &qp)
 {
-    return members_text(qp);
+    return members_text(qp) + limits_text(qp);
 }
 
 std::string ports_text(const json::array &ports)

@@ -100,6 +100,13 @@ constexpr std::array all_qp_counters{
     qp_counter{"probes_rejected", &mrc_qp_row::probes_rejected},
     qp_counter{"control_dropped", &mrc_qp_row::control_dropped},
     qp_counter{"penalties", &mrc_qp_row::penalties},
+    qp_counter{"limited_application_ns", &mrc_qp_row::limited_application_ns},
+    qp_counter{"limited_worker_ns", &mrc_qp_row::limited_worker_ns},
+    qp_counter{"limited_receiver_ns", &mrc_qp_row::limited_receiver_ns},
+    qp_counter{"limited_congestion_ns", &mrc_qp_row::limited_congestion_ns},
+    qp_counter{"limited_loss_ns", &mrc_qp_row::limited_loss_ns},
+    qp_counter{"limited_paths_ns", &mrc_qp_row::limited_paths_ns},
+    qp_counter{"limited_memory_ns", &mrc_qp_row::limited_memory_ns},
 };
 
 bool is_wanted(const mrc_path_row &row, const path_filter &wanted)
@@ -189,7 +196,10 @@ json::object qp_view(const mrc_qp_row &row)
                       {"session", row.session},
                       {"mpr_psns", row.mpr},
                       {"cwnd_bytes", row.cwnd_bytes},
-                      {"inflight_bytes", row.inflight_bytes}};
+                      {"inflight_bytes", row.inflight_bytes},
+                      {"rtt_ns", time_or_null(row.rtt_ns)},
+                      {"limit", name_in(kernel::send_limit_names, row.limit)},
+                      {"limit_since_ns", row.limit_since_ns}};
     for (const qp_counter &counter : all_qp_counters)
         view[counter.name] = row.*counter.value;
     return view;

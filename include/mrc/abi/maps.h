@@ -339,6 +339,18 @@ __attribute__((always_inline)) static inline struct mrc_ip mrc_path_destination(
     return out;
 }
 
+/* What a queue pair that sends waits for. */
+enum mrc_send_limit {
+    MRC_LIMIT_NOTHING,     /* no request is unfinished */
+    MRC_LIMIT_APPLICATION, /* all that was posted is on its way: more requests at a time would send more */
+    MRC_LIMIT_WORKER,      /* it could send: its turn, or room where the packet would leave */
+    MRC_LIMIT_RECEIVER,    /* the peer's window of PSNs, or places for immediates */
+    MRC_LIMIT_CONGESTION,  /* the congestion window */
+    MRC_LIMIT_LOSS,        /* the oldest packet under way, which had been lost */
+    MRC_LIMIT_PATHS,       /* no plane is usable, or the peer is silent on all of them */
+    MRC_LIMIT_MEMORY,      /* the daemon's memory for packets under way is used up */
+};
+
 /* `qps`: array of MRC_MAX_QPS rows, row = MRC_QPN_ROW(qpn). */
 /* Writer: mrcd: worker. Readers: host_rx, mrcctl. */
 struct mrc_qp_row {
@@ -363,14 +375,16 @@ struct mrc_qp_row {
     __s32 inflight_bytes;   /* of that window; negative for a moment after a cut */
     __u32 mpr;              /* how far the receiver lets this end run ahead, PSNs [mrcd: service] */
     __u32 session;          /* of the client that has made it: key of `clients` [mrcd: service] */
-    __u32 reserved2[2];
-    __u64 losses;          /* inferred: a later packet of the same EV had arrived */
-    __u64 losses_by_age;   /* inferred: older than its paths' skew explains */
-    __u64 losses_by_sleek; /* inferred: by the count of packets out of order */
-    __u64 spurious;        /* retransmissions whose original had arrived */
-    __u64 silences;        /* times that the peer fell silent on all paths */
-    __u64 rx_trimmed;      /* data packets that arrived without their payload */
-    __u64 rx_congested;    /* data packets with CE */
+    __u32 limit;            /* enum mrc_send_limit, since limit_since_ns */
+    __u32 rtt_ns;           /* smoothed round trip; 0: none yet */
+    __u64 limit_since_ns;   /* counted up to then: what follows is not in limited_... yet */
+    __u64 losses;           /* inferred: a later packet of the same EV had arrived */
+    __u64 losses_by_age;    /* inferred: older than its paths' skew explains */
+    __u64 losses_by_sleek;  /* inferred: by the count of packets out of order */
+    __u64 spurious;         /* retransmissions whose original had arrived */
+    __u64 silences;         /* times that the peer fell silent on all paths */
+    __u64 rx_trimmed;       /* data packets that arrived without their payload */
+    __u64 rx_congested;     /* data packets with CE */
     /* Rejections, each by its reason (agent/protocol/qp_config.h). */
     __u64 rx_malformed;     /* header fields that contradict each other */
     __u64 rx_busy;          /* no memory or no place of receive requests just then: answered by NACK */
@@ -389,6 +403,14 @@ struct mrc_qp_row {
     __u64 acks_unknown;     /* neither ACK nor NAK */
     __u64 penalties;        /* SACKs by which the peer's host asked to slow down */
     __u64 rx_no_memory;     /* refused for want of memory to note them in */
+    /* How long it waited for each limit, all together: the time in which requests were unfinished. */
+    __u64 limited_application_ns; /* MRC_LIMIT_APPLICATION */
+    __u64 limited_worker_ns;      /* MRC_LIMIT_WORKER */
+    __u64 limited_receiver_ns;    /* MRC_LIMIT_RECEIVER */
+    __u64 limited_congestion_ns;  /* MRC_LIMIT_CONGESTION */
+    __u64 limited_loss_ns;        /* MRC_LIMIT_LOSS */
+    __u64 limited_paths_ns;       /* MRC_LIMIT_PATHS */
+    __u64 limited_memory_ns;      /* MRC_LIMIT_MEMORY */
     __u64 reserved3[5];
 };
 
@@ -518,7 +540,7 @@ MRC_ASSERT_SIZE(struct mrc_ordinary_row, 32);
 MRC_ASSERT_SIZE(struct mrc_adopted_row, 64);
 MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
-MRC_ASSERT_SIZE(struct mrc_qp_row, 384);
+MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);

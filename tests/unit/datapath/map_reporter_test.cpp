@@ -57,6 +57,35 @@ TEST(verdict_report, drops_are_told_without_what_was_accepted)
     EXPECT_EQ(rows[MRC_AGENT_LOCAL], 9u);
 }
 
+TEST(queue_pair_rows, say_for_how_long_which_limit_was_waited_for)
+{
+    using namespace std::chrono_literals;
+    test::remote_host host{1};
+    const auto client = test::client_in_memory(1);
+    test::rings_in_memory rings{64};
+    const auto qp = rings.connect(*client, 1, host);
+    mrc_qp_row row{};
+    const protocol::instant start{1s};
+    write_limit(row, *qp, start);
+    EXPECT_EQ(row.limit, MRC_LIMIT_NOTHING);
+    ASSERT_TRUE(qp->protocol->post_write({.source = {1, 0, 64}, .remote_va = 0, .rkey = 1}, start + 1ms));
+    write_limit(row, *qp, start + 1ms);
+    EXPECT_EQ(row.limit, MRC_LIMIT_WORKER);
+    EXPECT_EQ(row.limited_worker_ns, 0U) << "it had nothing to do";
+    ASSERT_TRUE(qp->protocol->next_packet(start + 3ms));
+    write_limit(row, *qp, start + 3ms);
+    EXPECT_EQ(row.limited_worker_ns, 2'000'000U);
+    EXPECT_EQ(row.limit, MRC_LIMIT_APPLICATION) << "the answer is awaited";
+    write_limit(row, *qp, start + 7ms);
+    EXPECT_EQ(row.limited_application_ns, 4'000'000U);
+    EXPECT_EQ(row.limited_worker_ns, 2'000'000U);
+    qp->protocol->fail(protocol::completion_status::flushed);
+    write_limit(row, *qp, start + 9ms);
+    EXPECT_EQ(row.limit, MRC_LIMIT_NOTHING);
+    write_limit(row, *qp, start + 20ms);
+    EXPECT_EQ(row.limited_application_ns, 6'000'000U) << "it ended with the request";
+}
+
 TEST(path_rows, are_written_when_their_counters_have_grown)
 {
     const auto rows = test::table_in_memory<mrc_path_row>(MRC_USUAL_PATHS);

@@ -57,7 +57,7 @@ protected:
             test.sent_.push_back(&qp);
             return packet_cost(has.payload);
         }
-        void visited(worker_qp &) const {}
+        void visited(worker_qp &, protocol::instant) const {}
         [[nodiscard]] bool retire(worker_qp &qp) const
         {
             const load &has = test.of(qp);

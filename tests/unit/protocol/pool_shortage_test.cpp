@@ -77,6 +77,7 @@ TEST_F(pool_shortage, packet_waits_for_what_another_queue_pair_gives_back)
     EXPECT_TRUE(hosts.depart(sender(1)).empty());
     EXPECT_TRUE(hosts.left.pool.take_refused());
     EXPECT_EQ(sender(1).inflight_packets(), 0u);
+    EXPECT_EQ(sender(1).limit(), send_limit::memory);
     EXPECT_EQ(sender(1).counters().tx_packets, 0u);
 
     hosts.arrive(target(), first);
