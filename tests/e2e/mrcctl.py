@@ -109,9 +109,12 @@ def check_qps(here):
     qps = {qp["qpn"]: qp for qp in here.json("qp", "list")}
     check(qps.keys() == rows.keys() and len(rows) == QPS, f"{QPS} queue pairs are listed")
     for qpn, qp in qps.items():
-        counters = {name: value for name, value in qp.items() if name in rows[qpn] and name not in ("state", "peer", "limit")}
+        worded = ("state", "peer", "limit")
+        counters = {name: value for name, value in qp.items() if name in rows[qpn] and name not in worded}
         check(len(counters) > 34 and all(rows[qpn][name] == value for name, value in counters.items()),
               f"the {len(counters)} numbers of queue pair {qpn} are those of its row")
+        waited = sum(value for name, value in qp.items() if name.startswith("limited_"))
+        check(waited > 0 and qp["rtt_ns"] > 0, f"it has waited for {waited} ns, and for what is told")
         check(qp["state"] == "RTS" and qp["mpr_psns"] == rows[qpn]["mpr"], "and its state is RTS")
         shown = here.json("qp", "show", str(qpn))
         check(shown.pop("paths")["good"] > 0 and shown == qp, "qp show says the same, and counts its paths")
