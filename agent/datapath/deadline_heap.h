@@ -1,66 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue pairs that wait for a time, the earliest first, so that neither timers nor the sleeping worker look at
-// those that wait longer. A binary heap whose members know their places.
+// What waits for a time, queue pairs, path groups or hosts, the earliest first, so that neither timers nor the sleeping
+// worker look at those that wait longer. A binary heap whose members know their places.
 //
 // A queue pair's deadline moves on with every answer, but its place is by the earliest that it has named since it came
 // up last: whoever comes up is asked again, once per time-out instead of once per packet. What moves a deadline forward
 // without a turn of its queue pair (a path that another has proved, protocol/send/timers.cpp) shows then, too.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "datapath/worker_client.h"
 #include "protocol/types.h"
 
 namespace mrc::datapath
 {
 
+struct deadline_place {
+    bool waits = false;
+    std::size_t at = 0;
+};
+
+template <typename member, deadline_place member::*place_of>
 class deadline_heap
 {
 public:
-    // Room for so many: nothing is allocated as long as there are no more.
-    explicit deadline_heap(std::size_t most) { entries_.reserve(most); }
+    // For so many: nothing is allocated as long as there are no more.
+    void make_room(std::size_t most) { entries_.reserve(std::bit_ceil(most)); }
 
-    // The queue pair waits for no later time than this; never: for none that it has not named before.
-    void expect(worker_qp &qp, protocol::instant due)
+    // The member waits for no later time than this; never: for none that it has not named before.
+    void expect(member &one, protocol::instant due)
     {
-        if (due == protocol::never || (qp.waits_for_time && entries_[qp.heap_place].due <= due))
+        deadline_place &place = one.*place_of;
+        if (due == protocol::never || (place.waits && entries_[place.at].due <= due))
             return;
-        if (!qp.waits_for_time) {
-            qp.waits_for_time = true;
-            qp.heap_place = entries_.size();
-            entries_.push_back({due, &qp});
+        if (!place.waits) {
+            place = {.waits = true, .at = entries_.size()};
+            entries_.push_back({due, &one});
         }
-        entries_[qp.heap_place].due = due;
-        rise(qp.heap_place);
+        entries_[place.at].due = due;
+        rise(place.at);
     }
     // Precondition, as of first(): there is one. It waits for this time, not the one that it had named.
     void correct_first(protocol::instant due)
     {
         if (due == protocol::never) {
-            remove(*entries_.front().qp);
+            remove(*entries_.front().of);
             return;
         }
         entries_.front().due = due;
         sink(0);
     }
-    void remove(worker_qp &qp)
+    void remove(member &one)
     {
-        if (!qp.waits_for_time)
+        if (!std::exchange((one.*place_of).waits, false))
             return;
-        qp.waits_for_time = false;
-        const std::size_t place = qp.heap_place;
+        const std::size_t place = (one.*place_of).at;
         const entry last = entries_.back();
         entries_.pop_back();
-        if (last.qp == &qp)
+        if (last.of == &one)
             return;
         put(place, last);
         rise(place);
-        sink(last.qp->heap_place);
+        sink((last.of->*place_of).at);
     }
-    [[nodiscard]] worker_qp *first() const { return entries_.empty() ? nullptr : entries_.front().qp; }
+    // The first that there is, once each that comes up has been asked what it waits for: due_of(member &).
+    template <typename Asked>
+    [[nodiscard]] protocol::instant settle(Asked due_of)
+    {
+        while (first() != nullptr) {
+            const protocol::instant due = due_of(*first());
+            if (due <= first_due())
+                break;
+            correct_first(due);
+        }
+        return first_due();
+    }
+    [[nodiscard]] member *first() const { return entries_.empty() ? nullptr : entries_.front().of; }
     [[nodiscard]] protocol::instant first_due() const
     {
         return entries_.empty() ? protocol::never : entries_.front().due;
@@ -69,13 +86,13 @@ public:
 private:
     struct entry {
         protocol::instant due;
-        worker_qp *qp = nullptr;
+        member *of = nullptr;
     };
 
     void put(std::size_t place, const entry &what)
     {
         entries_[place] = what;
-        what.qp->heap_place = place;
+        (what.of->*place_of).at = place;
     }
     void rise(std::size_t place)
     {

@@ -92,14 +92,9 @@ void endpoint_desk::watch_planes(const worker_peer &peer, instant now)
     talk_to(peer);
 }
 
-instant endpoint_desk::next_deadline() const
+instant endpoint_desk::next_deadline()
 {
-    instant first = batches_.next_deadline();
-    for (const probe_targets::group &group : targets_.groups())
-        first = std::min(first, group.paths->next_deadline());
-    for (const worker_peer &peer : talking_)
-        first = std::min(first, next_deadline_of(peer));
-    return first;
+    return std::min({batches_.next_deadline(), targets_.next_deadline(), talking_.next_deadline()});
 }
 
 std::size_t endpoint_desk::transmit(instant now)
@@ -112,27 +107,30 @@ std::size_t endpoint_desk::transmit(instant now)
         ++sent;
     }
     sent += transmit_probes(now);
-    for (const worker_peer &peer : talking_) {
-        const protocol::plane_mask reachable = peer.ports->peer_ports();
-        sent += drain(peer, [&] { return peer.ports->next_packet(now); });
-        if (peer.ports->peer_ports() != reachable && around_.on_peer_change) // what it told is forgotten
-            around_.on_peer_change(peer);
-        sent += drain(peer, [&] { return peer.planes->next_packet(now); });
-    }
+    sent += transmit_to_peers(now);
     return sent + transmit_batches();
 }
 
 std::size_t endpoint_desk::transmit_probes(instant now)
 {
+    return targets_.transmit(
+        now, [this] { return around_.output.ready(); },
+        [this](const probe_targets::probe &due) {
+            around_.output.send(due.to->address, due.to->host_usid, due.packet);
+        });
+}
+
+std::size_t endpoint_desk::transmit_to_peers(instant now)
+{
     std::size_t sent = 0;
-    for (std::size_t group = 0; group < targets_.groups().size(); ++group)
-        while (around_.output.ready()) {
-            const auto probe = targets_.next_packet(group, now);
-            if (!probe)
-                break;
-            around_.output.send(probe->to->address, probe->to->host_usid, probe->packet);
-            ++sent;
-        }
+    talking_.serve(now, [&](const worker_peer &peer) {
+        const protocol::plane_mask reachable = peer.ports->peer_ports();
+        sent += drain(peer, [&] { return peer.ports->next_packet(now); });
+        if (peer.ports->peer_ports() != reachable && around_.on_peer_change) // what it told is forgotten
+            around_.on_peer_change(peer);
+        sent += drain(peer, [&] { return peer.planes->next_packet(now); });
+        return around_.output.ready();
+    });
     return sent;
 }
 

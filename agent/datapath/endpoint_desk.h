@@ -51,7 +51,15 @@ public:
     void add_profile_group(const worker_peer &peer) { targets_.add_profile_group(peer); }
     // Peers, by all their addresses, and path groups: without queue pairs and batches.
     void forget(const host_set &hosts, const group_set &paths);
-    [[nodiscard]] std::span<const probe_targets::group> groups() const { return targets_.groups(); }
+    // As probe_targets'.
+    template <typename Visitor>
+    void visit_changed(Visitor report)
+    {
+        targets_.visit_changed(report);
+    }
+    void forget_changed() { targets_.forget_changed(); }
+    // This host's ports, or its ways to peers, are not what they were: peers are told by the next transmit().
+    void ports_changed() { talking_.hurry(); }
 
     // The batch stays the caller's: until `done`, after which on_batch_done follows, or until it is taken back. False:
     // too many requests are under way.
@@ -62,10 +70,11 @@ public:
     mrc_verdict on_packet(const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
     // What is due and the engines take. How many packets.
     std::size_t transmit(protocol::instant now);
-    [[nodiscard]] protocol::instant next_deadline() const;
+    [[nodiscard]] protocol::instant next_deadline();
     // Whatever queue pairs or sockets use is watched for a while. To be called every probe_targets::watch_interval.
     void watch(std::span<const connections::peer_in_use> used, protocol::instant now);
     [[nodiscard]] const talking_peers &talking() const { return talking_; }
+    [[nodiscard]] const probe_targets &targets() const { return targets_; }
 
 private:
     // An endpoint response that waits for its turn to be sent.
@@ -83,6 +92,7 @@ private:
     mrc_verdict answer_probe(const worker_peer &peer, const protocol::endpoint_request_packet &request,
                              const protocol::arrival &how, protocol::instant now);
     std::size_t transmit_probes(protocol::instant now);
+    std::size_t transmit_to_peers(protocol::instant now);
     std::size_t transmit_batches();
     void watch_planes(const worker_peer &peer, protocol::instant now);
     void talk_to(const worker_peer &peer);

@@ -26,10 +26,34 @@ probe_targets::probe_targets(const kernel::mapped_array<mrc_path_row> &paths,
 
 probe_targets::group &probe_targets::entry_of(const worker_peer &peer, std::uint32_t row)
 {
-    const auto [entry, is_new] = at_.try_emplace(peer.paths, groups_.size());
-    if (is_new)
-        groups_.push_back({.paths = peer.paths, .row = row, .hosts = {*peer.paths, peer}, .peers = {}});
-    return groups_[entry->second];
+    std::unique_ptr<group> &entry = groups_[peer.paths];
+    if (!entry) {
+        entry = std::make_unique<group>(peer, row);
+        schedule_.add(*entry);
+        peer.paths->attend(entry.get());
+    }
+    return *entry;
+}
+
+void probe_targets::drop(group &entry)
+{
+    entry.paths->attend(nullptr);
+    schedule_.remove(entry);
+    changed_.remove(entry);
+}
+
+void probe_targets::note_changes()
+{
+    schedule_.look([this](group &entry) {
+        if (!entry.changed.listed)
+            changed_.push_back(entry);
+    });
+}
+
+void probe_targets::forget_changed()
+{
+    while (group *entry = changed_.front())
+        changed_.remove(*entry);
 }
 
 void probe_targets::add(const worker_peer &peer)
@@ -56,21 +80,23 @@ bool probe_targets::forget_hosts(group &entry, const host_set &gone)
 
 void probe_targets::forget(const host_set &hosts, const group_set &paths)
 {
-    std::erase_if(groups_, [&](group &entry) { return paths.contains(entry.paths) || !forget_hosts(entry, hosts); });
-    at_.clear();
-    for (std::size_t i = 0; i < groups_.size(); ++i)
-        at_.emplace(groups_[i].paths, i);
+    std::erase_if(groups_, [&](auto &each) {
+        group &entry = *each.second;
+        const bool gone = paths.contains(entry.paths) || !forget_hosts(entry, hosts);
+        if (gone)
+            drop(entry);
+        return gone;
+    });
 }
 
 void probe_targets::on_use(const worker_peer &peer, instant now)
 {
-    if (const auto entry = at_.find(peer.paths); entry != at_.end())
-        groups_[entry->second].hosts.on_use(peer, now);
+    if (const auto entry = groups_.find(peer.paths); entry != groups_.end())
+        entry->second->hosts.on_use(peer, now);
 }
 
-std::optional<probe_targets::probe> probe_targets::next_packet(std::size_t number, instant now)
+std::optional<probe_targets::probe> probe_targets::next_packet(group &entry, instant now)
 {
-    group &entry = groups_[number];
     protocol::path_group &paths = *entry.paths;
     if (now < paths.next_deadline())
         return std::nullopt;
@@ -86,19 +112,21 @@ std::optional<probe_targets::probe> probe_targets::next_packet(std::size_t numbe
 bool probe_targets::on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
                                 const protocol::arrival &how)
 {
-    const auto asked = std::ranges::find_if(groups_, [&](const group &entry) {
+    const auto asked = std::ranges::find_if(groups_, [&](const auto &each) {
+        const group &entry = *each.second;
         return (entry.paths == peer.paths || entry.hosts.contain(peer)) && entry.paths->on_packet(response, how);
     });
     if (asked == groups_.end())
         return false;
-    asked->hosts.on_answer(peer, response.request_id, how.at);
+    asked->second->hosts.on_answer(peer, response.request_id, how.at);
     return true;
 }
 
 std::span<const worker_peer> probe_targets::watch_overlay(instant now)
 {
     socket_hosts_.clear();
-    for (group &entry : groups_) {
+    for (const auto &[paths, held] : groups_) {
+        group &entry = *held;
         if (const worker_peer *host = entry.row < overlay_.size() ? socket_host(entry, now) : nullptr)
             socket_hosts_.push_back(*host);
         entry.hosts.forget_unused(now);

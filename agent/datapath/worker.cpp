@@ -103,6 +103,7 @@ worker::worker(const worker_options &options, resources borrowed)
                                                                .on_batch_done = io_.on_batch_done}},
       verdicts_{io_.write_verdict}
 {
+    deadlines_.make_room(MRC_MAX_QPS);
 }
 
 worker::~worker()
@@ -370,21 +371,22 @@ void worker::report()
     follow_receive_drops();
     counters_.reported += changed_.write_all(*io_.qps);
     idle_reports_.write_some(*io_.qps, qps_.all());
-    for (const probe_targets::group &group : desk_.groups())
-        counters_.reported += write_counts(*io_.paths, *group.paths);
+    desk_.visit_changed([&](protocol::path_group &group) { counters_.reported += write_counts(*io_.paths, group); });
     verdicts_.publish(counters_.drops);
     report_changes();
+    desk_.forget_changed();
 }
 
 // Costs nothing but a look when nothing has changed.
 void worker::report_changes()
 {
-    for (const probe_targets::group &group : desk_.groups())
-        while (const auto change = group.paths->next_transition()) {
+    desk_.visit_changed([&](protocol::path_group &group) {
+        while (const auto change = group.next_transition()) {
             write_state(*io_.paths, change->path, change->to);
             if (io_.on_path_state)
                 io_.on_path_state(*change);
         }
+    });
     verdicts_.publish_drops(counters_.drops);
 }
 
@@ -405,13 +407,7 @@ void worker::follow_receive_drops()
 instant worker::next_deadline()
 {
     instant first = desk_.next_deadline();
-    for (worker_qp *qp = deadlines_.first(); qp != nullptr; qp = deadlines_.first()) {
-        const instant due = qp->protocol->next_deadline();
-        if (due <= deadlines_.first_due())
-            break;
-        deadlines_.correct_first(due);
-    }
-    first = std::min(first, deadlines_.first_due());
+    first = std::min(first, deadlines_.settle([](const worker_qp &qp) { return qp.protocol->next_deadline(); }));
     const bool stuck = output_.unsent() || memory_.take_refused();
     return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
 }

@@ -137,6 +137,8 @@ public:
     [[nodiscard]] bool start_batch(worker_batch &batch) { return desk_.start_batch(batch); }
     void take_back(worker_batch &batch) { desk_.take_back(batch); }
     void add_profile_group(const worker_peer &peer) { desk_.add_profile_group(peer); }
+    // This host's ports, or whether it has a neighbour on the way to a peer: path_group::usable().
+    void ports_changed() { desk_.ports_changed(); }
     void forget(std::span<const worker_peer> hosts, std::span<const protocol::path_group *const> paths);
     // Packets may still wait for their engine, by rows of peers and groups that are gone.
     [[nodiscard]] bool unsent() const { return output_.unsent(); }
@@ -180,7 +182,7 @@ private:
     queue_pair_table qps_;
     resting_queue_pairs resting_;
     waiting_queue_pairs waiting_;
-    deadline_heap deadlines_{MRC_MAX_QPS};
+    deadline_heap<worker_qp, &worker_qp::deadline> deadlines_;
     turn_scheduler turns_;
     packet_output output_;
     loopback loopback_;

@@ -10,6 +10,7 @@
 #include "datapath/carrier.h"
 #include "datapath/client_pipe.h"
 #include "datapath/completion_ring.h"
+#include "datapath/deadline_heap.h"
 #include "datapath/linked_list.h"
 #include "datapath/posted_sends.h"
 #include "datapath/probe_targets.h"
@@ -54,10 +55,9 @@ struct worker_qp {
     list_links<worker_qp> waiting; // waiting_queue_pairs.h
     waiting_room *room = nullptr;
     list_links<worker_qp> unreported; // map_reporter.h
-    bool waits_for_time = false;      // deadline_heap.h
-    std::size_t heap_place = 0;
-    bool active = false;           // in the client's list
-    bool failure_reported = false; // as an event
+    deadline_place deadline;          // deadline_heap.h
+    bool active = false;              // in the client's list
+    bool failure_reported = false;    // as an event
     bool drain_reported = false;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "protocol/congestion/nscc.h"
+#include "protocol/largest_window.h"
 #include "sim_network.h"
 #include "write_stream.h"
 
@@ -241,7 +242,7 @@ TEST(transfer, window_of_32640_packets_fills_and_slides)
 {
     qp_config config = usual_qp();
     config.payload_bytes = 256;
-    config.window_psns = config.receive_window_psns = 255 * MRC_MPR_UNIT;
+    config.window_psns = config.receive_window_psns = largest_window_psns;
     config.retry.timeout_exponent = 17; // until the round trip of 40 ms is known
     network net{{.serialisation = duration{500}}, config, 16 << 20, std::uint64_t{1} << 40};
     net.each_path([](path_model &path) {

@@ -16,20 +16,24 @@ path_group::path_group(const path_group_config &config, const local_ports &local
 void path_group::deny(unsigned slot)
 {
     protocol::deny(state_, slot);
+    call_();
 }
 
 void path_group::allow(unsigned slot)
 {
     protocol::allow(state_, slot);
+    call_();
 }
 
 void path_group::exchange(const std::vector<profile_entry> &universe, const std::vector<std::uint32_t> &denied)
 {
     protocol::exchange(state_, universe, denied);
+    call_();
 }
 
 void path_group::on_delivered(unsigned slot, instant sent_at)
 {
+    call_();
     hear(state_, slot, sent_at);
     state_.evidence.on_carried(slot);
     // Only silence is disproved by a delivery; a path that is retired for its losses delivers most of the time.
@@ -44,31 +48,37 @@ void path_group::on_loss(unsigned slot, instant now)
     state_.evidence.on_loss(slot);
     if (state_.evidence.recent_losses(slot, state_.config.loss_span) >= state_.config.loss_limit)
         blame(state_, slot, path_cause::loss, std::nullopt, now);
+    call_();
 }
 
 void path_group::on_always_skip(unsigned slot, instant now)
 {
     blame(state_, slot, path_cause::always_skip, std::nullopt, now);
+    call_();
 }
 
 void path_group::on_silence(unsigned slot, instant sent_at, instant now, duration tolerance)
 {
     protocol::on_silence(state_, slot, sent_at, now, tolerance);
+    call_();
 }
 
 void path_group::on_unanswered(unsigned slot, instant sent_at, instant now, duration tolerance)
 {
     protocol::on_unanswered(state_, slot, sent_at, now, tolerance);
+    call_();
 }
 
 void path_group::on_late(unsigned slot, instant sent_at, instant now)
 {
     protocol::on_late(state_, slot, sent_at, now);
+    call_();
 }
 
 void path_group::on_plane_silence(unsigned slot, instant sent_at, instant now)
 {
     silence_path(state_, slot, true, sent_at, now);
+    call_();
 }
 
 bool path_group::plane_delivers(plane_index plane, instant since) const
@@ -83,6 +93,7 @@ std::optional<outgoing> path_group::next_packet(instant now, plane_mask reachabl
 
 bool path_group::on_packet(const endpoint_response_packet &response, const arrival &how)
 {
+    call_();
     return protocol::on_packet(state_, response, how);
 }
 

@@ -23,6 +23,7 @@
 #include "protocol/packet.h"
 #include "protocol/paths/active_paths.h"
 #include "protocol/paths/answer_paths.h"
+#include "protocol/paths/attention.h"
 #include "protocol/paths/path_group_state.h"
 #include "protocol/types.h"
 
@@ -96,6 +97,7 @@ public:
         if (retransmission) {
             ++counters.retransmits;
             state_.note_count(slot);
+            call_();
         }
         state_.evidence.on_sent(slot);
     }
@@ -133,13 +135,22 @@ public:
     {
         state_.heartbeat.watch(now + answer_memory);
         state_.reverse.on_answer_sent(now);
+        call_();
     }
 
     // Traffic that reports nothing (ordinary sockets, answers of queue pairs) uses these paths, until then at least:
     // GOOD paths are asked too.
-    void watch(instant until) { state_.heartbeat.watch(until); }
+    void watch(instant until)
+    {
+        state_.heartbeat.watch(until);
+        call_();
+    }
     // Queue pairs do, which may be idle: their paths are asked now and then, for their states to be known.
-    void watch_idle(instant until) { state_.heartbeat.watch_idle(until); }
+    void watch_idle(instant until)
+    {
+        state_.heartbeat.watch_idle(until);
+        call_();
+    }
     // Probes of ASSUMED_BAD paths, and of GOOD ones while they are watched: endpoint EV probes, to be sent to any peer
     // host behind this group; of GOOD ones on planes only on which such a host can be reached. One that is not answered
     // is to be repeated to another host, if there is one: a host's link is no path's fault.
@@ -147,6 +158,8 @@ public:
     // False for an answer that nobody waits for.
     bool on_packet(const endpoint_response_packet &response, const arrival &how);
     [[nodiscard]] instant next_deadline() const;
+    // Who is called when anything but next_packet() may have brought the deadline forward, changed a state or counted.
+    void attend(attention *by) { call_.attend(by); }
 
     // An EV probe of the path.
     [[nodiscard]] outgoing make_probe(unsigned slot, std::uint16_t request_id, instant now) const;
@@ -168,6 +181,7 @@ private:
     static constexpr duration answer_memory = std::chrono::milliseconds{200};
 
     path_group_state state_;
+    attention_caller call_;
 };
 
 } // namespace mrc::protocol

@@ -19,6 +19,7 @@ bool peer_planes::suspect(plane_index plane, plane_mask usable, instant now)
     suspected_.set(plane, true);
     planes_[plane.value].suspected_at = now;
     prober_.start(plane.value, now);
+    call_();
     return true;
 }
 
@@ -32,6 +33,7 @@ bool peer_planes::follow(instant now)
 // A packet got through that was sent after the suspicion.
 void peer_planes::on_proof(plane_index plane, instant sent_at)
 {
+    call_();
     if (sent_at < planes_[plane.value].suspected_at || !prober_.on_success(plane.value))
         return;
     prober_.stop(plane.value, sent_at);
@@ -54,6 +56,7 @@ std::optional<outgoing> peer_planes::next_packet(instant now)
 
 bool peer_planes::on_packet(const endpoint_response_packet &response, const arrival &how)
 {
+    call_();
     const auto answer = prober_.on_answer(response.request_id, how.at);
     if (!answer)
         return false;

@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "protocol/packet.h"
+#include "protocol/paths/attention.h"
 #include "protocol/paths/path_group.h"
 #include "protocol/paths/path_prober.h"
 #include "protocol/types.h"
@@ -82,6 +83,7 @@ public:
     {
         until_ = until;
         resting_ = false;
+        call_();
     }
 
     // Probes of suspected planes: endpoint EV probes, to this host.
@@ -93,6 +95,8 @@ public:
         const instant due = prober_.next_deadline();
         return !resting_ && due <= until_ ? due : never;
     }
+    // Who is called when anything but next_packet() may have brought the deadline forward.
+    void attend(attention *by) { call_.attend(by); }
 
 private:
     static constexpr instant long_ago = instant::min();
@@ -128,6 +132,7 @@ private:
     instant until_ = never; // there are probes
     bool resting_ = false;  // until_ has passed
     path_prober prober_;    // its paths are planes
+    attention_caller call_;
 };
 
 } // namespace mrc::protocol

@@ -119,12 +119,14 @@ instant port_status::next_deadline() const
 {
     if (!replies_.empty())
         return instant::min();
-    const bool announces = has_to_announce(due_) && !paths_.usable().empty();
-    return std::min(announces ? due_ : never, forgotten_at());
+    if (due_ == never || paths_.usable().empty())
+        return forgotten_at();
+    return std::min(has_to_announce(due_) ? due_ : until_, forgotten_at()); // at until_ it ceases
 }
 
 port_status::outcome port_status::on_request(const endpoint_request_packet &request, const arrival &how, instant now)
 {
+    call_();
     if (!limit_.take(now)) {
         ++counters_.limited;
         return outcome::limited;
@@ -155,6 +157,7 @@ bool port_status::on_response(const endpoint_response_packet &response)
         ++counters_.rejected_response;
         return false;
     }
+    call_();
     step(update_event::confirm);
     owes_ = announced_ != all_;
     due_ += config_.refresh;

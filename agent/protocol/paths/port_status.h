@@ -25,6 +25,7 @@
 
 #include "protocol/bounded_ring.h"
 #include "protocol/packet.h"
+#include "protocol/paths/attention.h"
 #include "protocol/paths/path_group.h"
 #include "protocol/rate_limit.h"
 #include "protocol/request_ids.h"
@@ -89,11 +90,15 @@ public:
         until_ = until > until_ ? until : until_;
         if (due_ == never)
             due_ = instant::min(); // in use again: told at once
+        call_();
     }
 
     // Updates and responses to send.
     [[nodiscard]] std::optional<outgoing> next_packet(instant now);
     [[nodiscard]] instant next_deadline() const;
+    // Who is called when anything but next_packet() may have brought the deadline forward. A change of this host's
+    // ports is not told: whoever makes it has all asked for their next packet.
+    void attend(attention *by) { call_.attend(by); }
 
     enum class outcome : std::uint8_t { taken, overtaken, limited, rejected };
     outcome on_request(const endpoint_request_packet &request, const arrival &how, instant now);
@@ -145,7 +150,7 @@ private:
     update_state update_ = update_state::settled;
     bool owes_ = false; // the peer was told of fewer ports than all
     unsigned turn_ = 0;
-    instant due_; // of the next repetition or refresh
+    instant due_ = never; // of the next repetition or refresh; never: nobody is told
     instant until_ = instant::min();
 
     // Being told.
@@ -155,6 +160,7 @@ private:
     bounded_ring<reply, 8> replies_;
 
     port_status_counters counters_;
+    attention_caller call_;
 };
 
 } // namespace mrc::protocol

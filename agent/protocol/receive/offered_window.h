@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mrc/abi/wire.h"
+#include "protocol/largest_window.h"
 #include "protocol/slab_pool.h"
 
 namespace mrc::protocol
@@ -25,8 +25,7 @@ inline constexpr unsigned whole_window = 16; // parts that shares are counted in
 // In units of 128 packets, as SACKs carry it. `pool`: null where memory is the queue pair's own.
 [[nodiscard]] inline std::uint8_t offered_units(std::uint32_t window_psns, unsigned share, const slab_pool *pool)
 {
-    constexpr std::size_t most_units = 255;
-    std::size_t units = std::min<std::size_t>(window_psns / MRC_MPR_UNIT, most_units) * share / whole_window;
+    std::size_t units = std::min<std::size_t>(window_psns / MRC_MPR_UNIT, largest_window_units) * share / whole_window;
     if (pool != nullptr) {
         const std::size_t most = pool->most_bytes();
         const std::size_t free = most - std::min(most, pool->lent_bytes());

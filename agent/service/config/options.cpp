@@ -5,6 +5,7 @@
 #include <array>
 
 #include "options/kinds.h"
+#include "protocol/largest_window.h"
 #include "service/config/kinds.h"
 
 #include <sys/un.h>
@@ -152,7 +153,7 @@ table_of<transport_options> transport_table()
 {
     using row = transport_options;
     return table_of<row>{}
-        .add("window_psns", whole{MRC_MPR_UNIT, std::int64_t{255} * MRC_MPR_UNIT, MRC_MPR_UNIT}, &row::window_psns)
+        .add("window_psns", whole{MRC_MPR_UNIT, protocol::largest_window_psns, MRC_MPR_UNIT}, &row::window_psns)
         .add("congestion", congestion_algorithms, &row::congestion)
         .add("congestion_scope", congestion_scopes, &row::scope)
         .add("link_gbps", automatic{whole{1, 800}}, &row::link_gbps)

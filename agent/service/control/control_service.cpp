@@ -70,6 +70,7 @@ session::outcome<> control_service::restore(const control::stored_settings &sett
     around_.worker.call([&] {
         for (const unsigned port : settings.disabled_ports)
             around_.local.enabled.set(protocol::plane_index{static_cast<std::uint8_t>(port - 1)}, false);
+        around_.worker.ports_changed();
     });
     around_.ports.enable(around_.local.enabled);
     return {};
@@ -170,6 +171,7 @@ session::outcome<> control_service::enable_port(unsigned port, bool enabled)
     around_.worker.call([&] {
         was_usable = around_.local.usable().has(plane);
         around_.local.enabled.set(plane, enabled);
+        around_.worker.ports_changed();
         usable = around_.local.usable().has(plane);
     });
     around_.ports.enable(around_.local.enabled);

@@ -98,6 +98,7 @@ std::vector<port_change> port_watch::follow_links()
     around_.worker.call([&] {
         around_.local.up = now;
         around_.linked.follow(out.linked);
+        around_.worker.ports_changed();
         usable = around_.local.usable();
     });
     std::vector<port_change> changes;

@@ -211,9 +211,9 @@ TEST_F(leaf_of_two_hosts, of_hosts_that_go_the_others_are_asked)
     run(100ms);
     EXPECT_EQ(hosts_[0].asked_in_vain, asked);
     EXPECT_EQ(hosts_[0].planes.suspected(), suspected);
-    EXPECT_EQ(desk_.groups().size(), 1u);
+    EXPECT_EQ(desk_.targets().size(), 1u);
     desk_.forget({&hosts_[1].ports}, {});
-    EXPECT_TRUE(desk_.groups().empty()) << "with the last of its hosts";
+    EXPECT_EQ(desk_.targets().size(), 0u) << "with the last of its hosts";
     run(10s);
 }
 

@@ -25,8 +25,13 @@ instant at(std::int64_t ns)
     return instant{std::chrono::nanoseconds{ns}};
 }
 
+struct waiting {
+    std::size_t number = 0;
+    deadline_place deadline;
+};
+
 struct deadline_heap_test : testing::Test {
-    deadline_heap_test() : qps(count), named(count, never) {}
+    deadline_heap_test() : members(count), named(count, never) { heap.make_room(count); }
     // Against a plain list of what each waits for at the earliest.
     void expect_first()
     {
@@ -38,17 +43,17 @@ struct deadline_heap_test : testing::Test {
         }
         ASSERT_EQ(named[index_of(*heap.first())], earliest);
     }
-    [[nodiscard]] std::size_t index_of(const worker_qp &qp) const { return qp.number.value; }
+    [[nodiscard]] std::size_t index_of(const waiting &one) const { return one.number; }
 
-    std::deque<worker_qp> qps;
+    std::deque<waiting> members;
     std::vector<instant> named;
-    deadline_heap heap{count};
+    deadline_heap<waiting, &waiting::deadline> heap;
 };
 
 TEST_F(deadline_heap_test, knows_the_first_whatever_happens)
 {
     for (std::size_t n = 0; n < count; ++n)
-        qps[n].number = protocol::qpn{static_cast<std::uint32_t>(n)};
+        members[n].number = n;
     protocol::random_source random{1};
     for (int step = 0; step < 20'000; ++step) {
         const std::size_t n = random.below(count);
@@ -56,11 +61,11 @@ TEST_F(deadline_heap_test, knows_the_first_whatever_happens)
         switch (random.below(4)) {
         case 0:
         case 1:
-            heap.expect(qps[n], due);
+            heap.expect(members[n], due);
             named[n] = std::min(named[n], due);
             break;
         case 2:
-            heap.remove(qps[n]);
+            heap.remove(members[n]);
             named[n] = never;
             break;
         default:
@@ -75,14 +80,14 @@ TEST_F(deadline_heap_test, knows_the_first_whatever_happens)
 
 TEST_F(deadline_heap_test, later_deadline_waits_until_the_earlier_one_comes_up)
 {
-    heap.expect(qps[0], at(10));
-    heap.expect(qps[0], at(30));
+    heap.expect(members[0], at(10));
+    heap.expect(members[0], at(30));
     EXPECT_EQ(heap.first_due(), at(10));
-    heap.expect(qps[1], at(20));
+    heap.expect(members[1], at(20));
     heap.correct_first(at(30));
-    EXPECT_EQ(heap.first(), &qps[1]);
+    EXPECT_EQ(heap.first(), &members[1]);
     heap.correct_first(never);
-    EXPECT_EQ(heap.first(), &qps[0]);
+    EXPECT_EQ(heap.first(), &members[0]);
     EXPECT_EQ(heap.first_due(), at(30));
     heap.correct_first(never);
     EXPECT_EQ(heap.first(), nullptr);

@@ -101,11 +101,11 @@ TEST_F(desk, a_host_that_is_forgotten_is_unknown_and_owed_nothing)
     desk_.add_peer_address(host_.peer(), other);
     EXPECT_EQ(desk_.on_packet(from(host_.address, probe(5)), on_path(3), now_), MRC_AGENT_ACCEPTED);
     desk_.watch(std::array{connections::peer_in_use{.peer = host_.peer(), .queue_pairs = 1}}, now_);
-    ASSERT_NE(desk_.talking().begin(), desk_.talking().end());
+    ASSERT_EQ(desk_.talking().size(), 1U);
     desk_.forget({&host_.ports}, {&host_.group});
     EXPECT_EQ(desk_.transmit(now_ + 1min), 0U);
-    EXPECT_EQ(desk_.talking().begin(), desk_.talking().end());
-    EXPECT_TRUE(desk_.groups().empty());
+    EXPECT_EQ(desk_.talking().size(), 0U);
+    EXPECT_EQ(desk_.targets().size(), 0U);
     for (const mrc_ip &address : {host_.address, other})
         EXPECT_EQ(desk_.on_packet(from(address, probe(5)), on_path(1), now_), MRC_AGENT_DROP_WRONG_PEER);
     desk_.add_peer(host_.peer());
@@ -160,7 +160,65 @@ TEST_F(desk, a_watched_host_is_talked_to_once_by_whatever_paths_it_is_used)
     }
     desk_.watch(used, now_);
     desk_.watch(used, now_);
-    EXPECT_EQ(std::ranges::distance(desk_.talking()), static_cast<std::ptrdiff_t>(hosts.size()));
+    EXPECT_EQ(desk_.talking().size(), hosts.size());
+}
+
+// A round looked at each group and each host.
+TEST_F(desk, thousands_of_idle_path_groups_and_hosts_cost_a_round_nothing)
+{
+    constexpr unsigned count = 4096;
+    std::deque<test::remote_host> hosts;
+    std::vector<connections::peer_in_use> used;
+    for (unsigned n = 0; n < count; ++n) {
+        test::remote_host &host = hosts.emplace_back(static_cast<std::uint8_t>(n), 2);
+        host.address.bytes[14] = static_cast<std::uint8_t>(1 + n / 256);
+        desk_.add_peer(host.peer());
+        used.push_back({.peer = host.peer(), .queue_pairs = 1});
+    }
+    desk_.watch(used, now_);
+    EXPECT_GE(desk_.transmit(now_), count) << "each is told and asked";
+    ASSERT_EQ(desk_.talking().size(), count);
+    const auto looks = [&] { return desk_.targets().looks() + desk_.talking().looks(); };
+    unsigned changed = 0;
+    const auto report = [&] {
+        desk_.visit_changed([&](protocol::path_group &) { ++changed; });
+        desk_.forget_changed();
+    };
+    const auto round = [&] {
+        desk_.transmit(now_);
+        report();
+        EXPECT_GT(desk_.next_deadline(), now_);
+    };
+    round();
+    const std::uint64_t before = looks();
+    changed = 0;
+    for (unsigned n = 0; n < 1000; ++n)
+        round();
+    EXPECT_EQ(changed, 0U);
+    EXPECT_LE(looks() - before, 2 * 1000U) << "the first of each, which the sleep's end is asked of";
+
+    // One that something happens to is looked at, and found.
+    const std::uint64_t quiet = looks();
+    hosts[17].group.on_loss(0, now_);
+    hosts[18].suspected.suspect(protocol::plane_index{1}, protocol::plane_mask{0b11}, now_);
+    desk_.transmit(now_);
+    report();
+    EXPECT_EQ(changed, 1U);
+    EXPECT_LE(looks() - quiet, 4U);
+    desk_.forget({&hosts[17].ports, &hosts[18].ports}, {&hosts[17].group, &hosts[18].group});
+    hosts[17].group.on_loss(0, now_);
+    EXPECT_EQ(desk_.talking().size(), count - 2);
+    round();
+}
+
+TEST_F(desk, peers_are_told_of_a_port_in_the_next_round)
+{
+    desk_.watch(std::array{connections::peer_in_use{.peer = host_.peer(), .queue_pairs = 1}}, now_);
+    desk_.transmit(now_);
+    EXPECT_EQ(desk_.transmit(now_), 0U);
+    host_.local.up = protocol::plane_mask{0b0111};
+    desk_.ports_changed();
+    EXPECT_EQ(desk_.transmit(now_), 1U);
 }
 
 TEST_F(desk, a_batch_is_sent_at_once_and_its_end_is_reported)

@@ -38,6 +38,24 @@ TEST_F(path_group_test, every_plane_has_the_same_number_of_active_paths)
         EXPECT_EQ(active_paths(group, plane), 3u);
 }
 
+// Direct mode: a plane that is one cable has as many EVs as fabric.paths says. States are the EVs'.
+TEST_F(path_group_test, evs_that_share_their_links_have_states_of_their_own)
+{
+    path_group_config one_cable = four_by(4);
+    one_cable.planes = 1;
+    path_group group{one_cable, local};
+    group.on_loss(2, instant{1s});
+    group.on_loss(2, instant{1s});
+    group.deny(3);
+    EXPECT_EQ(group.state(2), path_state::assumed_bad);
+    EXPECT_EQ(group.state(3), path_state::denied);
+    for (const unsigned other : {0u, 1u})
+        EXPECT_EQ(group.state(other), path_state::good);
+    for (unsigned slot = 0; slot < 4; ++slot)
+        EXPECT_EQ(group.slot_of(group.path(slot).entropy), slot) << "answers tell them apart";
+    EXPECT_EQ(paths_in_use(group, 0), 2u);
+}
+
 // Direct mode: the neighbour on the way to one peer may be gone while the port serves others.
 TEST_F(path_group_test, a_plane_without_a_neighbour_on_the_way_is_not_usable)
 {

@@ -71,6 +71,20 @@ TEST_F(port_status_test, a_peer_without_traffic_gets_no_update)
     EXPECT_TRUE(run(status_, now_ + 5s).empty());
 }
 
+// Also where nobody asks it between its deadlines.
+TEST_F(port_status_test, a_peer_in_use_again_is_told_at_once)
+{
+    status_.watch(now_ + 10ms);
+    const auto first = run(status_, now_);
+    ASSERT_EQ(first.size(), 1U);
+    confirm(first[0]);
+    EXPECT_TRUE(run(status_, now_ + 100ms).empty());
+    EXPECT_EQ(status_.next_deadline(), never);
+    status_.watch(now_ + 10ms);
+    EXPECT_LE(status_.next_deadline(), now_);
+    EXPECT_EQ(run(status_, now_).size(), 1U);
+}
+
 TEST_F(port_status_test, change_is_announced_at_once_and_repeated_on_other_planes)
 {
     status_.watch(now_ + 10ms);

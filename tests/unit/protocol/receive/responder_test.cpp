@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
+#include "protocol/largest_window.h"
 #include "protocol/receive/responder.h"
 #include "unit/protocol/start.h"
 
@@ -192,6 +194,29 @@ TEST_F(responder_test, bitmaps_cover_the_newest_the_edge_and_what_lies_between)
     EXPECT_TRUE(full);
     EXPECT_GE(newest, 6u);
     EXPECT_EQ(between, (std::vector<int>{65, 129})) << "steps of one bitmap from the edge on";
+}
+
+TEST_F(responder_test, sack_names_the_last_packet_of_the_largest_window)
+{
+    qp_config config = make_config();
+    config.receive_window_psns = largest_window_psns;
+    responder largest{config, memory_, counters_};
+    constexpr packet_number last = largest_window_psns - 1;
+    std::optional<sack_packet> newest;
+    for (packet_number number = 1; number <= last; ++number) { // 0 is missing
+        data_packet data = packet(number);
+        data.ack_request = number == last;
+        largest.on_data(data, std::span{payload_}.first(payload_bytes), how(), start);
+        while (const auto answer = largest.next_answer(start))
+            if (const auto *sack = std::get_if<sack_packet>(&*answer))
+                newest = *sack;
+    }
+    EXPECT_EQ(counters_.rx_packets, static_cast<std::uint64_t>(last));
+    ASSERT_TRUE(newest);
+    EXPECT_EQ(newest->cack, psn{0xFFFFFD});
+    EXPECT_EQ(newest->ack_psn_offset, last + 1);
+    EXPECT_EQ(newest->ooo_count, last);
+    EXPECT_LE(newest->sack_offset, last + 1);
 }
 
 TEST_F(responder_test, window_is_enforced_with_rare_nacks)
