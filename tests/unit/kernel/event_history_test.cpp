@@ -88,7 +88,7 @@ TEST(event_history, a_row_that_is_being_written_is_not_read)
     EXPECT_FALSE(read_event(to.rows[1])) << "nor is one that has not been used";
 }
 
-// All events of a class go through few rows while another thread reads them.
+// Another thread reads the row that is written next.
 TEST(event_history, no_reader_sees_half_of_an_event)
 {
     history to;
@@ -96,22 +96,20 @@ TEST(event_history, no_reader_sees_half_of_an_event)
     std::uint64_t read = 0;
     std::uint64_t torn = 0;
     std::thread reader{[&] {
-        bool last = false;
-        while (!last) {
+        for (bool last = false; !last;) {
             last = ended.load();
-            for (std::size_t row = 0; row < MRC_EVENT_ROWS; ++row)
-                if (const auto event = read_event(to.rows[row])) {
-                    ++read;
-                    torn += event->time_ns != event->losses || event->number != event->time_ns ? 1 : 0;
-                }
+            if (const auto event = read_event(to.rows[last_event(to.host) % MRC_EVENT_ROWS])) {
+                ++read;
+                torn += event->time_ns != event->losses || event->number != event->time_ns ? 1 : 0;
+            }
         }
     }};
-    constexpr std::uint64_t events = 300'000;
+    constexpr std::uint64_t events = 2'000'000;
     for (std::uint64_t number = 1; number <= events; ++number)
         to.add(MRC_EVENT_PORT_USABLE, number);
     ended = true;
     reader.join();
-    EXPECT_GE(read, std::uint64_t{MRC_EVENT_ROWS});
+    EXPECT_GT(read, 0U);
     EXPECT_EQ(torn, 0U);
 }
 
