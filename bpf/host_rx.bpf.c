@@ -27,7 +27,8 @@ MRC_USES(qps);
 MRC_USES(ports);
 MRC_USES(signals);
 MRC_USES(xsks);
-MRC_USES(clients); /* of no program: created and pinned with `qps`, whose rows name its keys */
+MRC_USES(clients); /* this and the next are of no program: created and pinned with the others, for the agent to write */
+MRC_USES(events);
 
 /*
  * The QP that is addressed exists and is connected to the sender, whichever of the addresses that speak for it this is;

@@ -41,6 +41,7 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         tables_.signals = {map_fd("signals"), options_.tables.paths, "signals"};
         tables_.qps = {map_fd("qps"), MRC_MAX_QPS, "qps"};
         tables_.overlay = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
+        tables_.events = {map_fd("events"), std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS, "events"};
         timespec now{};
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         tables_.host[0].pid = static_cast<__u32>(::getpid());

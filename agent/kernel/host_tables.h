@@ -17,6 +17,7 @@ struct host_tables {
     mapped_array<mrc_signal_row> signals;
     mapped_array<mrc_qp_row> qps;
     mapped_array<mrc_overlay_row> overlay;
+    mapped_array<mrc_event_row> events;
 };
 
 class peer_rows

@@ -128,6 +128,40 @@ inline constexpr auto path_state_names = std::to_array<std::string_view>({
 });
 static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
 
+// In the order of enum mrc_event_class, mrc_event_kind and mrc_event_reason: what follows the prefix, in small letters.
+inline constexpr auto event_class_names =
+    std::to_array<std::string_view>({"ports", "planes", "peers", "paths", "sessions"});
+static_assert(event_class_names.size() == MRC_EVENT_CLASSES);
+
+inline constexpr auto event_kind_names = std::to_array<std::string_view>({
+    "none",
+    "port_usable",
+    "port_out_of_use",
+    "plane_in_use",
+    "plane_out_of_use",
+    "peer_port_usable",
+    "peer_port_out_of_use",
+    "peer_plane_in_use",
+    "peer_plane_out_of_use",
+    "peer_heard",
+    "peer_silent",
+    "path_good",
+    "path_kept",
+    "path_assumed_bad",
+    "path_denied",
+    "session_opened",
+    "session_closed",
+});
+static_assert(event_kind_names.size() == MRC_EVENT_COUNT);
+
+inline constexpr auto event_reason_names = std::to_array<std::string_view>({
+    "none",     "missing",   "down",        "no_carrier", "no_neighbour", "several_neighbours",
+    "replaced", "small_mtu", "disabled",    "silence",    "loss",         "always_skip",
+    "calm",     "probes",    "deliveries",  "controller", "peer_says",    "other_planes",
+    "reached",  "no_answer", "client_gone", "violation",  "daemon_ends",
+});
+static_assert(event_reason_names.size() == MRC_REASON_COUNT);
+
 // In the order of enum mrc_ordinary_state.
 inline constexpr auto ordinary_state_names = std::to_array<std::string_view>({"silent", "reachable", "own"});
 static_assert(ordinary_state_names.size() == MRC_ORDINARY_OWN + 1);

@@ -28,14 +28,6 @@ namespace mrc::service
 namespace
 {
 
-void write_line(log_level level, const std::string &line)
-{
-    if (level == log_level::debug)
-        log::write(log_level::debug, line);
-    else
-        log::write(log_level::info, line);
-}
-
 kernel::host_programs_options programs_for(const daemon_config &config, const fabric_rules &rules,
                                            const link_monitor &links, const port_plan &plan, const host_modes &modes,
                                            const kernel::user_identity &user,
@@ -126,7 +118,10 @@ daemon::daemon(daemon_config config)
     : config_{with_own_addresses(with_port_speed(std::move(config)))},
       session_config_{std::make_shared<const daemon_config>(config_)}, user_{required_user(config_)},
       made_rules_{make_fabric_rules(config_)},
-      log_{rules_.planes(), write_line, [this](std::uint32_t leaf) { return rules_.name_of(leaf); }},
+      log_{{.planes = rules_.planes(),
+            .write = [](log_level level, const std::string &line) { log::write(level, line); },
+            .keep = [this](const mrc_event_row &event) { history_.add(event); },
+            .sole_host = [this](std::uint32_t leaf) { return rules_.sole_host(leaf); }}},
       links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
       modes_{choose_modes(config_, links_, plan_)}, socket_programs_{load_socket_programs(config_, rules_)},
       programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who, socket_programs_)},
@@ -204,6 +199,7 @@ control_service::surroundings daemon::control_surroundings()
     return {
         .config = config_,
         .rules = rules_,
+        .tables = programs_.tables(),
         .worker = worker_,
         .ports = ports_,
         .peers = peers_,
@@ -228,6 +224,7 @@ session_resources daemon::resources_for(const daemon_config &config)
             .rules = rules_,
             .tables = programs_.tables(),
             .clients = programs_,
+            .log = log_,
             .worker = worker_,
             .ports = ports_,
             .peers = peers_,
@@ -300,7 +297,7 @@ void daemon::follow_speed()
     peers_.renew_congestion();
 }
 
-void daemon::log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason)
+void daemon::log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason)
 {
     for (const port_options &port : config_.ports)
         if (port.plane == plane)

@@ -24,6 +24,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "kernel/event_history.h"
 #include "kernel/socket_programs.h"
 #include "kernel/tap_device.h"
 #include "service/config/config.h"
@@ -70,7 +71,7 @@ private:
     void follow_live_calls();
     void announce(const std::vector<port_change> &changes);
     void follow_speed();
-    void log_change_of_port(protocol::plane_index plane, bool usable, std::string_view reason);
+    void log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason);
     void notify_of_port(protocol::plane_index plane, bool usable);
 
     void await_signal();
@@ -93,6 +94,7 @@ private:
     host_modes modes_;                                         // its attachments until programs_ takes their place
     std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted
     kernel::host_programs programs_;
+    kernel::event_history history_{programs_.tables().events, programs_.host()[0]}; // of log_
     std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
     protocol::local_ports local_; // read by all path groups on the worker thread, changed there only

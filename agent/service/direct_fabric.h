@@ -36,10 +36,7 @@ public:
     [[nodiscard]] std::optional<host_place> host_of(const mrc_ip &address) const override;
     [[nodiscard]] std::string refusal_of(const mrc_ip &address) const override;
 
-    [[nodiscard]] std::string name_of(std::uint32_t leaf) const override
-    {
-        return "peer " + to_text(address_of(host_place{.leaf = leaf}));
-    }
+    [[nodiscard]] mrc_ip sole_host(std::uint32_t leaf) const override { return address_of(host_place{.leaf = leaf}); }
 
     [[nodiscard]] std::uint16_t host_usid(host_place) const override { return 0; }
     // What sockets send is carried to this host's address on the plane, if it has an overlay.

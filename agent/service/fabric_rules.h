@@ -71,8 +71,8 @@ public:
     // "no address of this fabric (…)": why host_of() knows no host.
     [[nodiscard]] virtual std::string refusal_of(const mrc_ip &address) const = 0;
 
-    // For the log: whom the paths to a leaf lead to.
-    [[nodiscard]] virtual std::string name_of(std::uint32_t leaf) const = 0;
+    // The one host that the paths to a leaf lead to; zero where several may stand behind it.
+    [[nodiscard]] virtual mrc_ip sole_host(std::uint32_t leaf) const = 0;
 
     // The uSID that ends a carrier to this host, on plane 0; 0 where paths are direct.
     [[nodiscard]] virtual std::uint16_t host_usid(host_place host) const = 0;

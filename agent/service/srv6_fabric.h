@@ -40,7 +40,7 @@ public:
     [[nodiscard]] unsigned ev_bits() const override { return ev_bits_; }
     [[nodiscard]] std::optional<host_place> host_of(const mrc_ip &address) const override;
     [[nodiscard]] std::string refusal_of(const mrc_ip &address) const override;
-    [[nodiscard]] std::string name_of(std::uint32_t leaf) const override { return "leaf " + std::to_string(leaf); }
+    [[nodiscard]] mrc_ip sole_host(std::uint32_t) const override { return {}; }
     // nullopt for a common address and for what host_of refuses.
     [[nodiscard]] std::optional<protocol::plane_index> plane_of(const mrc_ip &address) const;
 

@@ -2,10 +2,16 @@
 #include "service/transition_log.h"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "kernel/event_history.h"
+#include "kernel/map_names.h"
 #include "service/address.h"
+#include "service/event_text.h"
 
 namespace mrc::service
 {
@@ -13,76 +19,107 @@ namespace mrc::service
 namespace
 {
 
-enum kind_index : std::size_t { of_ports, of_planes, of_peers };
+// The reasons of ports that are out of use, by the same numbers.
+static_assert(int{MRC_REASON_NONE} == int{MRC_PORT_IN_USE} && int{MRC_REASON_MISSING} == int{MRC_PORT_MISSING} &&
+              int{MRC_REASON_DOWN} == int{MRC_PORT_DOWN} && int{MRC_REASON_NO_CARRIER} == int{MRC_PORT_NO_CARRIER} &&
+              int{MRC_REASON_NO_NEIGHBOUR} == int{MRC_PORT_NO_NEIGHBOUR} &&
+              int{MRC_REASON_SEVERAL_NEIGHBOURS} == int{MRC_PORT_SEVERAL_NEIGHBOURS} &&
+              int{MRC_REASON_REPLACED} == int{MRC_PORT_REPLACED} &&
+              int{MRC_REASON_SMALL_MTU} == int{MRC_PORT_SMALL_MTU} &&
+              int{MRC_REASON_DISABLED} == int{MRC_PORT_DISABLED} &&
+              int{MRC_REASON_SILENCE} == int{MRC_PORT_REASON_COUNT});
 
-std::string_view text(protocol::path_cause cause)
+mrc_event_reason reason_of(protocol::path_cause cause)
 {
     switch (cause) {
     case protocol::path_cause::none:
-        return "from the beginning";
+        return MRC_REASON_NONE;
     case protocol::path_cause::silence:
-        return "nothing gets through, though other paths deliver";
+        return MRC_REASON_SILENCE;
     case protocol::path_cause::loss:
-        return "packets are lost";
+        return MRC_REASON_LOSS;
     case protocol::path_cause::always_skip:
-        return "the peer asks not to use it";
+        return MRC_REASON_ALWAYS_SKIP;
     case protocol::path_cause::calm:
-        return "no more complaints for a second";
+        return MRC_REASON_CALM;
     case protocol::path_cause::probes:
-        return "probes are answered";
+        return MRC_REASON_PROBES;
     case protocol::path_cause::deliveries:
-        return "packets get through";
+        return MRC_REASON_DELIVERIES;
     case protocol::path_cause::controller:
-        return "by a controller";
+        return MRC_REASON_CONTROLLER;
     }
-    return "for an unknown reason";
+    return MRC_REASON_NONE;
 }
 
-std::string_view text(protocol::path_state state)
+mrc_event_kind kind_of(protocol::path_state state)
 {
     switch (state) {
     case protocol::path_state::good:
-        return "good";
+        return MRC_EVENT_PATH_GOOD;
     case protocol::path_state::kept:
-        return "kept in use though bad, nothing better is left";
+        return MRC_EVENT_PATH_KEPT;
     case protocol::path_state::assumed_bad:
-        return "assumed bad";
+        return MRC_EVENT_PATH_ASSUMED_BAD;
     case protocol::path_state::denied:
-        return "denied";
+        return MRC_EVENT_PATH_DENIED;
     }
-    return "in an unknown state";
+    return MRC_EVENT_NONE;
+}
+
+std::uint32_t microseconds_between(std::uint64_t then_ns, protocol::instant now)
+{
+    const auto now_ns = static_cast<std::uint64_t>(now.time_since_epoch().count());
+    const std::uint64_t passed = (now_ns - std::min(now_ns, then_ns)) / 1000;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(passed, std::numeric_limits<std::uint32_t>::max()));
+}
+
+mrc_event_row session_event(mrc_event_kind kind, std::uint32_t session, const mrc_client_row &client)
+{
+    mrc_event_row event{};
+    event.kind = kind;
+    event.session = session;
+    event.pid = client.pid;
+    event.uid = client.uid;
+    static_assert(sizeof(event.name) == sizeof(client.command));
+    std::memcpy(event.name, client.command, sizeof(event.name));
+    event.queue_pairs = client.queue_pairs;
+    event.registered_bytes = client.registered_bytes;
+    return event;
 }
 
 } // namespace
 
-std::string transition_log::name_of(const bundle &which) const
+void transition_log::note(mrc_event_row event, protocol::instant now)
 {
-    const std::string profile = which.profile == 0 ? "" : fmt::format(", EV profile {}", which.profile);
-    return fmt::format("plane {} to {}{}", which.plane, leaf_name_(which.leaf), profile);
-}
-
-void transition_log::write(kind &of, const std::string &line, protocol::instant now)
-{
-    write_held_back(of, now);
-    if (of.rate.take(now))
-        write_(log_level::info, line);
-    else
-        ++of.held_back;
-}
-
-void transition_log::write_held_back(kind &of, protocol::instant now)
-{
-    if (of.held_back == 0 || !of.rate.take(now))
+    event.time_ns = static_cast<__u64>(now.time_since_epoch().count());
+    around_.keep(event);
+    const mrc_event_class of = kernel::class_of(event.kind);
+    if (of >= rates_.size()) {
+        around_.write(log_level::debug, line_of(event));
         return;
-    write_(log_level::info, fmt::format("{} more changes of {}, too many for the log; mrcctl shows how they are now",
-                                        of.held_back, of.name));
-    of.held_back = 0;
+    }
+    write_held_back(of, now);
+    if (rates_[of].rate.take(now))
+        around_.write(log_level::info, line_of(event));
+    else
+        ++rates_[of].held_back;
+}
+
+void transition_log::write_held_back(mrc_event_class of, protocol::instant now)
+{
+    line_rate &lines = rates_[of];
+    if (lines.held_back == 0 || !lines.rate.take(now))
+        return;
+    around_.write(log_level::info, fmt::format("{} more changes of {}, too many for the log; mrcctl event has them",
+                                               lines.held_back, kernel::event_class_names[of]));
+    lines.held_back = 0;
 }
 
 protocol::instant transition_log::next_deadline() const
 {
     protocol::instant first = protocol::never;
-    for (const kind &each : kinds_)
+    for (const line_rate &each : rates_)
         if (each.held_back != 0)
             first = std::min(first, each.rate.next());
     return first;
@@ -90,23 +127,46 @@ protocol::instant transition_log::next_deadline() const
 
 void transition_log::on_deadline(protocol::instant now)
 {
-    for (kind &each : kinds_)
-        write_held_back(each, now);
+    for (std::size_t of = 0; of < rates_.size(); ++of)
+        write_held_back(static_cast<mrc_event_class>(of), now);
 }
 
-void transition_log::on_port(const port_options &port, bool usable, std::string_view reason, protocol::instant now)
+void transition_log::on_port(const port_options &port, bool usable, mrc_port_reason reason, protocol::instant now)
 {
-    write(kinds_[of_ports],
-          fmt::format("port {} (plane {}): {}", port.device, port.plane.value,
-                      usable ? "usable" : fmt::format("out of use, {}", reason)),
-          now);
+    mrc_event_row event{};
+    event.kind = usable ? MRC_EVENT_PORT_USABLE : MRC_EVENT_PORT_OUT_OF_USE;
+    event.reason = usable ? MRC_REASON_NONE : static_cast<mrc_event_reason>(reason);
+    event.plane = port.plane.value;
+    port.device.copy(event.name, sizeof(event.name) - 1);
+    note(event, now);
+}
+
+mrc_event_row transition_log::plane_event(const bundle &which, unsigned paths,
+                                          const protocol::path_condition &condition) const
+{
+    mrc_event_row event{};
+    event.reason = reason_of(condition.cause);
+    event.plane = which.plane;
+    event.leaf = which.leaf;
+    event.profile = which.profile;
+    event.peer = around_.sole_host(which.leaf);
+    event.paths = paths;
+    return event;
 }
 
 void transition_log::on_path(const bundle &which, unsigned uplink, unsigned paths,
-                             const protocol::path_condition &condition, protocol::instant now)
+                             const protocol::path_condition &condition, const path_figures &figures,
+                             protocol::instant now)
 {
-    write_(log_level::debug, fmt::format("path by uplink {} of {}: {}; {}", uplink, name_of(which),
-                                         text(condition.state), text(condition.cause)));
+    mrc_event_row event = plane_event(which, paths, condition);
+    event.kind = kind_of(condition.state);
+    event.uplink = uplink;
+    event.path = figures.row;
+    event.tx_packets = figures.tx_packets;
+    event.losses = figures.losses;
+    if (figures.last_ack_ns != 0)
+        event.quiet_us = microseconds_between(figures.last_ack_ns, now);
+    note(event, now);
     std::set<unsigned> &lost = lost_[which];
     const bool was_out = lost.size() == paths;
     if (protocol::is_in_use(condition.state))
@@ -117,38 +177,59 @@ void transition_log::on_path(const bundle &which, unsigned uplink, unsigned path
     if (was_out == is_out)
         return;
     // With the reason of the path that made the difference.
-    write(kinds_[of_planes],
-          fmt::format("{} ({} paths): {}, {}", name_of(which), paths, is_out ? "out of use" : "in use again",
-                      text(condition.cause)),
-          now);
+    mrc_event_row plane = plane_event(which, paths, condition);
+    plane.kind = is_out ? MRC_EVENT_PLANE_OUT_OF_USE : MRC_EVENT_PLANE_IN_USE;
+    note(plane, now);
 }
 
 void transition_log::on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now)
 {
-    const std::string name = to_text(peer);
     peer_condition &known =
-        peers_.try_emplace(name, peer_condition{.ports = protocol::plane_mask{~0U}, .suspected = {}}).first->second;
-    const auto say = [&](const std::string &what) {
-        write(kinds_[of_peers], fmt::format("peer {}: {}", name, what), now);
+        peers_.try_emplace(to_text(peer), peer_condition{.ports = protocol::plane_mask{~0U}, .suspected = {}})
+            .first->second;
+    const auto say = [&](mrc_event_kind kind, mrc_event_reason reason, unsigned plane) {
+        mrc_event_row event{};
+        event.kind = kind;
+        event.reason = reason;
+        event.plane = plane;
+        event.peer = peer;
+        note(event, now);
     };
-    for (unsigned number = 0; number < planes_; ++number) {
+    for (unsigned number = 0; number < around_.planes; ++number) {
         const protocol::plane_index plane{static_cast<std::uint8_t>(number)};
         if (known.ports.has(plane) != condition.ports.has(plane))
-            say(fmt::format("its port on plane {} is {}, it says", number,
-                            condition.ports.has(plane) ? "usable" : "out of use"));
-        if (known.suspected.has(plane) != condition.suspected.has(plane))
-            say(fmt::format("plane {} is {}", number,
-                            condition.suspected.has(plane) ? "out of use, packets reach it on other planes only"
-                                                           : "in use again, packets reach it there"));
+            say(condition.ports.has(plane) ? MRC_EVENT_PEER_PORT_USABLE : MRC_EVENT_PEER_PORT_OUT_OF_USE,
+                MRC_REASON_PEER_SAYS, number);
+        if (known.suspected.has(plane) == condition.suspected.has(plane))
+            continue;
+        if (condition.suspected.has(plane))
+            say(MRC_EVENT_PEER_PLANE_OUT_OF_USE, MRC_REASON_OTHER_PLANES, number);
+        else
+            say(MRC_EVENT_PEER_PLANE_IN_USE, MRC_REASON_REACHED, number);
     }
-    if (known.silent != condition.silent)
-        say(condition.silent ? "silent, nothing comes back on any plane" : "heard again");
+    if (known.silent != condition.silent && condition.silent)
+        say(MRC_EVENT_PEER_SILENT, MRC_REASON_NO_ANSWER, 0);
+    else if (known.silent != condition.silent)
+        say(MRC_EVENT_PEER_HEARD, MRC_REASON_NONE, 0);
     known = condition;
 }
 
 void transition_log::forget_peer(const mrc_ip &peer)
 {
     peers_.erase(to_text(peer));
+}
+
+void transition_log::on_session_opened(std::uint32_t session, const mrc_client_row &client, protocol::instant now)
+{
+    note(session_event(MRC_EVENT_SESSION_OPENED, session, client), now);
+}
+
+void transition_log::on_session_closed(std::uint32_t session, const mrc_client_row &client, mrc_event_reason reason,
+                                       protocol::instant now)
+{
+    mrc_event_row event = session_event(MRC_EVENT_SESSION_CLOSED, session, client);
+    event.reason = reason;
+    note(event, now);
 }
 
 } // namespace mrc::service

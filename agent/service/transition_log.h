@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the log says of ports, planes, peers and paths that go out of use and come back: one line each, with the reason.
-// Ports, planes and peers at `info`, each kind within its rate; paths at `debug`.
+// Ports, planes, peers and paths that go out of use and come back, and sessions that come and go: each is an event
+// (struct mrc_event_row), which is kept, and one line of the log, which is that event's text. Ports, planes and peers
+// are logged at `info`, each class within its rate; paths and sessions at `debug`.
 //
 // One thread, with the time as an argument.
 #pragma once
@@ -13,10 +14,9 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "mrc/abi/ip.h"
+#include "mrc/abi/maps.h"
 #include "protocol/paths/path_group.h"
 #include "protocol/rate_limit.h"
 #include "service/config/config.h"
@@ -30,22 +30,32 @@ struct peer_condition {
     bool silent = false;            // nothing at all comes from it, although it is asked
 };
 
+// What a path's rows say of it.
+struct path_figures {
+    std::uint32_t row = 0;
+    std::uint64_t tx_packets = 0;
+    std::uint64_t losses = 0;
+    std::uint64_t last_ack_ns = 0; // CLOCK_MONOTONIC; 0: none yet
+};
+
 class transition_log
 {
 public:
-    // So many lines of a kind at once, and one more in each interval: what flaps all day leaves a log that can be read.
+    // So many lines of a class at once, and one more in each interval: what flaps all day leaves a log that people can
+    // read.
     static constexpr unsigned burst = 32;
     static constexpr protocol::duration interval = std::chrono::seconds{1};
 
-    using sink = std::function<void(log_level, const std::string &)>;
-    // Whom paths lead to, by the number of the leaf.
-    using leaf_names = std::function<std::string(std::uint32_t leaf)>;
-    transition_log(unsigned planes, sink write, leaf_names names)
-        : planes_{planes}, write_{std::move(write)}, leaf_name_{std::move(names)}
-    {
-    }
+    struct surroundings {
+        unsigned planes = 0;
+        std::function<void(log_level, const std::string &)> write;
+        std::function<void(const mrc_event_row &)> keep; // its number is still to be given
+        // The one host that paths to a leaf lead to, by the leaf's number; zero: there may be several.
+        std::function<mrc_ip(std::uint32_t leaf)> sole_host;
+    };
+    explicit transition_log(surroundings around) : around_{std::move(around)} {}
 
-    void on_port(const port_options &port, bool usable, std::string_view reason, protocol::instant now);
+    void on_port(const port_options &port, bool usable, mrc_port_reason reason, protocol::instant now);
 
     // The paths of one plane to one leaf, of one EV profile.
     struct bundle {
@@ -56,7 +66,7 @@ public:
     };
     // The plane goes out of use with the last of the `paths` in it, and comes back with the first.
     void on_path(const bundle &which, unsigned uplink, unsigned paths, const protocol::path_condition &condition,
-                 protocol::instant now);
+                 const path_figures &figures, protocol::instant now);
     // Its paths are gone.
     void forget_profile(std::uint64_t profile)
     {
@@ -72,27 +82,30 @@ public:
     void on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now);
     void forget_peer(const mrc_ip &peer);
 
-    // Lines held back are counted here as soon as their kind may have a line again; `never`: there are none.
+    void on_session_opened(std::uint32_t session, const mrc_client_row &client, protocol::instant now);
+    // With what the client had then.
+    void on_session_closed(std::uint32_t session, const mrc_client_row &client, mrc_event_reason reason,
+                           protocol::instant now);
+
+    // Lines held back are counted here as soon as their class may have a line again; `never`: there are none.
     [[nodiscard]] protocol::instant next_deadline() const;
     void on_deadline(protocol::instant now);
 
 private:
-    struct kind {
-        std::string_view name; // "ports"
+    struct line_rate {
         protocol::rate_limit rate{interval, burst};
         std::uint64_t held_back = 0;
     };
 
-    [[nodiscard]] std::string name_of(const bundle &which) const;
-    void write(kind &of, const std::string &line, protocol::instant now);
-    void write_held_back(kind &of, protocol::instant now);
+    [[nodiscard]] mrc_event_row plane_event(const bundle &which, unsigned paths,
+                                            const protocol::path_condition &condition) const;
+    void note(mrc_event_row event, protocol::instant now);
+    void write_held_back(mrc_event_class of, protocol::instant now);
 
-    unsigned planes_;
-    sink write_;
-    leaf_names leaf_name_;
-    std::array<kind, 3> kinds_{kind{.name = "ports"}, kind{.name = "planes"}, kind{.name = "peers"}};
-    std::map<bundle, std::set<unsigned>> lost_;   // uplinks whose paths are out of use
-    std::map<std::string, peer_condition> peers_; // by address; of those that have changed
+    surroundings around_;
+    std::array<line_rate, MRC_EVENTS_OF_PEERS + 1> rates_; // of classes at `info`
+    std::map<bundle, std::set<unsigned>> lost_;            // uplinks whose paths are out of use
+    std::map<std::string, peer_condition> peers_;          // by address; of those that have changed
 };
 
 } // namespace mrc::service

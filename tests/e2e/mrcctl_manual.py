@@ -10,8 +10,8 @@ from manual import between, check_refused, described, page
 from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "client", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile",
-           "probe", "run", "adopt")
+OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "ev-profile", "ev-format",
+           "cc-profile", "probe", "run", "adopt")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
@@ -23,6 +23,7 @@ REFUSED = {
     ("path", "list", "--plane", "8"): ("--plane", "8", "0", "7"),
     ("path", "list", "--state", "x"): ("--state", "good", "kept", "assumed_bad", "denied"),
     ("counters", "--diff", "0"): ("--diff", "0.01", "86400"),
+    ("event", "--since", "-1"): ("--since", "0", "86400"),
     ("top", "--once", "--iterations", "2"): ("--once", "--iterations"),
     ("top", "--nonsense"): ("'--nonsense'", "mrcctl top --help"),
     ("ev-profile", "nonsense"): ("'nonsense'", "list", "show", "create", "set", "online", "offline", "delete",

@@ -110,7 +110,7 @@ def check_debug(fabric):
     for state in ("assumed bad", "good"):
         check(wait_until(lambda: len(logged(rf"^path by uplink \d of plane {CUT_PLANE} to leaf \d+: {state}")) >= 2,
                          DEADLINE_S), f"debug logs each path that is {state}")
-    opened = logged(r"^session \d+: opened by process \d+ of user 0$")
+    opened = logged(r"^session \d+: opened by mrc-perf, process \d+ of user 0$")
     check(opened and wait_until(lambda: len(logged(r"^session \d+: closed")) == len(opened), DEADLINE_S),
           f"and sessions: {opened}")
 

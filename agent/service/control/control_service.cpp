@@ -123,8 +123,14 @@ void control_service::observe(const noted_path &one)
     const auto place = around_.peers.place_of(one.path);
     if (!place)
         return;
+    const mrc_path_row &row = around_.tables.paths[one.path.value];
     around_.log.on_path({.profile = place->profile, .leaf = place->leaf, .plane = place->plane}, place->uplink,
-                        place->paths, one.condition, kernel::monotonic_now());
+                        place->paths, one.condition,
+                        {.row = one.path.value,
+                         .tx_packets = row.tx_packets,
+                         .losses = row.losses,
+                         .last_ack_ns = around_.tables.signals[one.path.value].last_ack_ns},
+                        kernel::monotonic_now());
     if (place->leaf != around_.rules.self().leaf) // profiles are of the EVs toward other leaves
         controller_.ev_profiles().observe(place->profile, place->leaf, {.plane = place->plane, .uplink = place->uplink},
                                           one.condition.state);

@@ -32,6 +32,7 @@ public:
     struct surroundings {
         const daemon_config &config;
         const fabric_rules &rules;
+        const kernel::host_tables &tables;
         datapath::worker &worker;
         port_controls &ports;
         peer_directory &peers;

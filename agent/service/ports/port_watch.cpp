@@ -111,9 +111,9 @@ std::vector<port_change> port_watch::follow_links()
     return changes;
 }
 
-std::string_view port_watch::reason_of(protocol::plane_index plane) const
+mrc_port_reason port_watch::reason_of(protocol::plane_index plane) const
 {
-    return kernel::port_reason_names[around_.tables.ports[plane.value].reason];
+    return static_cast<mrc_port_reason>(around_.tables.ports[plane.value].reason);
 }
 
 void port_watch::warn_of_unusable() const
@@ -121,9 +121,9 @@ void port_watch::warn_of_unusable() const
     const protocol::plane_mask up = around_.ports.view().up;
     for (const port_options &port : around_.config.ports)
         if (!up.has(port.plane))
-            log::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value, reason_of(port.plane),
-                      remedy_for(around_.config.fabric.mode, port,
-                                 static_cast<mrc_port_reason>(around_.tables.ports[port.plane.value].reason)));
+            log::warn("port {} (plane {}): out of use, {}: {}", port.device, port.plane.value,
+                      kernel::port_reason_names[reason_of(port.plane)],
+                      remedy_for(around_.config.fabric.mode, port, reason_of(port.plane)));
 }
 
 } // namespace mrc::service

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -27,7 +26,7 @@ struct port_change {
     protocol::plane_index plane;
     bool up = false;     // as the kernel has it
     bool usable = false; // up, and the controller has it enabled
-    std::string_view reason;
+    mrc_port_reason reason = MRC_PORT_IN_USE;
 };
 
 class port_watch
@@ -54,7 +53,7 @@ public:
     void start() { watch_.start(); }
 
     // Why the port is, or is not, in use.
-    [[nodiscard]] std::string_view reason_of(protocol::plane_index plane) const;
+    [[nodiscard]] mrc_port_reason reason_of(protocol::plane_index plane) const;
     // Names each port that cannot be used and what would help; before start().
     void warn_of_unusable() const;
 

@@ -17,9 +17,17 @@ mrc_client_row row_of_client(pid_t process, uid_t user)
     return row;
 }
 
-client_listing::client_listing(kernel::client_rows &rows, std::uint32_t session, const mrc_client_row &client)
-    : rows_{rows}, session_{session}, row_{client}, listed_{rows_.set_client(session_, row_)}
+client_listing::client_listing(kernel::client_rows &rows, transition_log &log, std::uint32_t session,
+                               const mrc_client_row &client)
+    : rows_{rows}, log_{log}, session_{session}, row_{client}, listed_{rows_.set_client(session_, row_)}
 {
+    log_.on_session_opened(session_, row_, kernel::monotonic_now());
+}
+
+client_listing::~client_listing()
+{
+    rows_.remove_client(session_);
+    log_.on_session_closed(session_, row_, end_, kernel::monotonic_now());
 }
 
 void client_listing::update(std::uint32_t queue_pairs, std::uint64_t registered_bytes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's row in map `clients`: who it is, and what it has. Operators read it, and nothing else does.
+// A client's row in map `clients`: who it is, and what it has. Operators read it, and nothing else does. It comes and
+// goes with an event of the session.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "kernel/host_tables.h"
 #include "mrc/abi/maps.h"
+#include "service/transition_log.h"
 
 namespace mrc::service
 {
@@ -19,19 +21,23 @@ namespace mrc::service
 class client_listing
 {
 public:
-    client_listing(kernel::client_rows &rows, std::uint32_t session, const mrc_client_row &client);
+    client_listing(kernel::client_rows &rows, transition_log &log, std::uint32_t session, const mrc_client_row &client);
     client_listing(const client_listing &) = delete;
     client_listing &operator=(const client_listing &) = delete;
-    ~client_listing() { rows_.remove_client(session_); }
+    ~client_listing();
 
     // What it has now. Costs a system call when that has changed.
     void update(std::uint32_t queue_pairs, std::uint64_t registered_bytes);
+    // Why the session closes, if it is not with the daemon.
+    void closes(mrc_event_reason why) { end_ = why; }
 
 private:
-    kernel::client_rows &rows_; // borrowed
+    kernel::client_rows &rows_; // borrowed, as is the next
+    transition_log &log_;
     std::uint32_t session_;
     mrc_client_row row_;
     bool listed_;
+    mrc_event_reason end_ = MRC_REASON_DAEMON_ENDS;
 };
 
 } // namespace mrc::service

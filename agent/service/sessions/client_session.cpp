@@ -108,14 +108,26 @@ bool client_session::serve()
     std::array<std::byte, session::most_control_bytes> packet;
     std::array<kernel::unique_fd, session::most_passed_fds> fds;
     const auto received = session::receive_packet(socket_.get(), packet.data(), packet.size(), fds);
+    if (!received && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return true;
+    const bool gone = !received || received->bytes == 0;
+    closes(gone ? MRC_REASON_CLIENT_GONE : MRC_REASON_VIOLATION); // unless it goes on
     if (!received)
-        return errno == EAGAIN || errno == EWOULDBLOCK;
+        return false;
     const bool served = serve_packet({packet.data(), received->bytes}, *received, fds[0]);
     bool bearable = true;
     for (std::size_t i = 0; i < received->fds; ++i)
         if (fds[i])
             bearable = unwanted_.add(std::move(fds[i])) && bearable;
+    if (served && bearable)
+        closes(MRC_REASON_DAEMON_ENDS);
     return served && bearable;
+}
+
+void client_session::closes(mrc_event_reason why)
+{
+    if (listing_)
+        listing_->closes(why);
 }
 
 bool client_session::serve_packet(std::span<const std::byte> bytes, const session::received_packet &how,
@@ -269,7 +281,7 @@ answer client_session::hello(kernel::unique_fd &memory)
     state_.worker_side = client.get();
     state_.shared.worker.call([&] { state_.shared.worker.add_client(std::move(client)); });
     place_ = std::move(*place);
-    listing_.emplace(state_.shared.clients, state_.number,
+    listing_.emplace(state_.shared.clients, state_.shared.log, state_.number,
                      row_of_client(process_behind(socket_.get()), state_.account->user()));
     answer result = describe(state_);
     result.fds = {state_.worker_side->doorbell.get(), state_.shared.worker.status_fd(), state_.bells.get()};

@@ -57,6 +57,7 @@ private:
     answer hello(kernel::unique_fd &memory);
     [[nodiscard]] asking_user who_asks() const;
     void drain_socket();
+    void closes(mrc_event_reason why);
 
     session_state state_;
     holding connection_;

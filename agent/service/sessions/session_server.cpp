@@ -54,7 +54,6 @@ void session_server::open(kernel::unique_fd socket, std::shared_ptr<const daemon
     const session_resources shared = around_.resources(*config);
     connections_.emplace_back(context_, shared, std::move(socket), std::move(config), std::move(account),
                               std::move(*place));
-    log::debug("session {}: opened by process {} of user {}", connections_.back().session.number(), who.pid, who.uid);
     serve_next(std::prev(connections_.end()));
 }
 
@@ -81,7 +80,6 @@ void session_server::serve_next(std::list<connection>::iterator at)
                                     serve_next(at);
                                     return;
                                 }
-                                log::debug("session {}: closed", at->session.number());
                                 connections_.erase(at);
                                 around_.on_closed();
                             });

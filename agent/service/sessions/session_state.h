@@ -30,6 +30,7 @@ struct session_resources {
     const fabric_rules &rules;
     kernel::host_tables &tables;
     kernel::client_rows &clients;
+    transition_log &log;
     datapath::worker &worker;
     port_controls &ports;
     peer_directory &peers;

@@ -21,6 +21,7 @@
 #include "tools/mrcctl/command_line.h"
 #include "tools/mrcctl/completion.h"
 #include "tools/mrcctl/control_commands.h"
+#include "tools/mrcctl/events.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/text.h"
 #include "tools/mrcctl/top.h"
@@ -147,6 +148,21 @@ void add_counters(CLI::App &app, invocation &chosen)
         [all](const boost::json::object &view) { return counters_text(view, *all); });
 }
 
+void add_event(CLI::App &app, invocation &chosen)
+{
+    CLI::App *command =
+        add_command(app, "event", "What happened to ports, planes, peers, paths and sessions, when and why", chosen);
+    const auto options = std::make_shared<history_options>();
+    command->add_flag("-f,--follow", options->follow, "Go on with those that come, until interrupted");
+    command->add_option("--since", options->since_s, "Only of the last SECONDS")->check(CLI::Range(0.0, longest_s));
+    command->callback([&chosen, options] {
+        chosen.run = [&chosen, options](const host_maps &maps) {
+            options->json = chosen.json;
+            return print_history(maps, *options);
+        };
+    });
+}
+
 void add_top(CLI::App &app, invocation &chosen)
 {
     CLI::App *command = add_command(app, "top", "Rates of planes and queue pairs, refreshed; q ends it", chosen);
@@ -219,6 +235,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_path(app, to);
     add_port(app, to);
     add_counters(app, to);
+    add_event(app, to);
     add_top(app, to);
     add_ev_profile(app, to);
     add_ev_format(app, to);

@@ -64,6 +64,8 @@ public:
         std::memcpy(&copy, static_cast<const Row *>(memory_.get()) + row, sizeof(copy));
         return copy;
     }
+    // For rows that tell by themselves whether they were read whole.
+    [[nodiscard]] const Row &in_place(std::uint32_t row) const { return static_cast<const Row *>(memory_.get())[row]; }
     [[nodiscard]] std::uint32_t size() const { return rows_; }
 
 private:

@@ -11,6 +11,7 @@
 #include "kernel/monotonic_clock.h"
 #include "service/address.h"
 #include "tools/mrcctl/error.h"
+#include "tools/mrcctl/json_values.h"
 
 namespace mrc::ctl
 {
@@ -20,26 +21,11 @@ namespace
 
 namespace json = boost::json;
 
-json::string text(std::string_view from)
-{
-    return json::string{from.data(), from.size()};
-}
-
-json::value address_or_null(const mrc_ip &address)
-{
-    return service::is_same(address, mrc_ip{}) ? json::value(nullptr) : json::value(text(service::to_text(address)));
-}
-
 json::value mac_or_null(const __u8 (&bytes)[6])
 {
     service::mac_address mac{};
     std::ranges::copy(bytes, mac.begin());
     return mac == service::mac_address{} ? json::value(nullptr) : json::value(text(service::to_text(mac)));
-}
-
-json::string command_of(const mrc_client_row &row)
-{
-    return text({row.command, ::strnlen(row.command, sizeof(row.command))});
 }
 
 // Whose queue pair it is; null: of a client that has just gone, or is not listed.
@@ -49,18 +35,12 @@ json::value owner_or_null(const client_table &clients, const mrc_qp_row &qp)
     if (found == clients.end())
         return nullptr;
     const mrc_client_row &row = found->second;
-    return json::object{{"pid", row.pid}, {"uid", row.uid}, {"command", command_of(row)}};
+    return json::object{{"pid", row.pid}, {"uid", row.uid}, {"command", text_in(row.command)}};
 }
 
 json::value time_or_null(std::uint64_t value)
 {
     return value == 0 ? json::value(nullptr) : json::value(value);
-}
-
-template <std::size_t Size>
-json::string name_in(const std::array<std::string_view, Size> &names, std::size_t value)
-{
-    return value < Size ? text(names[value]) : text(fmt::format("unknown ({})", value));
 }
 
 constexpr std::array all_qp_counters{
@@ -210,7 +190,7 @@ json::object client_view(std::uint32_t session, const mrc_client_row &row, std::
     return {{"session", session},
             {"pid", row.pid},
             {"uid", row.uid},
-            {"command", command_of(row)},
+            {"command", text_in(row.command)},
             {"queue_pairs", row.queue_pairs},
             {"registered_bytes", row.registered_bytes},
             {"connected_ns", row.connected_ns},
@@ -220,10 +200,9 @@ json::object client_view(std::uint32_t session, const mrc_client_row &row, std::
 json::object port_view(std::uint32_t plane, const mrc_port_row &row)
 {
     const bool usable = (row.flags & MRC_PORT_USABLE) == MRC_PORT_USABLE && row.reason == MRC_PORT_IN_USE;
-    const std::string_view device{row.device, ::strnlen(row.device, sizeof(row.device))};
     return {{"port", plane + 1}, // as verbs and the controller API count
             {"plane", plane},
-            {"device", text(device)},
+            {"device", text_in(row.device)},
             {"ifindex", row.ifindex},
             {"state", usable ? "up" : "down"},
             {"reason", usable ? json::value(nullptr) : json::value(name_in(kernel::port_reason_names, row.reason))},

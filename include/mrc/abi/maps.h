@@ -168,7 +168,8 @@ struct mrc_host_row {
     __u32 pid;           /* of the daemon, in its own PID namespace */
     __u32 payload_bytes; /* of one packet */
     __u64 started_ns;    /* when the daemon began */
-    __u64 reserved[5];
+    __u64 events;        /* number of the last one in `events`; 0: there was none */
+    __u64 reserved[4];
 };
 
 /*
@@ -432,6 +433,103 @@ struct mrc_client_row {
     __u64 reserved2[2];
 };
 
+/*
+ * `events`: the last transitions of ports, planes, peers, paths and sessions, of which each is a line of the daemon's
+ * log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one after the other, for each enum
+ * mrc_event_class: what flaps in one drives out no history of the others. Numbers count through all of them. Nothing is
+ * consumed: whoever comes late, or reads beside others, sees the same rows.
+ *
+ * One writer, the agent's service thread: number 0, the row, its number. A reader has the row as it was if it finds the
+ * same number before and after (agent/kernel/event_history.h).
+ */
+#define MRC_EVENT_ROWS 1024 /* power of two; of a class */
+
+enum mrc_event_class {
+    MRC_EVENTS_OF_PORTS,
+    MRC_EVENTS_OF_PLANES,
+    MRC_EVENTS_OF_PEERS,
+    MRC_EVENTS_OF_PATHS,
+    MRC_EVENTS_OF_SESSIONS,
+    MRC_EVENT_CLASSES
+};
+
+enum mrc_event_kind {
+    MRC_EVENT_NONE, /* the row has not been used */
+    MRC_EVENT_PORT_USABLE,
+    MRC_EVENT_PORT_OUT_OF_USE,
+    MRC_EVENT_PLANE_IN_USE, /* a path of a plane toward a leaf is in use again */
+    MRC_EVENT_PLANE_OUT_OF_USE,
+    MRC_EVENT_PEER_PORT_USABLE,
+    MRC_EVENT_PEER_PORT_OUT_OF_USE,
+    MRC_EVENT_PEER_PLANE_IN_USE, /* a plane toward one host */
+    MRC_EVENT_PEER_PLANE_OUT_OF_USE,
+    MRC_EVENT_PEER_HEARD,
+    MRC_EVENT_PEER_SILENT,
+    MRC_EVENT_PATH_GOOD, /* these four: enum mrc_path_state */
+    MRC_EVENT_PATH_KEPT,
+    MRC_EVENT_PATH_ASSUMED_BAD,
+    MRC_EVENT_PATH_DENIED,
+    MRC_EVENT_SESSION_OPENED,
+    MRC_EVENT_SESSION_CLOSED,
+    MRC_EVENT_COUNT
+};
+
+enum mrc_event_reason {
+    MRC_REASON_NONE,
+    /* of ports: what enum mrc_port_reason calls the same, by the same number */
+    MRC_REASON_MISSING,
+    MRC_REASON_DOWN,
+    MRC_REASON_NO_CARRIER,
+    MRC_REASON_NO_NEIGHBOUR,
+    MRC_REASON_SEVERAL_NEIGHBOURS,
+    MRC_REASON_REPLACED,
+    MRC_REASON_SMALL_MTU,
+    MRC_REASON_DISABLED,
+    /* of paths and planes */
+    MRC_REASON_SILENCE,     /* nothing gets through, though other paths deliver */
+    MRC_REASON_LOSS,        /* packets are lost */
+    MRC_REASON_ALWAYS_SKIP, /* the peer asks not to use it */
+    MRC_REASON_CALM,        /* none of these for a second */
+    MRC_REASON_PROBES,      /* are answered */
+    MRC_REASON_DELIVERIES,  /* packets get through */
+    MRC_REASON_CONTROLLER,
+    /* of peers */
+    MRC_REASON_PEER_SAYS,
+    MRC_REASON_OTHER_PLANES, /* packets reach it on other planes only */
+    MRC_REASON_REACHED,      /* packets reach it on this plane */
+    MRC_REASON_NO_ANSWER,    /* on any plane */
+    /* of sessions */
+    MRC_REASON_CLIENT_GONE, /* it has closed the connection, or its process has ended */
+    MRC_REASON_VIOLATION,   /* of the session protocol, or its request failed */
+    MRC_REASON_DAEMON_ENDS,
+    MRC_REASON_COUNT
+};
+
+/* What a kind of event does not have is zero. */
+/* Writer: mrcd: service. Readers: mrcctl. */
+struct mrc_event_row {
+    __u64 number;                 /* 1 for the daemon's first; 0: the row is being written, or has not been used */
+    __u64 time_ns;                /* when it was told */
+    enum mrc_event_kind kind;     /* what has happened */
+    enum mrc_event_reason reason; /* and why */
+    __u32 plane;                  /* of ports, planes and paths */
+    __u32 leaf;                   /* remote T0, of planes and paths */
+    __u32 uplink;                 /* of paths */
+    __u32 path;                   /* row of `paths` */
+    __u32 paths;                  /* of the plane toward the leaf */
+    __u32 session;     /* key of `clients` while it was open; then pid to queue_pairs: as in struct mrc_client_row */
+    __u32 pid;         /* of sessions */
+    __u32 uid;         /* of sessions */
+    __u32 queue_pairs; /* that a session left behind, and the bytes of its memory */
+    __u32 quiet_us; /* of paths: since the last acknowledgement that names it; 0: there was none, or it has just come */
+    __u64 registered_bytes; /* of the session */
+    __u64 profile;          /* EV profile, of planes and paths */
+    struct mrc_ip peer;     /* of peers; of planes and paths in direct mode, where a leaf is a host */
+    char name[16];          /* device of the port, command of the session */
+    __u64 tx_packets;       /* sent on the path until then, and of them inferred lost: as in its row */
+    __u64 losses;           /* of those */
+};
+
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
 enum mrc_rx_kind {
     MRC_KIND_DATA,
@@ -542,6 +640,8 @@ MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
+MRC_ASSERT_SIZE(struct mrc_event_row, 128);
+MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);

@@ -29,7 +29,7 @@ std::vector<std::string> enumerators(const std::string &name)
     const std::regex word{R"(\b(MRC_\w+)\s*,?)"};
     std::vector<std::string> found;
     for (std::sregex_iterator at{body.begin(), body.end(), word}, end; at != end; ++at)
-        if (!(*at)[1].str().ends_with("_COUNT"))
+        if (!(*at)[1].str().ends_with("_COUNT") && (*at)[1] != "MRC_EVENT_CLASSES")
             found.push_back((*at)[1]);
     return found;
 }
@@ -71,12 +71,26 @@ TEST(map_names, drops_are_distinguished_from_what_went_on)
     EXPECT_FALSE(kernel::is_drop(MRC_AGENT_LOCAL));
 }
 
+// Each is its enumerator behind the prefix, in small letters.
+template <std::size_t Count>
+void expect_names(const std::string &name, const std::string &prefix, const std::array<std::string_view, Count> &names)
+{
+    const auto header = enumerators(name);
+    ASSERT_EQ(header.size(), names.size()) << name;
+    for (std::size_t i = 0; i < header.size(); ++i)
+        EXPECT_EQ(names[i], small(header[i].substr(prefix.size()))) << name;
+}
+
 TEST(map_names, path_states_are_those_of_the_header)
 {
-    const auto header = enumerators("mrc_path_state");
-    ASSERT_EQ(header.size(), kernel::path_state_names.size());
-    for (std::size_t i = 0; i < header.size(); ++i)
-        EXPECT_EQ(kernel::path_state_names[i], small(header[i].substr(std::string{"MRC_PATH_"}.size())));
+    expect_names("mrc_path_state", "MRC_PATH_", kernel::path_state_names);
+}
+
+TEST(map_names, classes_kinds_and_reasons_of_events_are_those_of_the_header)
+{
+    expect_names("mrc_event_class", "MRC_EVENTS_OF_", kernel::event_class_names);
+    expect_names("mrc_event_kind", "MRC_EVENT_", kernel::event_kind_names);
+    expect_names("mrc_event_reason", "MRC_REASON_", kernel::event_reason_names);
 }
 
 TEST(map_names, every_reason_of_a_port_has_a_name_of_its_own)

@@ -41,6 +41,7 @@ public:
     [[nodiscard]] const mrc_qp_row &row_of(std::uint32_t qpn) const { return tables_.qps[MRC_QPN_ROW(qpn)]; }
     // By their sessions.
     [[nodiscard]] const std::map<std::uint32_t, mrc_client_row> &clients() const { return clients_.rows; }
+    [[nodiscard]] const std::vector<mrc_event_row> &events() const { return events_; }
     void take_notes() { control_.take_notes(); }
     // The only one that there is.
     void lose_port() { local_.up = {}; }
@@ -105,7 +106,11 @@ private:
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_; // none
     service::peer_directory peers_;
     datapath::worker worker_;
-    service::transition_log log_{1, [](auto, const auto &) {}, [](std::uint32_t) { return std::string{}; }};
+    std::vector<mrc_event_row> events_;
+    service::transition_log log_{{.planes = 1,
+                                  .write = [](auto, const auto &) {},
+                                  .keep = [this](const mrc_event_row &event) { events_.push_back(event); },
+                                  .sole_host = [](std::uint32_t) { return mrc_ip{}; }}};
     service::control_service control_;
     service::adoptions adoptions_{nullptr};
     std::vector<std::byte> frame_;

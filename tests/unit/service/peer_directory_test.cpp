@@ -77,7 +77,8 @@ public:
                  .paths = test::table_in_memory<mrc_path_row>(*with.paths + 1),
                  .signals = test::table_in_memory<mrc_signal_row>(*with.paths + 1),
                  .qps = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS),
-                 .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS)},
+                 .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS),
+                 .events = {}},
           rows{std::size_t{with.peers} * (planes + 1)}
     {
     }

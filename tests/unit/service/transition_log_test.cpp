@@ -17,6 +17,7 @@ using protocol::path_cause;
 using protocol::path_state;
 
 constexpr unsigned paths = 3;
+constexpr path_figures figures{.row = 77, .tx_packets = 812, .losses = 31, .last_ack_ns = 2'000'000};
 constexpr transition_log::bundle plane_1{.profile = 0, .leaf = 4, .plane = 1};
 
 port_options port_of_plane_1()
@@ -30,14 +31,27 @@ port_options port_of_plane_1()
 struct written {
     std::vector<std::string> info;
     std::vector<std::string> debug;
+    std::vector<mrc_event_row> events;
+    mrc_ip sole_host{}; // of all leaves
     transition_log log{
-        2,
-        [this](log_level level, const std::string &line) { (level == log_level::info ? info : debug).push_back(line); },
-        [](std::uint32_t leaf) { return "leaf " + std::to_string(leaf); }};
+        {.planes = 2,
+         .write = [this](log_level level,
+                         const std::string &line) { (level == log_level::info ? info : debug).push_back(line); },
+         .keep = [this](const mrc_event_row &event) { events.push_back(event); },
+         .sole_host = [this](std::uint32_t) { return sole_host; }}};
+
+    // What has been kept, in order.
+    [[nodiscard]] std::vector<mrc_event_kind> kinds() const
+    {
+        std::vector<mrc_event_kind> all;
+        for (const mrc_event_row &event : events)
+            all.push_back(event.kind);
+        return all;
+    }
 
     void path(unsigned uplink, path_state state, path_cause cause, instant now = {})
     {
-        log.on_path(plane_1, uplink, paths, {state, cause}, now);
+        log.on_path(plane_1, uplink, paths, {state, cause}, figures, now);
     }
 };
 
@@ -45,8 +59,8 @@ TEST(transition_log, prints_a_port_with_the_reason)
 {
     written to;
     const port_options port = port_of_plane_1();
-    to.log.on_port(port, false, "no carrier", {});
-    to.log.on_port(port, true, "", {});
+    to.log.on_port(port, false, MRC_PORT_NO_CARRIER, {});
+    to.log.on_port(port, true, MRC_PORT_IN_USE, {});
     EXPECT_EQ(to.info,
               (std::vector<std::string>{"port eth1 (plane 1): out of use, no carrier", "port eth1 (plane 1): usable"}));
 }
@@ -66,7 +80,8 @@ TEST(transition_log, prints_a_plane_when_its_last_path_goes_and_the_first_comes_
                            "plane 1 to leaf 4 (3 paths): in use again, probes are answered"}));
     ASSERT_EQ(to.debug.size(), 6U);
     EXPECT_EQ(to.debug.front(),
-              "path by uplink 0 of plane 1 to leaf 4: assumed bad; nothing gets through, though other paths deliver");
+              "path by uplink 0 of plane 1 to leaf 4: assumed bad, nothing gets through, though other paths deliver; "
+              "812 packets sent there, 31 lost, acknowledged just now or never");
 }
 
 TEST(transition_log, a_plane_whose_last_path_is_kept_is_in_use)
@@ -78,17 +93,18 @@ TEST(transition_log, a_plane_whose_last_path_is_kept_is_in_use)
     EXPECT_TRUE(to.info.empty());
     EXPECT_EQ(
         to.debug.back(),
-        "path by uplink 2 of plane 1 to leaf 4: kept in use though bad, nothing better is left; packets are lost");
+        "path by uplink 2 of plane 1 to leaf 4: kept in use though bad, nothing better is left, packets are lost; "
+        "812 packets sent there, 31 lost, acknowledged just now or never");
 }
 
 TEST(transition_log, distinguishes_planes_of_profiles_and_leaves)
 {
     written to;
-    to.log.on_path({.profile = 0, .leaf = 4, .plane = 1}, 0, 2, {path_state::assumed_bad, path_cause::loss}, {});
-    to.log.on_path({.profile = 0, .leaf = 5, .plane = 1}, 1, 2, {path_state::assumed_bad, path_cause::loss}, {});
-    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 1, 2, {path_state::assumed_bad, path_cause::loss}, {});
+    to.log.on_path({.profile = 0, .leaf = 4, .plane = 1}, 0, 2, {path_state::assumed_bad, path_cause::loss}, {}, {});
+    to.log.on_path({.profile = 0, .leaf = 5, .plane = 1}, 1, 2, {path_state::assumed_bad, path_cause::loss}, {}, {});
+    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 1, 2, {path_state::assumed_bad, path_cause::loss}, {}, {});
     EXPECT_TRUE(to.info.empty());
-    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 0, 2, {path_state::denied, path_cause::controller}, {});
+    to.log.on_path({.profile = 9, .leaf = 4, .plane = 1}, 0, 2, {path_state::denied, path_cause::controller}, {}, {});
     EXPECT_EQ(to.info,
               (std::vector<std::string>{"plane 1 to leaf 4, EV profile 9 (2 paths): out of use, by a controller"}));
 }
@@ -124,14 +140,71 @@ TEST(transition_log, prints_whether_and_on_which_planes_a_peer_is_reached)
                            "peer fd6d:7263::1:1: heard again"}));
 }
 
+TEST(transition_log, keeps_each_line_as_an_event)
+{
+    written to;
+    const instant now = instant{} + std::chrono::milliseconds{5};
+    to.log.on_port(port_of_plane_1(), false, MRC_PORT_DISABLED, now);
+    to.path(0, path_state::assumed_bad, path_cause::silence, now);
+    to.path(1, path_state::denied, path_cause::controller, now);
+    to.path(2, path_state::assumed_bad, path_cause::loss, now);
+    EXPECT_EQ(to.kinds(), (std::vector{MRC_EVENT_PORT_OUT_OF_USE, MRC_EVENT_PATH_ASSUMED_BAD, MRC_EVENT_PATH_DENIED,
+                                       MRC_EVENT_PATH_ASSUMED_BAD, MRC_EVENT_PLANE_OUT_OF_USE}));
+    ASSERT_EQ(to.events.size(), 5U);
+    const mrc_event_row &port = to.events.front();
+    EXPECT_EQ(port.time_ns, 5'000'000U);
+    EXPECT_EQ(port.reason, MRC_REASON_DISABLED);
+    EXPECT_EQ(port.plane, 1U);
+    EXPECT_STREQ(port.name, "eth1");
+    const mrc_event_row &path = to.events[3];
+    EXPECT_EQ(path.reason, MRC_REASON_LOSS);
+    EXPECT_EQ(path.leaf, 4U);
+    EXPECT_EQ(path.uplink, 2U);
+    EXPECT_EQ(path.path, 77U);
+    EXPECT_EQ(path.tx_packets, 812U);
+    EXPECT_EQ(path.losses, 31U);
+    EXPECT_EQ(path.quiet_us, 3000U) << "at 5 ms, of 2 ms";
+    EXPECT_TRUE(to.debug.back().ends_with("812 packets sent there, 31 lost, last acknowledged 3.0 ms before"));
+    EXPECT_EQ(to.events.back().reason, MRC_REASON_LOSS) << "that of the last path";
+    EXPECT_EQ(to.events.back().paths, paths);
+}
+
+TEST(transition_log, a_leaf_that_is_a_host_is_called_by_its_address)
+{
+    written to;
+    to.sole_host = parse_ip("10.0.0.7").value();
+    to.log.on_path(plane_1, 0, 1, {path_state::assumed_bad, path_cause::loss}, {}, {});
+    EXPECT_EQ(to.info, (std::vector<std::string>{"plane 1 to peer 10.0.0.7 (1 paths): out of use, packets are lost"}));
+}
+
+TEST(transition_log, prints_sessions_at_debug_with_what_they_left)
+{
+    written to;
+    mrc_client_row client{};
+    client.pid = 812;
+    client.uid = 1000;
+    std::string{"mrc-perf"}.copy(client.command, sizeof(client.command));
+    to.log.on_session_opened(4, client, {});
+    client.queue_pairs = 2;
+    client.registered_bytes = 4096;
+    to.log.on_session_closed(4, client, MRC_REASON_CLIENT_GONE, {});
+    EXPECT_TRUE(to.info.empty());
+    EXPECT_EQ(to.debug,
+              (std::vector<std::string>{"session 4: opened by mrc-perf, process 812 of user 1000",
+                                        "session 4: closed, the client has gone; 2 queue pairs and 4096 bytes "
+                                        "of memory were left"}));
+    EXPECT_EQ(to.kinds(), (std::vector{MRC_EVENT_SESSION_OPENED, MRC_EVENT_SESSION_CLOSED}));
+}
+
 TEST(transition_log, holds_back_what_flaps_and_counts_it)
 {
     written to;
     const instant start = instant{} + std::chrono::hours{1};
     const port_options port = port_of_plane_1();
     for (unsigned change = 0; change < transition_log::burst + 7; ++change)
-        to.log.on_port(port, change % 2 == 0, "down", start);
+        to.log.on_port(port, change % 2 == 0, MRC_PORT_DOWN, start);
     EXPECT_EQ(to.info.size(), transition_log::burst);
+    EXPECT_EQ(to.events.size(), transition_log::burst + 7) << "which all are kept";
     EXPECT_EQ(to.log.next_deadline(), start + transition_log::interval);
 
     const std::size_t ports_only = to.info.size();
@@ -141,7 +214,7 @@ TEST(transition_log, holds_back_what_flaps_and_counts_it)
     EXPECT_EQ(to.info.size(), ports_only + 1) << "each kind has a rate of its own";
 
     to.log.on_deadline(start + transition_log::interval);
-    EXPECT_EQ(to.info.back(), "7 more changes of ports, too many for the log; mrcctl shows how they are now");
+    EXPECT_EQ(to.info.back(), "7 more changes of ports, too many for the log; mrcctl event has them");
     EXPECT_EQ(to.log.next_deadline(), protocol::never);
 }
 

@@ -232,6 +232,42 @@ TEST_F(client_sessions, are_listed_from_hello_to_their_end_with_what_they_have)
     EXPECT_TRUE(daemon_.clients().empty());
 }
 
+// From the client's hello to its end, whatever that is.
+TEST_F(client_sessions, come_and_go_with_events_that_say_why)
+{
+    const auto end_of = [&](auto &&act) {
+        connection client = connect();
+        EXPECT_EQ(ask(client, request_kind::hello)->error, 0);
+        EXPECT_EQ(daemon_.events().back().kind, MRC_EVENT_SESSION_OPENED);
+        EXPECT_EQ(daemon_.events().back().session, client.session->number());
+        EXPECT_EQ(daemon_.events().back().pid, static_cast<__u32>(::getpid()));
+        (void)make_qp(client);
+        act(client);
+        client.session.reset();
+        EXPECT_EQ(daemon_.events().back().kind, MRC_EVENT_SESSION_CLOSED);
+        EXPECT_EQ(daemon_.events().back().queue_pairs, 1U);
+        return daemon_.events().back().reason;
+    };
+    EXPECT_EQ(end_of([](connection &client) {
+                  client.socket.reset();
+                  EXPECT_FALSE(client.session->serve());
+              }),
+              MRC_REASON_CLIENT_GONE);
+    EXPECT_EQ(end_of([](connection &client) {
+                  const std::uint32_t half_a_head = 0;
+                  test::demand(session::send_packet(client.socket.get(), &half_a_head, sizeof(half_a_head), {}),
+                               "sent");
+                  EXPECT_FALSE(client.session->serve());
+              }),
+              MRC_REASON_VIOLATION);
+    EXPECT_EQ(end_of([](connection &) {}), MRC_REASON_DAEMON_ENDS);
+    EXPECT_EQ(daemon_.events().size(), 6U);
+    connection lister = connect();
+    ASSERT_EQ(ask(lister, request_kind::describe)->error, 0);
+    lister.session.reset();
+    EXPECT_EQ(daemon_.events().size(), 6U) << "who only asks for the host's description is no client";
+}
+
 TEST_F(client_sessions, are_listed_with_the_bytes_that_they_have_registered)
 {
     connection client = connect();

@@ -79,6 +79,7 @@ protected:
                                                              .rules = all.rules,
                                                              .tables = all.tables,
                                                              .clients = all.clients,
+                                                             .log = all.log,
                                                              .worker = all.worker,
                                                              .ports = all.ports,
                                                              .peers = all.peers,

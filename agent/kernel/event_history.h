@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Map `events`, written by one thread and read by any number of processes, none of which the writer knows or waits for.
+//
+// An array and no BPF_MAP_TYPE_RINGBUF: a ring buffer's records are consumed, by one reader for all; where nobody
+// reads, the oldest stay and what comes finds no room; and user space writes one only by running a program for each.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "kernel/mapped_array.h"
+#include "mrc/abi/maps.h"
+
+namespace mrc::kernel
+{
+
+[[nodiscard]] constexpr mrc_event_class class_of(mrc_event_kind kind)
+{
+    if (kind <= MRC_EVENT_PORT_OUT_OF_USE)
+        return MRC_EVENTS_OF_PORTS;
+    if (kind <= MRC_EVENT_PLANE_OUT_OF_USE)
+        return MRC_EVENTS_OF_PLANES;
+    if (kind <= MRC_EVENT_PEER_SILENT)
+        return MRC_EVENTS_OF_PEERS;
+    return kind <= MRC_EVENT_PATH_DENIED ? MRC_EVENTS_OF_PATHS : MRC_EVENTS_OF_SESSIONS;
+}
+
+// Word by word, as other processes may read or write meanwhile: a reader that finds any word of the new row finds the
+// number that was stored before it, too.
+using event_words = std::array<std::uint64_t, sizeof(mrc_event_row) / sizeof(std::uint64_t)>;
+static_assert(offsetof(mrc_event_row, number) == 0, "the first word");
+
+// const_cast, here and below: before C++26 there is no atomic_ref to what is const. Only read where it is.
+[[nodiscard]] inline std::atomic_ref<std::uint64_t> event_word(const mrc_event_row &row, std::size_t word)
+{
+    return std::atomic_ref{reinterpret_cast<std::uint64_t *>(const_cast<mrc_event_row *>(&row))[word]};
+}
+
+// The row as it was at one moment; nothing while it is being written, and of one that has not been used.
+[[nodiscard]] inline std::optional<mrc_event_row> read_event(const mrc_event_row &row)
+{
+    event_words copy{};
+    for (std::size_t word = 0; word < copy.size(); ++word)
+        copy[word] = event_word(row, word).load(std::memory_order_acquire);
+    if (copy[0] == 0 || event_word(row, 0).load(std::memory_order_relaxed) != copy[0])
+        return std::nullopt;
+    return std::bit_cast<mrc_event_row>(copy);
+}
+
+// The number of the last event, whose row and all before it are written; 0: there was none.
+[[nodiscard]] inline std::uint64_t last_event(const mrc_host_row &host)
+{
+    return std::atomic_ref{const_cast<__u64 &>(host.events)}.load(std::memory_order_acquire);
+}
+
+// The writer. Borrows the rows and the host's; one thread.
+class event_history
+{
+public:
+    event_history(mapped_array<mrc_event_row> &rows, mrc_host_row &host) : rows_{rows}, host_{host} {}
+
+    // In the place of its class's oldest. The number is given here.
+    void add(mrc_event_row event)
+    {
+        const mrc_event_class of = class_of(event.kind);
+        mrc_event_row &row = rows_[of * std::size_t{MRC_EVENT_ROWS} + counts_[of]++ % MRC_EVENT_ROWS];
+        event.number = ++last_;
+        const auto words = std::bit_cast<event_words>(event);
+        event_word(row, 0).store(0, std::memory_order_relaxed);
+        for (std::size_t word = 1; word < words.size(); ++word)
+            event_word(row, word).store(words[word], std::memory_order_release);
+        event_word(row, 0).store(event.number, std::memory_order_release);
+        std::atomic_ref{host_.events}.store(last_, std::memory_order_release);
+    }
+
+private:
+    mapped_array<mrc_event_row> &rows_;
+    mrc_host_row &host_;
+    std::array<std::size_t, MRC_EVENT_CLASSES> counts_{};
+    std::uint64_t last_ = 0;
+};
+
+} // namespace mrc::kernel

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/event_text.h"
+
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "kernel/event_history.h"
+#include "kernel/map_names.h"
+#include "service/address.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+std::string name_in(const mrc_event_row &event)
+{
+    return {event.name, ::strnlen(event.name, sizeof(event.name))};
+}
+
+std::string plane_text(const mrc_event_row &event)
+{
+    const std::string to = is_same(event.peer, mrc_ip{}) ? fmt::format("leaf {}", event.leaf)
+                                                         : fmt::format("peer {}", to_text(event.peer));
+    const std::string profile = event.profile == 0 ? "" : fmt::format(", EV profile {}", event.profile);
+    return fmt::format("plane {} to {}{}", event.plane, to, profile);
+}
+
+std::string object_text(const mrc_event_row &event)
+{
+    switch (kernel::class_of(event.kind)) {
+    case MRC_EVENTS_OF_PORTS:
+        return fmt::format("port {} (plane {})", name_in(event), event.plane);
+    case MRC_EVENTS_OF_PLANES:
+        return fmt::format("{} ({} paths)", plane_text(event), event.paths);
+    case MRC_EVENTS_OF_PEERS:
+        return fmt::format("peer {}", to_text(event.peer));
+    case MRC_EVENTS_OF_PATHS:
+        return fmt::format("path by uplink {} of {}", event.uplink, plane_text(event));
+    case MRC_EVENTS_OF_SESSIONS:
+    case MRC_EVENT_CLASSES:
+        break;
+    }
+    return fmt::format("session {}", event.session);
+}
+
+std::string what_text(const mrc_event_row &event)
+{
+    switch (event.kind) {
+    case MRC_EVENT_PORT_USABLE:
+        return "usable";
+    case MRC_EVENT_PORT_OUT_OF_USE:
+    case MRC_EVENT_PLANE_OUT_OF_USE:
+        return "out of use";
+    case MRC_EVENT_PLANE_IN_USE:
+        return "in use again";
+    case MRC_EVENT_PEER_PORT_USABLE:
+        return fmt::format("its port on plane {} is usable", event.plane);
+    case MRC_EVENT_PEER_PORT_OUT_OF_USE:
+        return fmt::format("its port on plane {} is out of use", event.plane);
+    case MRC_EVENT_PEER_PLANE_IN_USE:
+        return fmt::format("plane {} is in use again", event.plane);
+    case MRC_EVENT_PEER_PLANE_OUT_OF_USE:
+        return fmt::format("plane {} is out of use", event.plane);
+    case MRC_EVENT_PEER_HEARD:
+        return "heard again";
+    case MRC_EVENT_PEER_SILENT:
+        return "silent";
+    case MRC_EVENT_PATH_GOOD:
+        return "good";
+    case MRC_EVENT_PATH_KEPT:
+        return "kept in use though bad, nothing better is left";
+    case MRC_EVENT_PATH_ASSUMED_BAD:
+        return "assumed bad";
+    case MRC_EVENT_PATH_DENIED:
+        return "denied";
+    case MRC_EVENT_SESSION_OPENED:
+        return fmt::format("opened by {}, process {} of user {}", name_in(event), event.pid, event.uid);
+    case MRC_EVENT_SESSION_CLOSED:
+        return "closed";
+    case MRC_EVENT_NONE:
+    case MRC_EVENT_COUNT:
+        break;
+    }
+    return "changed in a way that is not known here";
+}
+
+std::string_view reason_text(mrc_event_reason reason)
+{
+    switch (reason) {
+    case MRC_REASON_NONE:
+        return "";
+    case MRC_REASON_MISSING:
+    case MRC_REASON_DOWN:
+    case MRC_REASON_NO_CARRIER:
+    case MRC_REASON_NO_NEIGHBOUR:
+    case MRC_REASON_SEVERAL_NEIGHBOURS:
+    case MRC_REASON_REPLACED:
+    case MRC_REASON_SMALL_MTU:
+    case MRC_REASON_DISABLED:
+        return kernel::port_reason_names[reason];
+    case MRC_REASON_SILENCE:
+        return "nothing gets through, though other paths deliver";
+    case MRC_REASON_LOSS:
+        return "packets are lost";
+    case MRC_REASON_ALWAYS_SKIP:
+        return "the peer asks not to use it";
+    case MRC_REASON_CALM:
+        return "no more complaints for a second";
+    case MRC_REASON_PROBES:
+        return "probes are answered";
+    case MRC_REASON_DELIVERIES:
+        return "packets get through";
+    case MRC_REASON_CONTROLLER:
+        return "by a controller";
+    case MRC_REASON_PEER_SAYS:
+        return "it says";
+    case MRC_REASON_OTHER_PLANES:
+        return "packets reach it on other planes only";
+    case MRC_REASON_REACHED:
+        return "packets reach it there";
+    case MRC_REASON_NO_ANSWER:
+        return "nothing comes back on any plane";
+    case MRC_REASON_CLIENT_GONE:
+        return "the client has gone";
+    case MRC_REASON_VIOLATION:
+        return "the client broke the protocol, or a request of its failed";
+    case MRC_REASON_DAEMON_ENDS:
+        return "the daemon ends";
+    case MRC_REASON_COUNT:
+        break;
+    }
+    return "for an unknown reason";
+}
+
+std::string figures_text(const mrc_event_row &event)
+{
+    if (kernel::class_of(event.kind) == MRC_EVENTS_OF_PATHS)
+        return fmt::format("{} packets sent there, {} lost, {}", event.tx_packets, event.losses,
+                           event.quiet_us == 0
+                               ? "acknowledged just now or never"
+                               : fmt::format("last acknowledged {:.1f} ms before", event.quiet_us / 1e3));
+    if (event.kind == MRC_EVENT_SESSION_CLOSED && (event.queue_pairs != 0 || event.registered_bytes != 0))
+        return fmt::format("{} queue pairs and {} bytes of memory were left", event.queue_pairs,
+                           event.registered_bytes);
+    return "";
+}
+
+} // namespace
+
+event_text text_of(const mrc_event_row &event)
+{
+    return {.object = object_text(event),
+            .what = what_text(event),
+            .reason = std::string{reason_text(event.reason)},
+            .figures = figures_text(event)};
+}
+
+std::string line_of(const mrc_event_row &event)
+{
+    const event_text text = text_of(event);
+    return fmt::format("{}: {}{}{}{}", text.object, text.what, text.reason.empty() ? "" : ", ", text.reason,
+                       text.figures.empty() ? "" : fmt::format("; {}", text.figures));
+}
+
+} // namespace mrc::service

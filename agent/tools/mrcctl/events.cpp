@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/events.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include <boost/json/serialize.hpp>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "kernel/event_history.h"
+#include "kernel/map_names.h"
+#include "service/event_text.h"
+#include "tools/mrcctl/error.h"
+#include "tools/mrcctl/json_values.h"
+#include "tools/mrcctl/process.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+namespace json = boost::json;
+
+constexpr std::chrono::milliseconds look_interval{100};
+constexpr std::uint64_t ns_per_s = 1'000'000'000;
+
+std::uint64_t read_clock(clockid_t clock)
+{
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * ns_per_s + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t real_time_of(const mrc_event_row &event, const clock_pair &clocks)
+{
+    return clocks.real_ns - clocks.monotonic_ns + event.time_ns;
+}
+
+// What a path has, and the plane that it is of.
+void add_path_fields(json::object &view, const mrc_event_row &event, mrc_event_class of)
+{
+    view["plane"] = event.plane;
+    view["leaf"] = event.leaf;
+    view["profile"] = event.profile;
+    view["peer"] = address_or_null(event.peer);
+    view["paths"] = event.paths;
+    if (of == MRC_EVENTS_OF_PLANES)
+        return;
+    view["uplink"] = event.uplink;
+    view["path"] = event.path;
+    view["tx_packets"] = event.tx_packets;
+    view["losses"] = event.losses;
+    view["quiet_us"] = event.quiet_us == 0 ? json::value(nullptr) : json::value(event.quiet_us);
+}
+
+void add_session_fields(json::object &view, const mrc_event_row &event)
+{
+    view["session"] = event.session;
+    view["pid"] = event.pid;
+    view["uid"] = event.uid;
+    view["command"] = text_in(event.name);
+    view["queue_pairs"] = event.queue_pairs;
+    view["registered_bytes"] = event.registered_bytes;
+}
+
+// Those that the kind of event has.
+void add_fields(json::object &view, const mrc_event_row &event)
+{
+    const bool is_of_a_plane = event.kind != MRC_EVENT_PEER_HEARD && event.kind != MRC_EVENT_PEER_SILENT;
+    switch (kernel::class_of(event.kind)) {
+    case MRC_EVENTS_OF_PORTS:
+        view["plane"] = event.plane;
+        view["device"] = text_in(event.name);
+        return;
+    case MRC_EVENTS_OF_PLANES:
+    case MRC_EVENTS_OF_PATHS:
+        add_path_fields(view, event, kernel::class_of(event.kind));
+        return;
+    case MRC_EVENTS_OF_PEERS:
+        view["peer"] = address_or_null(event.peer);
+        view["plane"] = is_of_a_plane ? json::value(event.plane) : json::value(nullptr);
+        return;
+    case MRC_EVENTS_OF_SESSIONS:
+        add_session_fields(view, event);
+        return;
+    case MRC_EVENT_CLASSES:
+        return;
+    }
+}
+
+void print_event(const mrc_event_row &event, const clock_pair &clocks, bool as_json)
+{
+    fmt::print("{}\n", as_json ? json::serialize(event_view(event, clocks)) : event_line(event, clocks));
+}
+
+// The moment, by the monotonic clock, from which on events are shown.
+std::uint64_t begin_of(const history_options &options, const clock_pair &clocks)
+{
+    if (!options.since_s)
+        return 0;
+    const auto back = static_cast<std::uint64_t>(*options.since_s * static_cast<double>(ns_per_s));
+    return clocks.monotonic_ns - std::min(clocks.monotonic_ns, back);
+}
+
+std::size_t print_new(event_reader &reader, std::uint64_t begin_ns, bool as_json)
+{
+    const std::uint64_t missed = reader.missed();
+    const std::vector<mrc_event_row> events = reader.take();
+    const clock_pair clocks = clocks_now();
+    if (reader.missed() != missed)
+        fmt::print(stderr, "mrcctl: {} events were replaced by others before they could be read\n",
+                   reader.missed() - missed);
+    std::size_t printed = 0;
+    for (const mrc_event_row &event : events)
+        if (event.time_ns >= begin_ns) {
+            print_event(event, clocks, as_json);
+            ++printed;
+        }
+    if (std::fflush(stdout) != 0) // whoever reads a pipe wants them now
+        throw ctl_error{"cannot write to standard output"};
+    return printed;
+}
+
+} // namespace
+
+event_reader::event_reader(const instance &of)
+    : host_{of, "host", 1}, rows_{of, "events", std::uint32_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS}
+{
+}
+
+std::vector<mrc_event_row> event_reader::take()
+{
+    // Later ones are the next call's: some of their rows may not be written yet.
+    const std::uint64_t newest = kernel::last_event(host_.in_place(0));
+    std::vector<mrc_event_row> events;
+    if (newest == last_)
+        return events;
+    for (std::uint32_t row = 0; row < rows_.size(); ++row)
+        if (const auto event = kernel::read_event(rows_.in_place(row));
+            event && event->number > last_ && event->number <= newest)
+            events.push_back(*event);
+    std::ranges::sort(events, {}, &mrc_event_row::number);
+    if (last_ != 0)
+        missed_ += newest - last_ - events.size();
+    last_ = newest;
+    return events;
+}
+
+clock_pair clocks_now()
+{
+    return {.monotonic_ns = read_clock(CLOCK_MONOTONIC), .real_ns = read_clock(CLOCK_REALTIME)};
+}
+
+json::object event_view(const mrc_event_row &event, const clock_pair &clocks)
+{
+    const std::uint64_t real_ns = real_time_of(event, clocks);
+    json::object view{
+        {"number", event.number},
+        {"time_ns", event.time_ns},
+        {"time",
+         text(fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(real_ns / ns_per_s)),
+                          real_ns % ns_per_s / 1000))},
+        {"event", name_in(kernel::event_kind_names, event.kind)},
+        {"reason", event.reason == MRC_REASON_NONE ? json::value(nullptr)
+                                                   : json::value(name_in(kernel::event_reason_names, event.reason))},
+        {"text", text(service::line_of(event))}};
+    add_fields(view, event);
+    return view;
+}
+
+std::string event_line(const mrc_event_row &event, const clock_pair &clocks)
+{
+    const std::uint64_t real_ns = real_time_of(event, clocks);
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:06}  {}", fmt::localtime(static_cast<std::time_t>(real_ns / ns_per_s)),
+                       real_ns % ns_per_s / 1000, service::line_of(event));
+}
+
+int print_history(const host_maps &maps, const history_options &options)
+{
+    event_reader reader{maps.of()};
+    const std::uint64_t begin_ns = begin_of(options, clocks_now());
+    const std::size_t printed = print_new(reader, begin_ns, options.json);
+    if (!options.follow) {
+        if (printed == 0 && !options.json)
+            fmt::print("no events\n");
+        return 0;
+    }
+    while (look_at_daemon(maps.host()).alive) {
+        std::this_thread::sleep_for(look_interval);
+        print_new(reader, begin_ns, options.json);
+    }
+    print_new(reader, begin_ns, options.json); // the last ones
+    fmt::print(stderr, "mrcctl: mrcd of instance '{}' has ended\n", maps.of().name);
+    return 1;
+}
+
+} // namespace mrc::ctl

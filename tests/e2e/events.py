@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mrcctl event`: what happened to a host of a lab, in order and with reasons. A plane cut under a transfer and
+restored, a peer's port, a client that is killed; the same in the daemon's log, in bpftool's dump of the map, for one
+who follows and for one who comes late; and the end of the daemon, which ends who follows."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+
+from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
+from mrcctl import operator, run
+from pinned_maps import enumerators
+from plane_walk import CUT_PLANE, cut_and_restore
+from transfer_support import run_client, server, transfer, wait_until
+
+GONE_REASONS = {"silence", "loss"}
+BACK_REASONS = {"probes", "deliveries", "calm"}
+
+
+class history:
+    """Events of one host, as mrcctl tells them now."""
+
+    def __init__(self, fabric, host):
+        self.operator = operator(fabric, host)
+
+    def all(self, *arguments):
+        return [json.loads(line) for line in self.operator.text("event", "-j", *arguments).splitlines()]
+
+    def of(self, *kinds):
+        return [event for event in self.all() if event["event"] in kinds]
+
+
+def check_plane(fabric, here):
+    walk = cut_and_restore(fabric)
+    client, server, _ = transfer(fabric, "-D", "60", "--verify", on_sample=walk)
+    check(not walk.steps and server["verified"] is True, f"plane {CUT_PLANE} was cut and restored {client.complaints}")
+
+    def planes():
+        return [event for event in here.of("plane_out_of_use", "plane_in_use") if event["plane"] == CUT_PLANE]
+
+    check(wait_until(lambda: [event["event"] for event in planes()][-1:] == ["plane_in_use"], DEADLINE_S),
+          f"the plane is in use again: {planes()}")
+    seen = planes()
+    check([event["event"] for event in seen] == ["plane_out_of_use", "plane_in_use"] * (len(seen) // 2),
+          "out of use and in use take turns")
+    check(all(event["reason"] in (GONE_REASONS if event["event"] == "plane_out_of_use" else BACK_REASONS) and
+              event["leaf"] == fabric.host("h1")["leaf"] and event["paths"] == 2 for event in seen),
+          f"each with its reason: {seen}")
+    paths = [event for event in here.of("path_assumed_bad", "path_good") if event["plane"] == CUT_PLANE]
+    before = [event for event in paths if event["number"] < seen[0]["number"]]
+    check({event["uplink"] for event in before if event["event"] == "path_assumed_bad"} == {0, 1},
+          f"both of its paths were assumed bad before: {before}")
+    check({event["path"] for event in paths} == set(walk.paths) and
+          all(event["tx_packets"] > 0 for event in paths), f"with their rows and what was sent there: {paths}")
+    check(paths[-1]["event"] == "path_good" and paths[-1]["reason"] in BACK_REASONS, f"and are good now: {paths[-1]}")
+
+
+def check_session(here):
+    opened, closed = here.of("session_opened", "session_closed")
+    check(opened["number"] < here.of("plane_out_of_use")[0]["number"] < closed["number"], "all in mrc-perf's session")
+    check(opened["command"] == closed["command"] == "mrc-perf" and opened["pid"] == closed["pid"] and
+          opened["session"] == closed["session"] and opened["uid"] == os.geteuid(), f"whose process is named: {closed}")
+    check(closed["reason"] == "client_gone" and closed["queue_pairs"] == closed["registered_bytes"] == 0,
+          "which left nothing behind")
+
+
+def check_killed_client(fabric, here):
+    killed = []
+
+    def kill(_, process):
+        if not killed:
+            killed.append(process.pid)
+            process.kill()
+
+    with server(fabric):
+        client = run_client(fabric, "-D", "60", on_sample=kill)
+    check(killed and client.status == -signal.SIGKILL, "a client is killed")
+    check(wait_until(lambda: here.of("session_closed")[-1]["pid"] == killed[0], DEADLINE_S), "its session")
+    last = here.of("session_closed")[-1]
+    check(last["reason"] == "client_gone" and last["queue_pairs"] > 0 and last["registered_bytes"] > 0,
+          f"closes with what it had: {last['text']}")
+
+
+def check_ports(fabric, here, peer):
+    address = fabric.host("h1")["mrc_address"]
+    for state, reason in (("down", "down"), ("up", None)):
+        kind = "out_of_use" if reason else "usable"
+        fabric.inside("h1", "ip", "link", "set", "p1", state)
+        check(wait_until(lambda: [event["event"] for event in peer.of("port_usable", "port_out_of_use")][-1:] ==
+                         [f"port_{kind}"], DEADLINE_S), f"a port goes {state}")
+        last = peer.of("port_usable", "port_out_of_use")[-1]
+        check(last["device"] == "p1" and last["plane"] == 1 and last["reason"] == reason, f"with its reason: {last}")
+        check(wait_until(lambda: [(event["event"], event["peer"], event["plane"]) for event in
+                                  here.of("peer_port_usable", "peer_port_out_of_use")][-1:] ==
+                         [(f"peer_port_{kind}", address, 1)], DEADLINE_S), "and its peer knows")
+
+
+def check_log(fabric, here):
+    """At `info` ports, planes and peers are logged: in the same words, and in the same order."""
+    texts = [event["text"] for event in here.all() if event["event"].startswith(("port_", "plane_", "peer_"))]
+    logged = [line for line in fabric.log_lines("h0", "info") if line in texts]
+    check(len(texts) > 3 and logged == texts, f"the log has the {len(texts)} events of ports, planes and peers")
+
+
+def check_bpftool(here):
+    rows = [row for row in here.operator.maps.rows("events") if row["number"]]
+    by_number = {row["number"]: row for row in rows}
+    events = here.all()
+    check(by_number.keys() == {event["number"] for event in events}, f"bpftool dumps the {len(rows)} rows")
+    kinds = enumerators("mrc_event_kind")
+    check(all(by_number[event["number"]]["kind"] == f"MRC_EVENT_{event['event'].upper()}" in kinds and
+              by_number[event["number"]]["reason"] == f"MRC_REASON_{(event['reason'] or 'none').upper()}"
+              for event in events), f"with names: {rows[0]['kind']}, {rows[0]['reason']}")
+    check(here.operator.maps.row("host", 0)["events"] == events[-1]["number"], "and the number of the last")
+
+
+def check_text(here):
+    events, lines = here.all(), here.operator.text("event").splitlines()
+    check(len(lines) == len(events) and all(line.endswith("  " + event["text"]) for line, event in zip(lines, events)),
+          f"people read a line each: {lines[0]}")
+    check(here.all("--since", "0") == [] and here.operator.text("event", "--since", "0") == "no events\n",
+          "and of no time there are none")
+    check(here.all("--since", "86400") == events, "and of a day all")
+
+
+def check_end(fabric, here, follower, output):
+    """A daemon that is told to end closes its sessions, tells so, and is gone."""
+    numbers = [event["number"] for event in here.all()]
+    check(wait_until(lambda: len(output().splitlines()) >= len(numbers), DEADLINE_S), "one who follows reads on")
+    os.kill(fabric.host("h0")["pid"], signal.SIGTERM)
+    follower.wait(timeout=DEADLINE_S)
+    check(follower.returncode == 1 and follower.stderr.read() ==
+          f"mrcctl: mrcd of instance '{here.operator.instance}' has ended\n", "until the daemon ends, and says so")
+    followed = [json.loads(line)["number"] for line in output().splitlines()]
+    check(followed[:len(numbers)] == numbers, f"and has read each of the {len(numbers)} events once, in order")
+    gone = run("event", "--instance", here.operator.instance)
+    check(gone.returncode == 1 and here.operator.instance in gone.stderr, f"then there are no maps: {gone.stderr}")
+
+
+def main():
+    need_root()
+    need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrcctl")
+    with lab("events", "--planes", "2", "--spines", "2") as fabric, tempfile.NamedTemporaryFile("w+") as file:
+        here, peer = history(fabric, "h0"), history(fabric, "h1")
+        with subprocess.Popen([binary("mrcctl"), "event", "-f", "-j", "--instance", here.operator.instance],
+                              stdout=file, stderr=subprocess.PIPE, text=True) as follower:
+            try:
+                check_plane(fabric, here)
+                check_session(here)
+                check_killed_client(fabric, here)
+                check_ports(fabric, here, peer)
+                check_log(fabric, here)
+                check_bpftool(here)
+                check_text(here)
+                check_end(fabric, here, follower, lambda: open(file.name, encoding="utf-8").read())
+            finally:
+                follower.kill()
+
+
+if __name__ == "__main__":
+    main()
