@@ -10,8 +10,8 @@ from manual import between, check_refused, described, page
 from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "client", "qp", "path", "port", "counters", "top", "ev-profile", "ev-format", "cc-profile",
-           "probe", "run", "adopt")
+OBJECTS = ("status", "client", "qp", "path", "port", "counters", "top", "metrics", "ev-profile", "ev-format",
+           "cc-profile", "probe", "run", "adopt")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),

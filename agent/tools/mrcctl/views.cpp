@@ -11,6 +11,7 @@
 #include "kernel/monotonic_clock.h"
 #include "service/address.h"
 #include "tools/mrcctl/error.h"
+#include "tools/mrcctl/json_text.h"
 
 namespace mrc::ctl
 {
@@ -20,26 +21,22 @@ namespace
 
 namespace json = boost::json;
 
-json::string text(std::string_view from)
-{
-    return json::string{from.data(), from.size()};
-}
-
 json::value address_or_null(const mrc_ip &address)
 {
-    return service::is_same(address, mrc_ip{}) ? json::value(nullptr) : json::value(text(service::to_text(address)));
+    return service::is_same(address, mrc_ip{}) ? json::value(nullptr)
+                                               : json::value(json_text(service::to_text(address)));
 }
 
 json::value mac_or_null(const __u8 (&bytes)[6])
 {
     service::mac_address mac{};
     std::ranges::copy(bytes, mac.begin());
-    return mac == service::mac_address{} ? json::value(nullptr) : json::value(text(service::to_text(mac)));
+    return mac == service::mac_address{} ? json::value(nullptr) : json::value(json_text(service::to_text(mac)));
 }
 
 json::string command_of(const mrc_client_row &row)
 {
-    return text({row.command, ::strnlen(row.command, sizeof(row.command))});
+    return json_text({row.command, ::strnlen(row.command, sizeof(row.command))});
 }
 
 // Whose queue pair it is; null: of a client that has just gone, or is not listed.
@@ -60,7 +57,7 @@ json::value time_or_null(std::uint64_t value)
 template <std::size_t Size>
 json::string name_in(const std::array<std::string_view, Size> &names, std::size_t value)
 {
-    return value < Size ? text(names[value]) : text(fmt::format("unknown ({})", value));
+    return value < Size ? json_text(names[value]) : json_text(fmt::format("unknown ({})", value));
 }
 
 constexpr std::array all_qp_counters{
@@ -102,21 +99,6 @@ constexpr std::array all_qp_counters{
     qp_counter{"penalties", &mrc_qp_row::penalties},
 };
 
-bool is_wanted(const mrc_path_row &row, const path_filter &wanted)
-{
-    return row.state != MRC_PATH_UNUSED && (!wanted.plane || row.plane == *wanted.plane) &&
-           (!wanted.state || row.state == *wanted.state);
-}
-
-template <typename Visit>
-void for_each_path(const host_maps &maps, const path_filter &wanted, Visit visit)
-{
-    const std::uint32_t end = std::min(wanted.range.end, maps.paths().size());
-    for (std::uint32_t number = wanted.range.first; number < end; ++number)
-        if (const mrc_path_row row = maps.paths()[number]; is_wanted(row, wanted))
-            visit(number, row);
-}
-
 path_range range_of(const mrc_peer_row &peer)
 {
     const std::uint32_t end = peer.group_base + std::uint32_t{peer.planes} * peer.uplinks;
@@ -127,7 +109,7 @@ json::object daemon_view(const daemon_process &process)
 {
     return {{"pid", process.pid},
             {"alive", process.alive},
-            {"state", text(process.state)},
+            {"state", json_text(process.state)},
             {"uptime_s", process.alive ? json::value(process.uptime_s) : json::value(nullptr)}};
 }
 
@@ -169,7 +151,7 @@ json::object drops_view(const verdict_counts &counts)
     json::object drops;
     for (std::size_t i = 0; i < counts.size(); ++i)
         if (counts[i] != 0 && kernel::is_drop(static_cast<mrc_verdict>(i)))
-            drops[text(kernel::verdict_names[i])] = counts[i];
+            drops[json_text(kernel::verdict_names[i])] = counts[i];
     return drops;
 }
 
@@ -213,7 +195,7 @@ json::object port_view(std::uint32_t plane, const mrc_port_row &row)
     const std::string_view device{row.device, ::strnlen(row.device, sizeof(row.device))};
     return {{"port", plane + 1}, // as verbs and the controller API count
             {"plane", plane},
-            {"device", text(device)},
+            {"device", json_text(device)},
             {"ifindex", row.ifindex},
             {"state", usable ? "up" : "down"},
             {"reason", usable ? json::value(nullptr) : json::value(name_in(kernel::port_reason_names, row.reason))},
@@ -259,7 +241,7 @@ json::object verdicts_view(const verdict_counts &counts)
 {
     json::object view;
     for (std::size_t i = 0; i < counts.size(); ++i)
-        view[text(kernel::verdict_names[i])] = counts[i];
+        view[json_text(kernel::verdict_names[i])] = counts[i];
     return view;
 }
 
@@ -363,7 +345,7 @@ json::object count_paths(const host_maps &maps, const path_filter &wanted)
     });
     json::object view;
     for (std::size_t state = MRC_PATH_GOOD; state < counts.size(); ++state)
-        view[text(kernel::path_state_names[state])] = counts[state];
+        view[json_text(kernel::path_state_names[state])] = counts[state];
     return view;
 }
 
