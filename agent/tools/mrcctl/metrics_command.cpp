@@ -15,6 +15,7 @@
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/exposition.h"
 #include "tools/mrcctl/metrics.h"
+#include "tools/mrcctl/metrics_server.h"
 
 namespace mrc::ctl
 {
@@ -36,21 +37,54 @@ void put_into(const std::string &file, const std::string &text)
         throw ctl_error{fmt::format("cannot write '{}': {}", file, written.error().message())};
 }
 
+std::string rendered(const host_maps &maps, bool json)
+{
+    const boost::json::array families = metrics_of(maps);
+    return json ? boost::json::serialize(families) + '\n' : exposition_of(families);
+}
+
+int print_metrics(const host_maps &maps, bool json, const std::string &file)
+{
+    const std::string text = rendered(maps, json);
+    if (file.empty())
+        fmt::print("{}", text);
+    else
+        put_into(file, text);
+    return 0;
+}
+
+void tell_address(const boost::asio::ip::tcp::endpoint &at)
+{
+    const std::string address = at.address().to_string();
+    fmt::print(stderr, "mrcctl: metrics at http://{}:{}/metrics\n",
+               at.address().is_v6() ? fmt::format("[{}]", address) : address, at.port());
+}
+
 } // namespace
 
 void add_metrics(CLI::App &app, invocation &chosen)
 {
     CLI::App *command = add_command(app, "metrics", "All of it in numbers for Prometheus", chosen);
     const auto file = std::make_shared<std::string>();
-    command->add_option("-o,--output", *file, "Write FILE, in one step, instead of standard output")->type_name("FILE");
-    command->callback([&chosen, file] {
-        chosen.run = [&chosen, file](const host_maps &maps) {
-            const boost::json::array families = metrics_of(maps);
-            const std::string text = chosen.json ? boost::json::serialize(families) + '\n' : exposition_of(families);
-            if (file->empty())
-                fmt::print("{}", text);
-            else
-                put_into(*file, text);
+    const auto listen = std::make_shared<std::string>();
+    CLI::Option *output =
+        command->add_option("-o,--output", *file, "Write FILE, in one step, instead of standard output")
+            ->type_name("FILE");
+    command
+        ->add_option("--listen", *listen,
+                     "Serve GET /metrics at [ADDR:]PORT, of the loopback without ADDR, until SIGTERM")
+        ->type_name("[ADDR:]PORT")
+        ->check(understood_by(parse_endpoint))
+        ->excludes(output);
+    command->callback([&chosen, file, listen] {
+        if (listen->empty()) {
+            chosen.run = [&chosen, file](const host_maps &maps) { return print_metrics(maps, chosen.json, *file); };
+            return;
+        }
+        if (chosen.json)
+            throw CLI::ExcludesError{"--listen", "--json"};
+        chosen.serve = [listen](const map_opener &open) {
+            serve_metrics(*parse_endpoint(*listen), [&open] { return rendered(open(), false); }, &tell_address);
             return 0;
         };
     });
