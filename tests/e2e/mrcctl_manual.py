@@ -10,7 +10,7 @@ from manual import between, check_refused, described, page
 from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "ev-profile", "ev-format",
+OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "metrics", "ev-profile", "ev-format",
            "cc-profile", "probe", "run", "adopt")
 REFUSED = {
     (): OBJECTS,
@@ -26,6 +26,10 @@ REFUSED = {
     ("event", "--since", "-1"): ("--since", "0", "86400"),
     ("top", "--once", "--iterations", "2"): ("--once", "--iterations"),
     ("top", "--nonsense"): ("'--nonsense'", "mrcctl top --help"),
+    ("metrics", "--listen", "localhost"): ("--listen", "'localhost' is no address to listen at", "IPv4:PORT",
+                                             "[IPv6]:PORT"),
+    ("metrics", "--listen", "0", "-o", "file"): ("--listen", "--output"),
+    ("metrics", "--listen", "0", "-j"): ("--listen", "--json"),
     ("ev-profile", "nonsense"): ("'nonsense'", "list", "show", "create", "set", "online", "offline", "delete",
                                  "replace", "deny", "allow", "query", "events"),
     ("ev-profile", "deny", "0", "12@"): ("'12@' is no EV", "hexadecimal digits, @, port", "00000801@2"),

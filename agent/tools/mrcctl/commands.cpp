@@ -22,6 +22,7 @@
 #include "tools/mrcctl/completion.h"
 #include "tools/mrcctl/control_commands.h"
 #include "tools/mrcctl/events.h"
+#include "tools/mrcctl/metrics_command.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/text.h"
 #include "tools/mrcctl/top.h"
@@ -237,6 +238,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_counters(app, to);
     add_event(app, to);
     add_top(app, to);
+    add_metrics(app, to);
     add_ev_profile(app, to);
     add_ev_format(app, to);
     add_cc_profile(app, to);

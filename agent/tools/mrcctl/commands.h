@@ -14,11 +14,16 @@
 namespace mrc::ctl
 {
 
+// Those of the instance that is meant, as it is now: daemons come and go. Throws ctl_error.
+using map_opener = std::function<host_maps()>;
+
 struct invocation {
     std::string instance; // empty: MRC_INSTANCE, or the only one
     bool json = false;
-    // One of these is set, and returns the exit status: a view of the maps, or requests to the daemon.
+    // One of these is set, and returns the exit status: a view of the maps, many of maps that are opened for each of
+    // them, or requests to the daemon.
     std::function<int(const host_maps &)> run;
+    std::function<int(const map_opener &)> serve;
     std::function<int(const controller_device &)> control;
     std::function<int(const adoption_line &)> adopt;
 };

@@ -163,12 +163,12 @@ json::object event_view(const mrc_event_row &event, const clock_pair &clocks)
         {"number", event.number},
         {"time_ns", event.time_ns},
         {"time",
-         text(fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(real_ns / ns_per_s)),
-                          real_ns % ns_per_s / 1000))},
+         json_text(fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(real_ns / ns_per_s)),
+                               real_ns % ns_per_s / 1000))},
         {"event", name_in(kernel::event_kind_names, event.kind)},
         {"reason", event.reason == MRC_REASON_NONE ? json::value(nullptr)
                                                    : json::value(name_in(kernel::event_reason_names, event.reason))},
-        {"text", text(service::line_of(event))}};
+        {"text", json_text(service::line_of(event))}};
     add_fields(view, event);
     return view;
 }

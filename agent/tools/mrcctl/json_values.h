@@ -13,32 +13,28 @@
 
 #include "mrc/abi/maps.h"
 #include "service/address.h"
+#include "tools/mrcctl/json_text.h"
 
 namespace mrc::ctl
 {
-
-[[nodiscard]] inline boost::json::string text(std::string_view from)
-{
-    return boost::json::string{from.data(), from.size()};
-}
 
 // Up to its zero, if it has one.
 template <std::size_t Size>
 [[nodiscard]] boost::json::string text_in(const char (&name)[Size])
 {
-    return text(std::string_view{name, ::strnlen(name, Size)});
+    return json_text(std::string_view{name, ::strnlen(name, Size)});
 }
 
 [[nodiscard]] inline boost::json::value address_or_null(const mrc_ip &address)
 {
     return service::is_same(address, mrc_ip{}) ? boost::json::value(nullptr)
-                                               : boost::json::value(text(service::to_text(address)));
+                                               : boost::json::value(json_text(service::to_text(address)));
 }
 
 template <std::size_t Size>
 [[nodiscard]] boost::json::string name_in(const std::array<std::string_view, Size> &names, std::size_t value)
 {
-    return value < Size ? text(names[value]) : text(fmt::format("unknown ({})", value));
+    return value < Size ? json_text(names[value]) : json_text(fmt::format("unknown ({})", value));
 }
 
 } // namespace mrc::ctl

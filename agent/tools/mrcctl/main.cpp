@@ -21,7 +21,10 @@ int main(int argc, char **argv)
         if (wanted.adopt)
             return wanted.adopt(adoption_line{wanted.instance});
         const char *environment = std::getenv("MRC_INSTANCE");
-        return wanted.run(host_maps{choose_instance(wanted.instance, environment == nullptr ? "" : environment)});
+        const map_opener open = [&wanted, environment] {
+            return host_maps{choose_instance(wanted.instance, environment == nullptr ? "" : environment)};
+        };
+        return wanted.serve ? wanted.serve(open) : wanted.run(open());
     } catch (const std::exception &error) {
         fmt::print(stderr, "mrcctl: {}\n", error.what());
         return EXIT_FAILURE;

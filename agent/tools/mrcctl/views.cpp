@@ -25,7 +25,7 @@ json::value mac_or_null(const __u8 (&bytes)[6])
 {
     service::mac_address mac{};
     std::ranges::copy(bytes, mac.begin());
-    return mac == service::mac_address{} ? json::value(nullptr) : json::value(text(service::to_text(mac)));
+    return mac == service::mac_address{} ? json::value(nullptr) : json::value(json_text(service::to_text(mac)));
 }
 
 // Whose queue pair it is; null: of a client that has just gone, or is not listed.
@@ -89,21 +89,6 @@ constexpr std::array all_qp_counters{
     qp_counter{"limited_memory_ns", &mrc_qp_row::limited_memory_ns},
 };
 
-bool is_wanted(const mrc_path_row &row, const path_filter &wanted)
-{
-    return row.state != MRC_PATH_UNUSED && (!wanted.plane || row.plane == *wanted.plane) &&
-           (!wanted.state || row.state == *wanted.state);
-}
-
-template <typename Visit>
-void for_each_path(const host_maps &maps, const path_filter &wanted, Visit visit)
-{
-    const std::uint32_t end = std::min(wanted.range.end, maps.paths().size());
-    for (std::uint32_t number = wanted.range.first; number < end; ++number)
-        if (const mrc_path_row row = maps.paths()[number]; is_wanted(row, wanted))
-            visit(number, row);
-}
-
 path_range range_of(const mrc_peer_row &peer)
 {
     const std::uint32_t end = peer.group_base + std::uint32_t{peer.planes} * peer.uplinks;
@@ -114,7 +99,7 @@ json::object daemon_view(const daemon_process &process)
 {
     return {{"pid", process.pid},
             {"alive", process.alive},
-            {"state", text(process.state)},
+            {"state", json_text(process.state)},
             {"uptime_s", process.alive ? json::value(process.uptime_s) : json::value(nullptr)}};
 }
 
@@ -156,7 +141,7 @@ json::object drops_view(const verdict_counts &counts)
     json::object drops;
     for (std::size_t i = 0; i < counts.size(); ++i)
         if (counts[i] != 0 && kernel::is_drop(static_cast<mrc_verdict>(i)))
-            drops[text(kernel::verdict_names[i])] = counts[i];
+            drops[json_text(kernel::verdict_names[i])] = counts[i];
     return drops;
 }
 
@@ -248,7 +233,7 @@ json::object verdicts_view(const verdict_counts &counts)
 {
     json::object view;
     for (std::size_t i = 0; i < counts.size(); ++i)
-        view[text(kernel::verdict_names[i])] = counts[i];
+        view[json_text(kernel::verdict_names[i])] = counts[i];
     return view;
 }
 
@@ -352,7 +337,7 @@ json::object count_paths(const host_maps &maps, const path_filter &wanted)
     });
     json::object view;
     for (std::size_t state = MRC_PATH_GOOD; state < counts.size(); ++state)
-        view[text(kernel::path_state_names[state])] = counts[state];
+        view[json_text(kernel::path_state_names[state])] = counts[state];
     return view;
 }
 

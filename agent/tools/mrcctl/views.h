@@ -3,6 +3,7 @@
 // units; times are CLOCK_MONOTONIC nanoseconds, as in the maps; null: does not exist, or none yet.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,22 @@ struct path_filter {
     std::optional<std::uint32_t> plane{};
     std::optional<mrc_path_state> state{};
 };
+
+[[nodiscard]] inline bool is_wanted(const mrc_path_row &row, const path_filter &wanted)
+{
+    return row.state != MRC_PATH_UNUSED && (!wanted.plane || row.plane == *wanted.plane) &&
+           (!wanted.state || row.state == *wanted.state);
+}
+
+// visit(number, row) for each path in use that is wanted.
+template <typename Visit>
+void for_each_path(const host_maps &maps, const path_filter &wanted, Visit visit)
+{
+    const std::uint32_t end = std::min(wanted.range.end, maps.paths().size());
+    for (std::uint32_t number = wanted.range.first; number < end; ++number)
+        if (const mrc_path_row row = maps.paths()[number]; is_wanted(row, wanted))
+            visit(number, row);
+}
 
 // Counters of a `qps` row that only grow, with the row's own names.
 struct qp_counter {

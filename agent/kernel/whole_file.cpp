@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/whole_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/unique_fd.h"
+
+namespace mrc::kernel
+{
+
+namespace
+{
+
+constexpr mode_t readable_by_all = 0644;
+
+std::unexpected<std::error_code> last_error()
+{
+    return std::unexpected{std::error_code{errno, std::generic_category()}};
+}
+
+bool write_all(int fd, std::string_view text)
+{
+    while (!text.empty()) {
+        const ssize_t written = ::write(fd, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            return false;
+        text.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+// Without it a crash of the machine may leave the folder with the old name, which is right, or with neither, which is
+// not.
+bool sync_folder(const std::string &path)
+{
+    const std::filesystem::path folder = std::filesystem::path{path}.parent_path();
+    const unique_fd fd{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    return fd && ::fsync(fd.get()) == 0;
+}
+
+} // namespace
+
+std::expected<void, std::error_code> replace_file(const std::string &path, const std::string &scratch,
+                                                  std::string_view text)
+{
+    // What a writer that was killed has left may be another user's.
+    if (::unlink(scratch.c_str()) != 0 && errno != ENOENT)
+        return last_error();
+    const unique_fd fd{::open(scratch.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readable_by_all)};
+    if (!fd)
+        return last_error();
+    if (!write_all(fd.get(), text) || ::fchmod(fd.get(), readable_by_all) != 0 || ::fsync(fd.get()) != 0 ||
+        ::rename(scratch.c_str(), path.c_str()) != 0) {
+        const auto error = last_error();
+        ::unlink(scratch.c_str());
+        return error;
+    }
+    if (!sync_folder(path))
+        return last_error();
+    return {};
+}
+
+} // namespace mrc::kernel
