@@ -67,27 +67,39 @@ bool has_several_hosts(const plane_ports &ports)
     return ports.front().host != ports.back().host;
 }
 
-const std::string &name_of(const heard_so_far &heard, std::uint64_t host)
+// Others may have told of a host that this one does not hear.
+std::string name_of(const heard_so_far &heard, std::uint64_t host)
 {
-    return heard.hosts.at(host).name;
+    const hello *told = hello_of(heard, host);
+    return told == nullptr ? "a host that is not heard here" : told->name;
 }
 
-// Hosts that this one hears by a port and that do not hear it there.
+// Hosts that are heard by a port and do not hear this host there.
 std::string deaf_on(const heard_so_far &heard, std::uint8_t port)
 {
     std::string names;
     for (const heard_link &link : heard.own.heard)
-        if (link.by == port && !is_link(heard, heard.own.host, link) && heard.hosts.contains(link.from.host))
+        if (link.by == port && !is_link(heard, heard.own.host, link))
             names += (names.empty() ? "" : ", ") + name_of(heard, link.from.host);
     return names;
 }
 
-std::string why_left_out(const heard_so_far &heard, std::uint8_t port)
+// A plane counts if this host is on it, or has it in reach by a host with other planes. Else a stranger could tell of
+// planes that there are not, and shift the numbers of those that there are.
+void keep_those_in_reach(std::vector<plane_ports> &planes, std::uint64_t own)
 {
-    if (const std::string deaf = deaf_on(heard, port); !deaf.empty())
-        return fmt::format("{} is heard there and does not hear this host: let UDP port {} through its firewall", deaf,
-                           hello_udp_port);
-    return "nobody was heard there";
+    std::set<std::uint64_t> reached{own};
+    const auto is_in_reach = [&](const plane_ports &ports) {
+        return std::ranges::any_of(ports, [&](const port_id &port) { return reached.contains(port.host); });
+    };
+    for (std::size_t before = 0; before != reached.size();) {
+        before = reached.size();
+        for (const plane_ports &ports : planes)
+            if (is_in_reach(ports))
+                for (const port_id &port : ports)
+                    reached.insert(port.host);
+    }
+    std::erase_if(planes, [&](const plane_ports &ports) { return !is_in_reach(ports); });
 }
 
 void remark_on_plane(std::vector<std::string> &to, const heard_so_far &heard, const plan &made, std::size_t plane,
@@ -168,6 +180,7 @@ plan make_plan(const heard_so_far &heard)
     for (auto &[least, ports] : by_least)
         if (has_several_hosts(ports))
             made.planes.push_back(std::move(ports));
+    keep_those_in_reach(made.planes, heard.own.host);
     for (const plane_ports &ports : made.planes) {
         made.digest = mixed(made.digest, ports.size());
         for (const port_id &port : ports)
@@ -196,9 +209,13 @@ std::vector<std::string> remarks_on(const heard_so_far &heard, const plan &made,
                 used.insert(port.port);
         remark_on_plane(lines, heard, made, plane, devices);
     }
-    for (std::uint8_t port = 0; port < devices.size(); ++port)
-        if (!used.contains(port))
-            lines.push_back(fmt::format("{} is left out: {}", devices[port], why_left_out(heard, port)));
+    for (std::uint8_t port = 0; port < heard.own.ports; ++port)
+        if (const std::string deaf = deaf_on(heard, port); !deaf.empty())
+            lines.push_back(fmt::format("{} on {} is heard and does not hear this host: let UDP port {} through its "
+                                        "firewall",
+                                        deaf, devices[port], hello_udp_port));
+        else if (!used.contains(port))
+            lines.push_back(fmt::format("{} is left out: nobody was heard there", devices[port]));
     return lines;
 }
 
@@ -225,12 +242,11 @@ std::string refusal_of(const heard_so_far &heard, const plan &made)
     if (made.peers_of(heard.own.host).empty())
         return fmt::format("{} is heard and does not hear this host: let UDP port {} through its firewall",
                            heard.hosts.begin()->second.name, hello_udp_port);
-    if (!is_agreed(heard, made))
-        for (const std::uint64_t host : made.peers_of(heard.own.host))
-            if (const hello *told = hello_of(heard, host); told == nullptr || told->plan != made.digest)
-                return fmt::format("{} sees other planes than this host: a host comes or goes, or hears only some of "
-                                   "the others; try again on all of them",
-                                   told == nullptr ? "a host" : told->name);
+    for (const std::uint64_t host : made.peers_of(heard.own.host))
+        if (const hello *told = hello_of(heard, host); told == nullptr || told->plan != made.digest)
+            return fmt::format("{} sees other planes than this host: a host comes or goes, or hears only some of the "
+                               "others; try again on all of them",
+                               name_of(heard, host));
     return {};
 }
 

@@ -124,13 +124,36 @@ TEST(plan, who_is_heard_but_does_not_hear_is_named)
     EXPECT_EQ(two.planned(1).planes.size(), 1U);
     EXPECT_EQ(two.refusal(1), "");
     ASSERT_EQ(two.remarks(1).size(), 1U);
-    EXPECT_NE(two.remarks(1)[0].find("eth1 is left out: h2 is heard there and does not hear this host"),
-              std::string::npos);
+    EXPECT_NE(two.remarks(1)[0].find("h2 on eth1 is heard and does not hear this host"), std::string::npos);
     two.blocked = {{{1, 1}, {2, 1}}, {{1, 0}, {2, 0}}};
     two.hosts = hosts_on{{}, 2}.hosts;
     two.settle();
     EXPECT_NE(two.refusal(1).find("h2 is heard and does not hear this host"), std::string::npos);
     EXPECT_NE(two.refusal(2).find("nobody was heard"), std::string::npos);
+}
+
+TEST(plan, a_host_that_only_others_hear_is_refused_and_breaks_nothing)
+{
+    hosts_on three{{{{1, 0}, {2, 1}, {3, 1}}}, 3};
+    three.blocked = {{{3, 1}, {1, 0}}, {{1, 0}, {3, 1}}};
+    three.settle();
+    EXPECT_EQ(three.planned(1).peers_of(1).size(), 2U);
+    EXPECT_NE(three.refusal(1).find("a host that is not heard here sees other planes"), std::string::npos);
+    EXPECT_FALSE(three.remarks(1).empty());
+}
+
+TEST(plan, a_stranger_that_is_no_peer_adds_no_planes)
+{
+    hosts_on two{{{{1, 0}, {2, 0}}, {{1, 1}, {2, 1}}}, 2};
+    two.settle();
+    const plan before = two.planned(1);
+    hello stranger{.host = 9, .run = 9, .plan = 9, .port = 0, .ports = 2, .name = "mallory", .heard = {}};
+    stranger.heard = {{.from = {.host = 8, .port = 0}, .by = 1}}; // and it does not say that it hears this host
+    take_hello(two.hosts[1], stranger, 0);
+    EXPECT_EQ(two.planned(1).planes, before.planes);
+    EXPECT_EQ(two.planned(1).digest, before.digest);
+    EXPECT_EQ(two.refusal(1), "");
+    EXPECT_NE(two.remarks(1)[0].find("mallory on eth0 is heard"), std::string::npos) << "but it is named";
 }
 
 TEST(plan, is_refused_while_peers_see_other_planes)
