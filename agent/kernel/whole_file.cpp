@@ -44,10 +44,10 @@ bool sync_folder(const std::string &path)
     return fd && ::fsync(fd.get()) == 0;
 }
 
-} // namespace
-
-std::expected<void, std::error_code> replace_file(const std::string &path, const std::string &scratch,
-                                                  std::string_view text)
+// `give_name` gives the scratch file its name: 0, or -1 with errno.
+template <typename Name>
+std::expected<void, std::error_code> write_whole(const std::string &path, const std::string &scratch,
+                                                 std::string_view text, Name give_name)
 {
     // What a writer that was killed has left may be another user's.
     if (::unlink(scratch.c_str()) != 0 && errno != ENOENT)
@@ -56,7 +56,7 @@ std::expected<void, std::error_code> replace_file(const std::string &path, const
     if (!fd)
         return last_error();
     if (!write_all(fd.get(), text) || ::fchmod(fd.get(), readable_by_all) != 0 || ::fsync(fd.get()) != 0 ||
-        ::rename(scratch.c_str(), path.c_str()) != 0) {
+        give_name(scratch.c_str(), path.c_str()) != 0) {
         const auto error = last_error();
         ::unlink(scratch.c_str());
         return error;
@@ -64,6 +64,25 @@ std::expected<void, std::error_code> replace_file(const std::string &path, const
     if (!sync_folder(path))
         return last_error();
     return {};
+}
+
+} // namespace
+
+std::expected<void, std::error_code> replace_file(const std::string &path, const std::string &scratch,
+                                                  std::string_view text)
+{
+    return write_whole(path, scratch, text, ::rename);
+}
+
+std::expected<void, std::error_code> create_file(const std::string &path, const std::string &scratch,
+                                                 std::string_view text)
+{
+    return write_whole(path, scratch, text, [](const char *from, const char *to) {
+        if (::link(from, to) != 0) // where rename() would take the place of what is there
+            return -1;
+        ::unlink(from);
+        return 0;
+    });
 }
 
 } // namespace mrc::kernel

@@ -15,5 +15,8 @@ namespace mrc::kernel
 // replaced, not followed. What fails leaves the old file as it was, with the error of the call that failed.
 [[nodiscard]] std::expected<void, std::error_code> replace_file(const std::string &path, const std::string &scratch,
                                                                 std::string_view text);
+// The same where there is none yet: EEXIST otherwise.
+[[nodiscard]] std::expected<void, std::error_code> create_file(const std::string &path, const std::string &scratch,
+                                                               std::string_view text);
 
 } // namespace mrc::kernel

@@ -11,7 +11,7 @@ from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
 OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "metrics", "ev-profile", "ev-format",
-           "cc-profile", "probe", "run", "adopt")
+           "cc-profile", "probe", "run", "adopt", "setup")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
@@ -50,6 +50,11 @@ REFUSED = {
     ("adopt", "nonsense"): ("'nonsense'", "list", "hosts", "undo"),
     ("adopt", "--unit", "a", "--cgroup", "b"): ("--unit", "--cgroup"),
     ("adopt", "undo", "x"): ("NUMBER", "mrcctl adopt undo --help"),
+    ("setup", "--hosts", "1"): ("--hosts", "2", "65"),
+    ("setup", "--wait", "0"): ("--wait", "1", "3600"),
+    ("setup", "--dry-run", "--force"): ("--dry-run", "--force"),
+    ("setup", "--restore", "--start"): ("--restore", "--start"),
+    ("setup", "here"): ("'here'", "mrcctl setup --help"),
     ("port", "disable"): ("PORT", "mrcctl port disable --help"),
 }
 

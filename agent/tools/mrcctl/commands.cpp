@@ -24,6 +24,7 @@
 #include "tools/mrcctl/events.h"
 #include "tools/mrcctl/metrics_command.h"
 #include "tools/mrcctl/rates.h"
+#include "tools/mrcctl/setup_command.h"
 #include "tools/mrcctl/text.h"
 #include "tools/mrcctl/top.h"
 #include "tools/mrcctl/views.h"
@@ -245,6 +246,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_probe(app, to);
     add_run(app, to);
     add_adopt(app, to);
+    add_setup(app, to);
     if (argc > 1 && argv[1] == completing) {
         fmt::print("{}", completions_of(app, std::span{argv, static_cast<std::size_t>(argc)}.subspan(2)));
         return EXIT_SUCCESS;

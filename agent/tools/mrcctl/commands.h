@@ -21,11 +21,12 @@ struct invocation {
     std::string instance; // empty: MRC_INSTANCE, or the only one
     bool json = false;
     // One of these is set, and returns the exit status: a view of the maps, many of maps that are opened for each of
-    // them, or requests to the daemon.
+    // them, requests to the daemon, or what makes one.
     std::function<int(const host_maps &)> run;
     std::function<int(const map_opener &)> serve;
     std::function<int(const controller_device &)> control;
     std::function<int(const adoption_line &)> adopt;
+    std::function<int()> local; // needs no daemon
 };
 
 // The exit status when nothing is left to do: --help, --version, completions for a shell, or a wrong command line (2,

@@ -16,6 +16,8 @@ int main(int argc, char **argv)
     if (const auto status = parse_command_line(argc, argv, wanted))
         return *status;
     try {
+        if (wanted.local)
+            return wanted.local();
         if (wanted.control)
             return wanted.control(controller_device{wanted.instance});
         if (wanted.adopt)

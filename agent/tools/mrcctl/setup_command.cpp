@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/setup_command.h"
+
+#include <memory>
+
+#include "tools/mrcctl/command_line.h"
+#include "tools/setup/plan.h"
+#include "tools/setup/run.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+constexpr unsigned longest_wait_s = 3600;
+constexpr unsigned most_hosts = setup::most_hosts + 1;
+
+} // namespace
+
+void add_setup(CLI::App &app, invocation &chosen)
+{
+    CLI::App *const command =
+        add_command(app, "setup", "Finds ports and other hosts, and writes a configuration in direct mode", chosen);
+    const auto wish = std::make_shared<setup::setup_wish>();
+    const auto wait_s = std::make_shared<unsigned>(static_cast<unsigned>(wish->longest.count()));
+    CLI::Option *const dry_run =
+        command->add_flag("--dry-run", wish->dry_run, "Say hello and listen, print the configuration, change nothing");
+    command->add_flag("-y,--yes", wish->yes, "Do not ask before writing");
+    command->add_option("--ports", wish->ports, "These devices, with commas between them, and no others")
+        ->delimiter(',');
+    command->add_option("--hosts", wish->hosts, "NUMBER of hosts, this one included: end as soon as they agree")
+        ->check(CLI::Range(2U, most_hosts));
+    command->add_option("--wait", *wait_s, "SECONDS to listen at most")
+        ->check(CLI::Range(1U, longest_wait_s))
+        ->capture_default_str();
+    command->add_option("-o,--output", wish->file,
+                        "FILE to write; default: /etc/mrc/mrcd.toml, or INSTANCE.toml there");
+    CLI::Option *const force =
+        command->add_flag("--force", wish->force, "Replace a file that is there, and keep it beside the new one")
+            ->excludes(dry_run);
+    CLI::Option *const start =
+        command->add_flag("--start", wish->start, "Start the daemon by systemctl")->excludes(dry_run);
+    const auto restore = std::make_shared<bool>();
+    command->add_flag("--restore", *restore, "Only put the addresses of the file on the ports again")
+        ->excludes(dry_run)
+        ->excludes(force)
+        ->excludes(start);
+    command->callback([&chosen, wish, wait_s, restore] {
+        chosen.local = [&chosen, wish, wait_s, restore] {
+            wish->longest = std::chrono::seconds{*wait_s};
+            wish->instance = chosen.instance;
+            wish->json = chosen.json;
+            return *restore ? setup::restore_addresses(*wish) : setup::run_setup(*wish);
+        };
+    });
+}
+
+} // namespace mrc::ctl

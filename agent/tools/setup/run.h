@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mrcctl setup`: from a host with cables to a configuration that mrcd takes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mrc::setup
+{
+
+struct setup_wish {
+    std::vector<std::string> ports; // empty: all that look like ports
+    std::string instance;           // empty: "default"
+    std::string file;               // empty: where the instance's unit looks for it
+    std::chrono::seconds longest{60};
+    std::optional<std::uint32_t> hosts;
+    bool dry_run = false;
+    bool yes = false;
+    bool force = false;
+    bool start = false;
+    bool json = false;
+};
+
+// Tells what it finds on standard error, the result on standard output. Returns the exit status. Throws
+// std::runtime_error with what cannot be, and what helps; then nothing is written.
+[[nodiscard]] int run_setup(const setup_wish &wish);
+
+// Puts the addresses that setup has given to the ports of a configuration on them again, as after a restart of the
+// machine, and leaves out devices that are not there. Does nothing for a configuration of other addresses.
+[[nodiscard]] int restore_addresses(const setup_wish &wish);
+
+} // namespace mrc::setup

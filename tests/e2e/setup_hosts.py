@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""mrcctl setup: hosts that nobody has numbered find each other by cables and by switches, and the mrcd that start with
+what it wrote move verified bytes on every plane. What it cannot work out it names, and then writes nothing."""
+
+import json
+import pathlib
+import signal
+import sys
+
+from lab_support import DEADLINE_S, check, need_binaries, need_root
+from setup_support import bridged, cabled, ip, new_hosts, wait_for_planes
+
+MOST_LINES = 10
+
+
+def views(said):
+    return {name: json.loads(out) for name, (out, _) in said.items()}
+
+
+def check_transfer(hosts, seen, client, server, planes=2):
+    address = seen[server]["address"]
+    report = hosts.transfer(client, server, address, "-n", "300", "-s", "64K")
+    used = report["plane_rx_packets"][:planes]
+    check(len(used) == planes and min(used) > 0, f"by every plane: {used}")
+
+
+def run_daemons(hosts, planes=2):
+    for name in hosts.hosts():
+        hosts.start_daemon(name)
+    wait_for_planes(hosts, planes)
+
+
+def check_config(hosts, name, lines):
+    text = hosts.config(name).read_text(encoding="utf-8")
+    print(text)
+    own = [line for line in text.splitlines() if not line.startswith("daemon.instance")]  # not of one daemon a machine
+    check(len(own) == lines, f"the configuration of {name} has {lines} lines")
+
+
+def cables():
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+        said = hosts.setup("--hosts", "2", "--yes", "--json")
+        seen = views(said)
+        print(said["a"][1])
+        check("heard b on eth0" in said["a"][1] and "heard b on eth1" in said["a"][1], "who is heard is said")
+        check(all(not view["remarks"] and view["written"] and view["planes"] == 2 for view in seen.values()),
+              "and nothing is amiss")
+        check([port["plane"] for port in seen["a"]["ports"]] == [0, 1] and
+              all(port["driver"] == "veth" and port["xdp"] == "native" for port in seen["a"]["ports"]),
+              "ports are known by the doctor's probes")
+        for name in hosts.hosts():
+            check_config(hosts, name, MOST_LINES)
+        run_daemons(hosts)
+        check_transfer(hosts, seen, "a", "b")
+        check_transfer(hosts, seen, "b", "a")
+
+
+def crossed():
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts, crossed=True)
+        said = hosts.setup("--hosts", "2", "--yes", "--json")
+        check("eth0 leads to port 1 of b" in said["a"][1] and "planes follow the cables" in said["a"][1],
+              "crossed cables are named")
+        run_daemons(hosts)
+        check_transfer(hosts, views(said), "a", "b")
+
+
+def bridges():
+    with new_hosts("a", "b", "c", "sw") as hosts:
+        bridged(hosts, "a", "b", "c")
+        seen = views(hosts.setup("--hosts", "3", "--yes", "--json"))
+        check(all(len(view["peers"]) == 2 and view["planes"] == 2 for view in seen.values()), "each knows both others")
+        check_config(hosts, "c", MOST_LINES + 1)
+        run_daemons(hosts)
+        for client, server in (("a", "b"), ("b", "c"), ("c", "a")):
+            check_transfer(hosts, seen, client, server)
+
+
+def one_network():
+    """Both ports of each host on one switch: one plane, and the second port left out."""
+    with new_hosts("a", "b", "sw") as hosts:
+        hosts.bridge(0, [(name, f"eth{port}") for name in ("a", "b") for port in range(2)])
+        said = hosts.setup("--hosts", "2", "--yes", "--json")
+        check("eth1 is on one network with eth0: it is left out" in said["a"][1], "two ports on one network are named")
+        run_daemons(hosts, planes=1)
+        check_transfer(hosts, views(said), "a", "b", planes=1)
+
+
+def strangers():
+    """A third machine on plane 0 sends what is no hello, and hellos that came from afar."""
+    with new_hosts("a", "b", "x", "sw") as hosts:
+        hosts.bridge(0, [(name, "eth0") for name in ("a", "b", "x")])
+        hosts.bridge(1, [(name, "eth1") for name in ("a", "b")])
+        stranger = hosts.start("x", sys.executable, str(pathlib.Path(__file__).with_name("strange_hellos.py")), "eth0")
+        check(stranger.stdout.readline() == "SENDING\n", "a stranger is on plane 0")
+        said = hosts.setup("--hosts", "2", "--yes", "--json", names=("a", "b"))
+        check(stranger.poll() is None, "and sends to the end")
+        for name, view in views(said).items():
+            check(view["malformed_hellos"] > 0 and "that are no hellos" in said[name][1],
+                  f"{name} counts what is no hello: {view['malformed_hellos']}")
+            check([peer["name"] for peer in view["peers"]] == [({"a", "b"} - {name}).pop()] and view["planes"] == 2,
+                  "and it changed nothing")
+            check("mallory" not in said[name][1], "nobody is heard from afar")
+
+
+def check_refused(hosts, words, *arguments, names=None):
+    for name, (out, err) in hosts.setup(*arguments, names=names, status=1).items():
+        last = err.strip().splitlines()[-1]
+        check(all(word in last for word in words) and not out, f"{name}: {last}")
+        check(not hosts.config(name).exists(), "and nothing is written")
+
+
+def refusals():
+    with new_hosts("a", "b") as hosts:
+        check_refused(hosts, ("no device here can be a port", "no Ethernet device"), "--yes", names=["a"])
+        cabled(hosts)
+        check_refused(hosts, ("nobody was heard on any port", "run mrcctl setup on the other hosts", "4972"), "--yes",
+                      "--wait", "3", names=["a"])
+        check_refused(hosts, ("no device 'eth7'", "eth0, eth1"), "--yes", "--ports", "eth0,eth7", names=["a"])
+        check_refused(hosts, ("2 of 3 hosts were heard", "--hosts 2"), "--yes", "--hosts", "3", "--wait", "8")
+        check_refused(hosts, ("is no terminal", "--yes", "--dry-run"), "--hosts", "2")
+        hosts.identify("b", "a")
+        check_refused(hosts, ("another host has this one's identity", "systemd-machine-id-setup"), "--yes", "--wait",
+                      "5")
+        hosts.identify("b", "b")
+        dry = hosts.setup("--hosts", "2", "--dry-run")
+        check('fabric.mode = "direct"' in dry["a"][0] and not hosts.config("a").exists(),
+              "--dry-run prints the configuration and writes none")
+        check("fd6d:7263" not in ip("-n", hosts.netns("a"), "addr"), "nor any address")
+        for device in ("eth0", "eth1"):
+            ip("-n", hosts.netns("a"), "link", "set", device, "down")
+        check_refused(hosts, ("no device here can be a port", "eth0 is left out", "no carrier", "link set dev eth1 up"),
+                      "--yes")
+
+
+def kept_files():
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+        hosts.config("a").write_text("# mine\n", encoding="utf-8")
+        out, err = hosts.setup("--yes", names=["a"], status=1)["a"]
+        check("is there already: --force replaces it" in err and not out and
+              hosts.config("a").read_text(encoding="utf-8") == "# mine\n", "a file that is there is left alone")
+        hosts.setup("--hosts", "2", "--yes", "--force")
+        check("direct" in hosts.config("a").read_text(encoding="utf-8"), "--force replaces it")
+        kept = hosts.folder / "a.toml.before-setup"
+        check(kept.read_text(encoding="utf-8") == "# mine\n", "and keeps it aside")
+        check(sorted(path.name for path in hosts.folder.glob("*.toml*")) ==
+              ["a.toml", "a.toml.before-setup", "b.toml"], "nothing else is left")
+
+
+def restored():
+    """As after a restart of the machine: the addresses are gone, and the unit has them put back."""
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+        seen = views(hosts.setup("--hosts", "2", "--yes", "--json"))
+        own = {port["device"]: port["address"] for port in seen["a"]["ports"]}
+        for device in own:
+            ip("-n", hosts.netns("a"), "addr", "flush", "dev", device, "scope", "global")
+        ip("-n", hosts.netns("a"), "addr", "add", "fd6d:7263:5e70:5::1/64", "dev", "eth0")  # of an earlier setup
+        hosts.setup("--restore", names=["a"])
+        for device, address in own.items():
+            there = json.loads(ip("-n", hosts.netns("a"), "-j", "addr", "show", "dev", device, "scope", "global"))
+            found = [each["local"] for each in there[0]["addr_info"] if each]
+            check(found == [address], f"{device} has {address} alone")
+        run_daemons(hosts)
+        check_transfer(hosts, seen, "a", "b")
+
+
+def taken():
+    """Somebody on plane 0 has the address already that follows from a's identity."""
+    with new_hosts("a", "b", "sw") as hosts:
+        bridged(hosts, "a", "b")
+        foreseen = views(hosts.setup("--hosts", "2", "--dry-run", "--json"))["a"]["ports"][0]["address"]
+        ip("-n", hosts.netns("sw"), "addr", "add", f"{foreseen}/64", "dev", "br0", "nodad")
+        a = hosts.start_setup("a", "--hosts", "2", "--yes")
+        hosts.setup("--hosts", "2", "--yes", names=["b"])
+        _, err = a.communicate(timeout=DEADLINE_S)
+        check(a.returncode == 1 and f"{foreseen} is another's on the network of eth0" in err, err.splitlines()[-1])
+        check("fd6d:7263" not in ip("-n", hosts.netns("a"), "addr"), "no address is left on a")
+        check(not hosts.config("a").exists() and hosts.config("b").exists(), "and nothing is written")
+
+
+CASES = {each.__name__: each for each in (cables, crossed, bridges, one_network, strangers, refusals, kept_files,
+                                         restored, taken)}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in CASES:
+        sys.exit(f"usage: setup_hosts.py CASE; cases: {', '.join(CASES)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
+    need_root()
+    need_binaries("mrcctl", "mrcd", "mrc-perf")
+    CASES[sys.argv[1]]()
+
+
+if __name__ == "__main__":
+    main()
