@@ -2,7 +2,6 @@
 #include "tools/mrc-perf/percentiles.h"
 
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,12 +13,12 @@ namespace mrc::perf
 namespace
 {
 
+// 1 us to this many.
 std::vector<std::uint32_t> up_to(std::size_t count)
 {
     std::vector<std::uint32_t> values(count);
-    std::iota(values.begin(), values.end(), 1);
-    for (auto &value : values)
-        value *= 1000;
+    for (std::size_t i = 0; i < count; ++i)
+        values[i] = static_cast<std::uint32_t>(1000 * (i + 1));
     return values;
 }
 
