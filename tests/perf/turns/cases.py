@@ -53,7 +53,7 @@ def ours(point, builds, *arguments, engines=ENGINES, memory=MEMORY, label=""):
 
 
 def peers(point, size):
-    """Of the same wires and switches, without mrcd but for the last."""
+    """Over the same wires and switches, on hosts without mrcd."""
     first_plane = labs.plane_address(0, 1)
     return [row(point, "TCP cubic, one plane", "kernel", iperf("--congestion", "cubic", to=first_plane, size=size)),
             row(point, "TCP bbr, one plane", "kernel", iperf("--congestion", "bbr", to=first_plane, size=size)),
