@@ -15,7 +15,7 @@ namespace mrc::datapath
 // The rings are taken where they cost half as much at most: large bursts come of packets that had to wait for the one
 // before, and many short bursts are dearer together than few long ones. With rings up to where both cost the same (18
 // packets on veth, not 6), processor time per 64-byte message was 7.5 us instead of 5.6, and per 1 MB message 8.7
-// ms instead of 5.0 (tests/perf/transmit.py).
+// ms instead of 5.0 (tests/perf/run messages).
 inline constexpr std::int64_t least_gain = 2;
 
 struct port_costs {

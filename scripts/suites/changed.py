@@ -25,6 +25,7 @@ NAMED_TESTS = [
     (r"scripts/(packaging|cmake)/", ["e2e.package"]),
     (r"scripts/packaging/completions/", ["e2e.mrcctl_completion"]),
     (r"scripts/demo", ["e2e.demo"]),
+    (r"tests/perf/(run|turns/)", ["e2e.perf_run", "unit.perf_turns"]),
     # What most tests of the lab import.
     (r"tests/e2e/(lab_support|transfer_support|pinned_maps)\.py", ["e2e.transfer_xdp", "e2e.overlay"]),
     # Programs on libmrc, and what they share.

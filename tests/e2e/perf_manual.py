@@ -22,6 +22,12 @@ REFUSED = {
     ("-a", "-s", "8", "::1"): ("-a and -s",),
     ("-s", "1:8", "--file", "/etc/hostname", "::1"): ("--file has one size",),
     ("--memory", "huge", "::1"): ("--memory", "shared", "process"),
+    ("--events", "::1"): ("--events", "--lat only"),
+    ("--percentiles", "x.csv", "::1"): ("--percentiles", "--lat"),
+    ("--lat", "-a", "--percentiles", "x.csv", "::1"): ("--percentiles", "one size"),
+    ("--rate", "0", "::1"): ("--rate is 0", "1 to 100000000"),
+    ("--lat", "--rate", "5", "::1"): ("--lat", "without --rate"),
+    ("--rate", "5"): ("without HOST", "--once"),
     ("--nonsense",): ("--nonsense",),
 }
 

@@ -6,6 +6,7 @@ the far end dies. Every case ends with nothing left behind."""
 import json
 import os
 import pathlib
+import resource
 import signal
 import sys
 import tempfile
@@ -221,8 +222,44 @@ def client_after_client(fabric):
         client = run_client(fabric, "--lat", "-n", "300")
         check(client.status == 0 and 0 < client.report["lat_us"]["p50"] <= client.report["lat_us"]["max"],
               f"latency is measured: {client.report['lat_us']}")
+        sleeping_ends(fabric)
+        at_a_rate(fabric)
         process.send_signal(signal.SIGTERM)
         check(process.wait(DEAD_PEER_LIMIT_S) == 0, "SIGTERM ends an idle server")
+
+
+def sleeps_of_children():
+    """How often processes that have ended gave up the processor of their own accord."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+
+
+def sleeping_ends(fabric):
+    messages = 300
+    slept = {}
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "percentiles.csv"
+        for options in ((), ("--events",)):
+            before = sleeps_of_children()
+            client = run_client(fabric, "--lat", "-n", str(messages), "-s", "8000", "--percentiles", str(path),
+                                *options)
+            slept[options] = sleeps_of_children() - before
+            check(client.status == 0 and client.report["messages"] == messages,
+                  f"{messages} messages go back and forth {client.complaints}")
+            check(client.report["events"] is bool(options), "the report says whether ends slept")
+            head, *rows = path.read_text("ascii").splitlines()
+            values = dict(tuple(map(float, row.split(","))) for row in rows)
+            check(head == "percentile,us" and list(values.values()) == sorted(values.values()) and
+                  abs(values[100] - client.report["lat_us"]["max"]) < 0.01, "their percentiles are in a file")
+    # Where a message is there already nobody sleeps.
+    check(slept[("--events",)] - slept[()] > messages / 2, f"and with --events the client sleeps for them {slept}")
+
+
+def at_a_rate(fabric):
+    rate = 2000
+    client = run_client(fabric, "-s", "64", "-D", "1", "--rate", str(rate))
+    limit = rate * client.report["duration_ms"] / 1000 + 1  # by the last completion
+    check(client.status == 0 and 0 < client.report["messages"] <= limit and client.report["rate"] == rate,
+          f"{client.report['messages']} messages, of {limit:.0f} that --rate allows")
 
 
 def refusals(fabric):

@@ -17,7 +17,7 @@
 namespace mrc::perf
 {
 
-inline constexpr std::uint16_t channel_version = 2;
+inline constexpr std::uint16_t channel_version = 3;
 inline constexpr std::chrono::seconds answer_limit{10};
 inline constexpr std::chrono::milliseconds setup_limit_per_qp{50}; // beside it: several requests to a busy mrcd
 

@@ -8,6 +8,7 @@
 #include "tools/mrc-perf/error.h"
 #include "tools/mrc-perf/failed_run.h"
 #include "tools/mrc-perf/latency.h"
+#include "tools/mrc-perf/percentiles.h"
 #include "tools/mrc-perf/progress.h"
 #include "tools/mrc-perf/report.h"
 #include "tools/mrc-perf/roles.h"
@@ -53,7 +54,7 @@ run_parts execute(Run &run, channel &server, endpoint &local, report_context &co
 }
 
 boost::json::object execute_run(const options &chosen, const test_plan &plan, endpoint &local, channel &server,
-                                signal_source &signals)
+                                signal_source &signals, std::optional<percentile_file> &percentiles)
 {
     const side identity = local.identity();
     report_context context{.plan = plan,
@@ -70,6 +71,8 @@ boost::json::object execute_run(const options &chosen, const test_plan &plan, en
     if (plan.mode == test_mode::latency) {
         ping_pong run{local, server, signals, plan, true};
         parts = execute(run, server, local, context);
+        if (percentiles)
+            percentiles->write(run.sorted_ns());
     } else {
         const run_settings settings{
             .is_client = true,
@@ -107,6 +110,9 @@ int print_report(const boost::json::object &report, const options &chosen)
 int run_client(const options &chosen, signal_source &signals)
 {
     const test_plan &plan = chosen.plan;
+    std::optional<percentile_file> percentiles;
+    if (!chosen.percentiles.empty())
+        percentiles.emplace(chosen.percentiles);
     endpoint local{chosen.device};
     channel server = channel::connect(chosen.host, chosen.port);
     if (plan.exponential == 25)
@@ -118,7 +124,7 @@ int run_client(const options &chosen, signal_source &signals)
     std::vector<boost::json::object> reports;
     for (const test_plan &run : plan.runs()) {
         begin(local, server, run, reports.empty());
-        reports.push_back(execute_run(chosen, run, local, server, signals));
+        reports.push_back(execute_run(chosen, run, local, server, signals, percentiles));
         if (as_table)
             print_now(table_line(reports.back()));
         if (exit_status(reports.back()) != 0)

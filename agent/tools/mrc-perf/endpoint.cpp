@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <ranges>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ namespace
 
 constexpr int completions_at_once = 64;
 constexpr std::uint32_t psn_mask = 0xFFFFFF;
+constexpr std::uint32_t receives = 2; // of --events: messages come one at a time, and each makes room for another
 
 // "retry_exceeded" and so on, as verbs programmers know them, for scripts; and for users.
 struct status_name {
@@ -129,16 +131,21 @@ void endpoint::create_queues(std::uint32_t depth)
     ::fcntl(events_fd_, F_SETFL, ::fcntl(events_fd_, F_GETFL) | O_NONBLOCK);
 
     std::random_device random;
-    const std::uint32_t per_cq = std::max(1U, static_cast<std::uint32_t>(device_.most_completions()) / (depth + 1));
+    const std::uint32_t receive_depth = plan_.events ? receives : 1; // one that nobody uses has an entry, too
+    const std::uint32_t each = depth + receive_depth;
+    const std::uint32_t per_cq = std::max(1U, static_cast<std::uint32_t>(device_.most_completions()) / each);
     for (std::uint32_t i = 0; i < plan_.qps; ++i) {
-        if (i % per_cq == 0) { // a receive queue that nobody uses has an entry there, too
-            const auto entries = static_cast<int>(std::min(per_cq, plan_.qps - i) * (depth + 1));
+        if (i % per_cq == 0) {
+            const auto entries = static_cast<int>(std::min(per_cq, plan_.qps - i) * each);
             cqs_.emplace_back(must(::mrc_create_cq(device_.mrc(), entries, nullptr, events, 0), "completion queue"));
         }
         mrc_qp_init_attr wanted{};
         wanted.send_cq = wanted.recv_cq = cqs_.back().get();
-        wanted.cap = {
-            .max_send_wr = depth, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+        wanted.cap = {.max_send_wr = depth,
+                      .max_recv_wr = receive_depth,
+                      .max_send_sge = 1,
+                      .max_recv_sge = 1,
+                      .max_inline_data = 0};
         wanted.pd = device_.pd();
         qps_.emplace_back(must(::mrc_create_qp(device_.mrc(), &wanted), "queue pair"));
         to_init(qps_.back().get());
@@ -146,6 +153,8 @@ void endpoint::create_queues(std::uint32_t depth)
         must(::mrc_get_qpn(qps_.back().get(), &name.qpn) == 0 ? 0 : errno, "queue pair");
     }
     completed_.resize(plan_.qps);
+    for (std::uint32_t i = 0; plan_.events && i < receives; ++i)
+        post_receive();
 }
 
 void endpoint::connect(const side &peer)
@@ -183,6 +192,7 @@ void endpoint::begin(const test_plan &run)
     plan_ = run;
     std::ranges::fill(completed_, 0);
     all_completed_ = 0;
+    received_ = 0;
     if (used_) {
         std::ranges::fill(receive_memory_.bytes(), std::byte{0});
         reset_stall();
@@ -216,8 +226,12 @@ void endpoint::write(std::uint32_t qp, std::uint64_t from_slot, std::uint64_t to
     request.wr_id = qp;
     request.sg_list = &piece;
     request.num_sge = 1;
-    request.opcode = IBV_WR_RDMA_WRITE;
+    // An immediate makes a completion at the peer, and its being solicited an event there; completions of what was
+    // sent make none.
+    request.opcode = plan_.events ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
     request.send_flags = IBV_SEND_SIGNALED;
+    if (plan_.events)
+        request.send_flags |= IBV_SEND_SOLICITED;
     request.wr.rdma.remote_addr = peer_.remote_va + offset(qp, to_slot);
     request.wr.rdma.rkey = peer_.rkey;
     ibv_send_wr *refused = nullptr;
@@ -247,12 +261,24 @@ bool endpoint::take_from(mrc_cq *cq)
                 check_daemon(); // which is why, if it has gone
             if (one.status != IBV_WC_SUCCESS)
                 throw failure_of(one);
+            if (one.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+                ++received_;
+                post_receive();
+                continue;
+            }
             ++completed_[one.wr_id];
             ++all_completed_;
         }
         some |= count > 0;
     } while (count == completions_at_once);
     return some;
+}
+
+void endpoint::post_receive()
+{
+    ibv_recv_wr request{};
+    ibv_recv_wr *refused = nullptr;
+    must(::mrc_post_recv(qps_.front().get(), &request, &refused), "a receive");
 }
 
 void endpoint::take_events()
@@ -263,22 +289,25 @@ void endpoint::take_events()
         ::mrc_ack_cq_events(cq, 1);
 }
 
-void endpoint::wait(std::span<const int> others, std::chrono::milliseconds limit)
+bool endpoint::wait(std::span<const int> others, std::chrono::nanoseconds limit)
 {
     for (const auto &cq : cqs_)
-        must(::mrc_req_notify_cq(cq.get(), 0), "completions");
+        must(::mrc_req_notify_cq(cq.get(), plan_.events ? 1 : 0), "completions");
     if (take_completions()) // those from before the queues were armed
-        return;
+        return false;
     std::vector<pollfd> fds{{.fd = device_.event_fd(), .events = POLLIN, .revents = 0},
                             {.fd = events_fd_, .events = POLLIN, .revents = 0}};
     for (const int other : others)
         fds.push_back({.fd = other, .events = POLLIN, .revents = 0});
-    if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) <= 0)
-        return;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
+    const timespec longest{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
+    if (::ppoll(fds.data(), fds.size(), &longest, nullptr) <= 0)
+        return true;
     if (fds[0].revents != 0)
         check_daemon();
     if (fds[1].revents != 0)
         take_events();
+    return std::ranges::any_of(fds | std::views::drop(2), [](const pollfd &one) { return one.revents != 0; });
 }
 
 void endpoint::check_daemon()

@@ -48,9 +48,12 @@ public:
     // WRITEs of this run that have completed: by queue pair, and all of them.
     [[nodiscard]] std::span<const std::uint64_t> completed() const { return completed_; }
     [[nodiscard]] std::uint64_t all_completed() const { return all_completed_; }
+    // With --events: the peer's messages of this run that have arrived, of which completions tell.
+    [[nodiscard]] std::uint64_t received() const { return received_; }
 
-    // Until something can be done: a completion, or one of `others` is readable. Throws when mrcd is gone.
-    void wait(std::span<const int> others, std::chrono::milliseconds limit);
+    // Until something can be done: a completion, with --events of a message only, or one of `others` is readable; false
+    // when it was but a completion. Throws when mrcd is gone.
+    bool wait(std::span<const int> others, std::chrono::nanoseconds limit);
     void check_daemon(); // throws when mrcd is gone
     [[nodiscard]] traffic query();
     void reset_stall();
@@ -59,6 +62,7 @@ private:
     void create_queues(std::uint32_t depth);
     [[nodiscard]] std::uint64_t offset(std::uint32_t qp, std::uint64_t slot) const;
     bool take_from(mrc_cq *cq);
+    void post_receive();
     void take_events();
 
     mrc_device device_;
@@ -75,6 +79,7 @@ private:
     int gid_index_;
     std::vector<std::uint64_t> completed_;
     std::uint64_t all_completed_ = 0;
+    std::uint64_t received_ = 0;
     traffic first_;     // when the run began
     bool used_ = false; // a run has begun before
 };

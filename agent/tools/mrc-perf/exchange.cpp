@@ -51,6 +51,8 @@ boost::json::object to_json(const test_plan &plan)
             {"interval_ms", plan.interval_ms},
             {"bidir", plan.bidir},
             {"verify", plan.verify},
+            {"events", plan.events},
+            {"rate", plan.rate},
             {"timeout", plan.timeout},
             {"linear", plan.linear},
             {"exponential", plan.exponential},
@@ -72,6 +74,8 @@ test_plan plan_from(const boost::json::object &object)
     plan.interval_ms = small_member(object, "interval_ms", 0U, UINT32_MAX);
     plan.bidir = flag_member(object, "bidir");
     plan.verify = flag_member(object, "verify");
+    plan.events = flag_member(object, "events");
+    plan.rate = small_member(object, "rate", 0U, highest_rate);
     plan.timeout = small_member(object, "timeout", 0U, 24U);
     plan.linear = small_member(object, "linear", 0U, 7U);
     plan.exponential = small_member(object, "exponential", 0U, 25U);

@@ -2,12 +2,13 @@
 #include "tools/mrc-perf/latency.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <cmath>
 #include <csignal>
 #include <thread>
 
 #include "tools/mrc-perf/error.h"
+#include "tools/mrc-perf/percentiles.h"
 
 namespace mrc::perf
 {
@@ -19,6 +20,7 @@ namespace
 constexpr unsigned polls_per_look = 256;
 // Polls before the core is lent to others: on few cores the daemon itself may need it.
 constexpr unsigned polls_per_yield = 16;
+constexpr std::chrono::milliseconds longest_sleep{100};
 
 std::vector<std::uint64_t> last_bytes(std::uint64_t size, std::uint64_t payload_bytes)
 {
@@ -32,14 +34,6 @@ std::vector<std::uint64_t> last_bytes(std::uint64_t size, std::uint64_t payload_
 std::byte mark_of(std::uint64_t number) // never zero, which fresh memory has
 {
     return static_cast<std::byte>(number % 255 + 1);
-}
-
-double percentile(const std::vector<std::uint32_t> &sorted, double share)
-{
-    if (sorted.empty())
-        return 0;
-    const auto rank = static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
-    return static_cast<double>(sorted[rank]) / 1000.0;
 }
 
 } // namespace
@@ -112,6 +106,21 @@ void ping_pong::write(std::uint64_t number)
 
 bool ping_pong::has_arrived(std::uint64_t number)
 {
+    return plan_.events ? is_completed(number) : is_in_memory(number);
+}
+
+bool ping_pong::is_completed(std::uint64_t number)
+{
+    (void)local_.take_completions();
+    if (local_.received() > number)
+        return true;
+    if (local_.wait(std::array{peer_.fd(), signals_.fd()}, longest_sleep))
+        look_around();
+    return false;
+}
+
+bool ping_pong::is_in_memory(std::uint64_t number)
+{
     const auto memory = local_.receive_slot(0, 0);
     const std::byte mark = mark_of(number);
     for (unsigned poll = 0; poll < polls_per_look; ++poll) {
@@ -147,13 +156,19 @@ bool ping_pong::look_around()
     return !over_;
 }
 
-boost::json::object ping_pong::own_summary()
+std::vector<std::uint32_t> ping_pong::sorted_ns() const
 {
     std::vector<std::uint32_t> sorted = samples_ns_;
     std::ranges::sort(sorted);
-    boost::json::object latency{{"min", percentile(sorted, 0)},    {"p50", percentile(sorted, 0.5)},
-                                {"p99", percentile(sorted, 0.99)}, {"p999", percentile(sorted, 0.999)},
-                                {"max", percentile(sorted, 1)},    {"samples", sorted.size()}};
+    return sorted;
+}
+
+boost::json::object ping_pong::own_summary()
+{
+    const std::vector<std::uint32_t> sorted = sorted_ns();
+    boost::json::object latency{{"min", percentile_us(sorted, 0)},    {"p50", percentile_us(sorted, 0.5)},
+                                {"p99", percentile_us(sorted, 0.99)}, {"p999", percentile_us(sorted, 0.999)},
+                                {"max", percentile_us(sorted, 1)},    {"samples", sorted.size()}};
     return {{"messages", written_},
             {"bytes", written_ * plan_.size},
             {"seconds", std::chrono::duration<double>(ended_ - started_).count()},

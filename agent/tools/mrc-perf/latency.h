@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ping-pong by WRITEs into memory that the other end polls: no completion and no system call in the measured path.
+// Ping-pong by WRITEs into memory that the other end polls: no completion and no system call in the measured path. With
+// --events, by WRITEs with an immediate, for whose completion events the other end sleeps.
 //
 // A message has arrived when the last byte of each of its packets has the message's number: packets are placed in any
 // order, so the last byte of the message alone would prove nothing.
@@ -26,12 +27,15 @@ public:
 
     void execute(); // throws perf_error
     [[nodiscard]] run_parts parts();
+    [[nodiscard]] std::vector<std::uint32_t> sorted_ns() const; // half round trips, of the client
 
 private:
     void ping();
     void pong();
     void write(std::uint64_t number);
     [[nodiscard]] bool has_arrived(std::uint64_t number);
+    [[nodiscard]] bool is_in_memory(std::uint64_t number);
+    [[nodiscard]] bool is_completed(std::uint64_t number);
     // What the fast path leaves aside; false when the run is over.
     bool look_around();
     [[nodiscard]] boost::json::object own_summary();

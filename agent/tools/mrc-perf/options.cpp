@@ -34,6 +34,7 @@ struct given {
     std::uint32_t window = 0;
     std::uint32_t interval_ms = 0;
     bool latency = false;
+    std::optional<std::uint32_t> rate;
 };
 
 void add_server_options(CLI::App &app, options &to)
@@ -63,6 +64,10 @@ void add_run_options(CLI::App &app, options &to, given &raw)
         ->check(CLI::IsMember({"shared", "process"}))
         ->capture_default_str();
     app.add_flag("--lat", raw.latency, "Latency: ping-pong by WRITE into polled memory, half a round trip");
+    app.add_flag("--events", to.plan.events,
+                 "With --lat: both ends sleep until a completion event says that a message has arrived");
+    app.add_option("--percentiles", to.percentiles, "With --lat: write the percentiles to this file, as CSV");
+    app.add_option("--rate", raw.rate, "Send at most this many messages a second per direction");
     app.add_flag("--bidir", to.plan.bidir, "Send in both directions at once");
     app.add_flag("--verify", to.plan.verify, "Check a pattern in every byte at the receiver");
     app.add_option("--file", to.file, "Send this file's bytes and compare its SHA-256 at the far end");
@@ -91,7 +96,8 @@ void check_combinations(const options &chosen, const given &raw)
     const bool client = !chosen.host.empty();
     const bool file = !chosen.file.empty();
     refuse(!client && (raw.latency || file || chosen.plan.bidir || chosen.plan.verify || raw.iterations != 0 ||
-                       chosen.plan.seconds != 0 || !raw.size.empty() || raw.all_sizes),
+                       chosen.plan.seconds != 0 || raw.rate || chosen.plan.events || !chosen.percentiles.empty() ||
+                       !raw.size.empty() || raw.all_sizes),
            "without HOST this is a server, and the client says what to do; a server takes "
            "--port, --once, --output, --device, --json");
     refuse(client && (chosen.once || !chosen.output.empty()),
@@ -103,6 +109,9 @@ void check_combinations(const options &chosen, const given &raw)
     refuse(raw.iterations != 0 && chosen.plan.seconds != 0, "-n and -D exclude each other");
     refuse(raw.latency && (file || chosen.plan.bidir || chosen.plan.verify || chosen.plan.qps != 1),
            "--lat sends one message at a time on one queue pair, without --file, --bidir, --verify or -q");
+    refuse(!raw.latency && chosen.plan.events, "--events goes with --lat only: other tests sleep as it is");
+    refuse(!chosen.percentiles.empty() && (!raw.latency || sweep), "--percentiles goes with --lat and one size only");
+    refuse(raw.latency && raw.rate, "--lat sends one message at a time, without --rate");
     refuse(file && (chosen.plan.bidir || raw.iterations != 0 || chosen.plan.seconds != 0),
            "--file sends the file once, in one direction, without --bidir, -n or -D");
 }
@@ -173,6 +182,8 @@ void complete_plan(options &chosen, const given &raw)
 {
     test_plan &plan = chosen.plan;
     check_range("-q", plan.qps, 1U, most_qps);
+    if (raw.rate)
+        check_range("--rate", plan.rate = *raw.rate, 1U, highest_rate);
     plan.memory = raw.memory == memory_name(memory_kind::shared) ? memory_kind::shared : memory_kind::process;
     take_sizes(plan, raw);
     take_amount(plan, raw);

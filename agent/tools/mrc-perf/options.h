@@ -34,6 +34,8 @@ struct test_plan {
     std::uint32_t interval_ms = 0; // 0: no samples
     bool bidir = false;
     bool verify = false;
+    bool events = false;       // latency: ends sleep until a message has arrived
+    std::uint32_t rate = 0;    // messages a second per direction; 0: as many as go
     std::uint32_t timeout = 8; // retries of a packet: 1.024 us * 2^timeout, `linear` times, then doubling
     std::uint32_t linear = 7;
     std::uint32_t exponential = 14; // about 8.6 s until a dead peer is reported
@@ -58,7 +60,8 @@ struct options {
     std::uint16_t port = 18515;
     std::string device; // verbs name; empty: the only one
     std::string file;
-    std::string output; // server: where a received file goes
+    std::string output;      // server: where a received file goes
+    std::string percentiles; // where those of a latency test go
     bool once = false;
     bool json = false;
     test_plan plan;
@@ -68,6 +71,7 @@ inline constexpr std::uint64_t largest_message = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t largest_memory = std::uint64_t{4} << 30; // registered per direction
 inline constexpr std::uint32_t most_qps = 4096;
 inline constexpr std::uint32_t largest_window = 4096;
+inline constexpr std::uint32_t highest_rate = 100'000'000; // messages a second
 
 // "64K", "1.5M", "3072"; powers of 1024, rounded down to whole bytes. Nothing when it is no size.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(const std::string &text);

@@ -141,6 +141,8 @@ json::object make_report(const report_context &context, const run_parts &parts)
     report["window"] = plan.window;
     report["memory"] = memory_name(plan.memory);
     report["bidir"] = plan.bidir;
+    report["events"] = plan.events;
+    report["rate"] = plan.rate;
     report["payload_bytes"] = client ? context.local.payload_bytes : context.peer.payload_bytes;
     if (plan.mode == test_mode::file) {
         report["file"] = context.file;

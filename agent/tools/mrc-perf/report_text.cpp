@@ -51,14 +51,14 @@ std::string verified_text(const json::object &report)
     return report.at("verified").as_bool() ? "every byte is right" : "NO";
 }
 
-void add_latency(std::string &to, const json::object &latency)
+void add_latency(std::string &to, const json::object &latency, bool events)
 {
     fmt::format_to(
         std::back_inserter(to),
         "  latency        min {:.1f}  p50 {:.1f}  p99 {:.1f}  p99.9 {:.1f}  max {:.1f} us (half a round trip, "
-        "{:.0f} samples)\n",
+        "{:.0f} samples{})\n",
         number(latency, "min"), number(latency, "p50"), number(latency, "p99"), number(latency, "p999"),
-        number(latency, "max"), number(latency, "samples"));
+        number(latency, "max"), number(latency, "samples"), events ? ", asleep in between" : "");
 }
 
 // `own_host`: both ends are on one, and no plane and no path is between them.
@@ -100,7 +100,7 @@ std::string to_text(const json::object &report)
                    text(report, "memory"), report.at("payload_bytes").to_number<std::uint64_t>());
     const bool own_host = report.at("client") == report.at("server");
     if (report.contains("lat_us"))
-        add_latency(result, report.at("lat_us").as_object());
+        add_latency(result, report.at("lat_us").as_object(), report.at("events").as_bool());
     if (report.contains("forward")) {
         result += "client to server\n";
         add_direction(result, report.at("forward").as_object(), own_host);

@@ -127,9 +127,11 @@ void stream_run::wait()
     auto until = run_clock::now() + longest_wait;
     if (receiver_)
         until = std::min(until, receiver_->next_sample().value_or(until));
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - run_clock::now());
+    if (sender_)
+        until = std::min(until, sender_->next_post().value_or(until));
+    const std::chrono::nanoseconds left = until - run_clock::now();
     const std::array<int, 2> others{peer_.fd(), signals_.fd()};
-    local_.wait(others, std::max(left, std::chrono::milliseconds{0}));
+    (void)local_.wait(others, std::max(left, std::chrono::nanoseconds{0}));
 }
 
 run_parts stream_run::parts()

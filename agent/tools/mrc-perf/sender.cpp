@@ -51,10 +51,24 @@ void stream_sender::announce()
     peer_.send(message_kind::placed, {{"messages", boost::json::array(each.begin(), each.end())}});
 }
 
-bool stream_sender::may_post() const
+bool stream_sender::has_room() const
 {
     const bool slot_is_free = posted_ / plan_.qps - local_.completed()[posted_ % plan_.qps] < plan_.window;
     return posted_ < limit_ && slot_is_free && (!plan_.checked() || posted_ < consumed_ + plan_.slots());
+}
+
+std::optional<run_clock::time_point> stream_sender::next_post() const
+{
+    if (plan_.rate == 0 || !has_room())
+        return std::nullopt;
+    const std::chrono::duration<double> due{static_cast<double>(posted_) / plan_.rate};
+    return first_post_ + std::chrono::ceil<run_clock::duration>(due);
+}
+
+bool stream_sender::may_post() const
+{
+    const auto due = next_post();
+    return has_room() && (!due || *due <= run_clock::now());
 }
 
 bool stream_sender::post()

@@ -34,9 +34,12 @@ public:
     void on_consumed(std::uint64_t messages) { consumed_ = messages; }
     void stop(); // before the plan's end
     [[nodiscard]] bool finished() const { return done_; }
+    // When --rate allows the message for which there is room; nothing: it waits for something else, or for nothing.
+    [[nodiscard]] std::optional<run_clock::time_point> next_post() const;
     [[nodiscard]] boost::json::object summary();
 
 private:
+    [[nodiscard]] bool has_room() const;
     [[nodiscard]] bool may_post() const;
     bool take_completions();
     bool post();

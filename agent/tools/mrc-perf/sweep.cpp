@@ -59,8 +59,8 @@ json::object combine(const test_plan &plan, const std::vector<json::object> &rep
     if (plan.sizes.empty())
         return reports.back();
     json::object all;
-    for (const char *name :
-         {"status", "error", "role", "mode", "client", "server", "qps", "bidir", "memory", "payload_bytes"})
+    for (const char *name : {"status", "error", "role", "mode", "client", "server", "qps", "bidir", "events", "rate",
+                             "memory", "payload_bytes"})
         all[name] = reports.back().at(name);
     all["verified"] = reports.front().at("verified");
     json::array runs;

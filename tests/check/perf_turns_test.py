@@ -1,0 +1,168 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/perf/run: its statistics, and the rule by which runs are thrown away."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(SOURCE / "tests/perf"), str(SOURCE / "tests/e2e")]
+
+# pylint: disable=wrong-import-position
+from turns import cases, foreign_load, report, summary
+from turns.foreign_load import load, outcome, process, usage
+from turns.schedule import measured, with_processor_time
+
+
+class statistics(unittest.TestCase):
+    def test_ratios_are_of_the_same_round(self):
+        # The machine is twice as fast in each round as in the last: medians apart would say 4 to 2.
+        ours, theirs = [3, 6, 4], [2, 4, 8]
+        self.assertEqual(summary.ratio(ours, theirs), 1.5)
+        found = summary.summary([{"gbps": value} for value in ours], [{"gbps": value} for value in theirs],
+                                {"gbps": "Gbit/s", "p50_us": "us"})
+        self.assertEqual(found, {"gbps": {"min": 3, "median": 4, "max": 6, "ratio": 1.5}})
+
+    def test_no_ratio_without_a_baseline(self):
+        self.assertIsNone(summary.ratio([1, 2], []))
+        self.assertIsNone(summary.ratio([1, 2], [1]))
+        self.assertIsNone(summary.ratio([1, 2], [1, 0]))
+        self.assertIsNone(summary.summary([{"gbps": 1}], None, {"gbps": ""})["gbps"]["ratio"])
+
+
+class foreign(unittest.TestCase):
+    STAT = "7 (a ) b) S 3 7 7 0 -1 {flags} 1 2 3 4 {times} 20 0 1 0 99 5"
+
+    def parsed(self, times, flags=0x400000, environment=b""):
+        return foreign_load.parse_process(self.STAT.format(flags=flags, times=times), environment)
+
+    def test_time_of_a_process_has_that_of_children_it_waited_for(self):
+        ticks = foreign_load.TICKS
+        found = self.parsed(f"{ticks} {2 * ticks} {3 * ticks} {4 * ticks}")
+        self.assertEqual((found.parent, found.begun, found.seconds), (3, 99, 10))
+
+    def test_own_processes_and_kernel_threads_are_not_foreign(self):
+        mark = f"MRC_PERF_RUN={os.getpid()}".encode()
+        seen = {1: self.parsed("1 0 0 0"), 2: self.parsed("1 0 0 0", environment=b"A=1\0" + mark + b"\0B=2\0"),
+                3: self.parsed("1 0 0 0", flags=0x200040), 4: self.parsed("1 0 0 0", environment=mark + b"7\0")}
+        self.assertEqual(list(foreign_load.foreign_of(seen, os.getpid())), [1, 4])
+
+    def test_a_process_started_here_is_own_and_others_are_read(self):
+        foreign_load.mark_own()
+        with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+            seen = foreign_load.processes()
+            child.stdin.close()
+        self.assertFalse(seen[child.pid].is_foreign(os.getpid()))
+        self.assertTrue(seen[child.pid].is_foreign(1))
+        self.assertGreater(foreign_load.now().busy, 0)
+
+    def test_steal_is_no_busy_time(self):
+        ticks = foreign_load.TICKS
+        line = "cpu  " + " ".join(str(ticks * value) for value in (1, 2, 3, 40, 50, 6, 7, 80, 0, 0))
+        self.assertEqual(foreign_load.parse_machine(line + "\ncpu0 1"), (19, 80))
+
+    def test_shares_are_of_all_cores(self):
+        found = foreign_load.between(usage(at=10, busy=5, steal=1, foreign={7: took(2)}),
+                                     usage(at=14, busy=11, steal=1.4, foreign={7: took(4)}), cores=2)
+        self.assertEqual((found.seconds, found.own_cpu_s, round(found.steal, 6), found.foreign), (4, 4, 0.05, 0.25))
+
+    def test_what_begins_or_ends_meanwhile_counts_for_what_it_took_meanwhile(self):
+        before = {7: took(2), 8: took(100, parent=7), 9: took(50, parent=8)}
+        self.assertEqual(foreign_load.foreign_seconds(before, before | {10: took(3, parent=7)}), 3)
+        # 9 took a second more, 8 half a one; each was waited for, and 7 has it all.
+        self.assertEqual(foreign_load.foreign_seconds(before, {7: took(153.5)}), 1.5)
+        # The number is another process's now.
+        self.assertEqual(foreign_load.foreign_seconds({7: took(5), 8: took(9, parent=7)},
+                                                      {7: took(14), 8: took(2, begun=1)}), 2)
+
+    def test_a_process_that_nobody_waits_for_hides_nothing_of_others(self):
+        before = {1: took(10), 7: took(2), 8: took(1000, parent=1)}
+        self.assertEqual(foreign_load.foreign_seconds(before, {1: took(10), 7: took(5)}), 3)
+
+    def test_nothing_is_less_than_zero(self):
+        found = foreign_load.between(usage(0, 5, 1, {7: took(2)}), usage(1, 5, 1, {7: took(4)}), cores=1)
+        self.assertEqual((found.own_cpu_s, found.steal, found.foreign), (0, 0, 2))
+
+
+def took(seconds, parent=1, begun=0):
+    return process(parent, begun, seconds, False, b"")
+
+
+class undisturbed(unittest.TestCase):
+    """Each run lasts a second of one core and gives its number; `taken` is what others took of it."""
+
+    def outcome(self, taken, repeats, limit=0.1):
+        self.runs, at, foreign_s = 0, 0, 0
+        states = []
+        for share in taken:
+            states += [usage(at, 0, 0, {7: took(foreign_s)}), usage(at + 1, 0, 0, {7: took(foreign_s + share)})]
+            at, foreign_s = at + 1, foreign_s + share
+        states = iter(states)
+
+        def run():
+            self.runs += 1
+            return {"number": self.runs}
+        cores = foreign_load.CORES
+        return foreign_load.undisturbed(run, limit / cores, repeats, lambda: next(states))
+
+    def test_a_quiet_run_counts(self):
+        found = self.outcome([0.05], repeats=3)
+        self.assertEqual((found.values["number"], found.thrown_away, found.disturbed), (1, 0, False))
+
+    def test_disturbed_runs_are_thrown_away_and_counted(self):
+        found = self.outcome([0.5, 0.4, 0.05], repeats=3)
+        self.assertEqual((found.values["number"], found.thrown_away, found.disturbed), (3, 2, False))
+
+    def test_the_least_disturbed_stands_and_says_so_when_repeats_are_over(self):
+        found = self.outcome([0.5, 0.2, 0.4], repeats=2)
+        self.assertEqual((self.runs, found.values["number"], found.thrown_away, found.disturbed), (3, 2, 2, True))
+
+    def test_without_repeats_the_only_run_stands(self):
+        found = self.outcome([0.5], repeats=0)
+        self.assertEqual((self.runs, found.thrown_away, found.disturbed), (1, 0, True))
+
+
+class tables(unittest.TestCase):
+    QUIET = load(seconds=1, own_cpu_s=3, steal=0, foreign=0)
+
+    def results(self):
+        ours, theirs = (measured(cases.row("1M", name, "xdp", None)) for name in ("MRC", "TCP"))
+        ours.outcomes = [outcome({"gbps": 3.0, "memory": "shared"}, self.QUIET, 2, False),
+                         outcome({"gbps": 5.0, "memory": "shared"}, self.QUIET, 1, True)]
+        theirs.outcomes = [outcome({"gbps": 2.0}, self.QUIET, 0, False)] * 2
+        return report.case_object("goodput", cases.case("about it", {"gbps": "Gbit/s"}, "TCP", ()), [ours, theirs])
+
+    def test_a_row_names_its_memory_and_each_run(self):
+        row = self.results()["rows"][0]
+        self.assertEqual((row["memory"], row["thrown_away"], row["disturbed"]), ("shared", 3, 1))
+        self.assertEqual([run["disturbed"] for run in row["runs"]], [False, True])
+        self.assertEqual(row["summary"]["gbps"], {"min": 3.0, "median": 4.0, "max": 5.0, "ratio": 2.0})
+
+    def test_a_table_says_what_foreign_load_did(self):
+        text = report.table(self.results())
+        self.assertIn("| 1M | MRC | 4 (3 to 5) | 2.00 |", text)
+        self.assertIn("4 runs count; 3 were thrown away", text)
+        self.assertIn("1 of those that count were disturbed", text)
+
+    def test_processor_time_is_that_of_the_machine_by_gigabyte(self):
+        found = with_processor_time(outcome({"bytes": 2_000_000_000}, self.QUIET, 0, False))
+        self.assertEqual(found.values["cpu_s_per_gb"], 1.5)
+        self.assertNotIn("cpu_s_per_gb", with_processor_time(outcome({}, self.QUIET, 0, False)).values)
+
+
+class declared_cases(unittest.TestCase):
+    def test_every_point_has_its_baseline_and_every_row_its_lab(self):
+        for builds in ({}, {"before": ("/nonexistent", ""), "after": ("/nonexistent", "64")}):
+            places = cases.places(builds)
+            for name, one in cases.all_cases(builds).items():
+                points = {row.point for row in one.rows}
+                self.assertEqual({row.point for row in one.rows if row.name == one.baseline}, points, name)
+                self.assertEqual(len({(row.point, row.name) for row in one.rows}), len(one.rows), name)
+                self.assertLessEqual({row.lab for row in one.rows}, set(places), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

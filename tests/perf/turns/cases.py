@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared with what: each case is a table of rows, ours and peers', at one or several points, whose figures
+are set beside those of the baseline at the same point of the same round."""
+
+import dataclasses
+import typing
+
+from . import labs
+from .programs import iperf, mrc, small_beside, sockperf, stall
+
+SIZES = ("64", "4K", "64K", "1M", "64M")
+LOSSES = ("0%", "0.01%", "0.1%", "1%")
+ENGINES = {"xdp": "XDP", "af_xdp": "AF_XDP"}
+MEMORY = ("shared", "process")
+MPTCP = ("mptcpize", "run")
+
+
+@dataclasses.dataclass(frozen=True)
+class row:
+    point: str
+    name: str
+    lab: str              # a key of `places`
+    run: typing.Callable  # (place, seconds): figures by name
+
+
+@dataclasses.dataclass(frozen=True)
+class case:
+    about: str
+    metrics: dict  # name of a figure: its unit
+    baseline: str  # a row's name
+    rows: tuple
+
+
+def places(builds):
+    """The labs by name; those with mrcd are "xdp" and so on, and for each build, {name: (directory, ring_packets)},
+    "xdp, NAME", too."""
+    found = {"kernel": labs.by_kernel, "two": labs.two}
+    for engine in ENGINES:
+        for name, build in ({"": None} | builds).items():
+            found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
+    return found
+
+
+def of_build(text, build):
+    return f"{text}, {build}" if build else text
+
+
+def ours(point, builds, *arguments, engines=ENGINES, memory=MEMORY, label=""):
+    """Rows of mrc-perf with these arguments, by build, engine and memory."""
+    return [row(point, of_build(f"MRC, {ENGINES[engine]}, {kind} memory{label}", build), of_build(engine, build),
+                mrc(*arguments, memory=kind))
+            for build in builds or {"": None} for engine in engines for kind in memory]
+
+
+def peers(point, size):
+    """Over the same wires and switches, on hosts without mrcd."""
+    first_plane = labs.plane_address(0, 1)
+    return [row(point, "TCP cubic, one plane", "kernel", iperf("--congestion", "cubic", to=first_plane, size=size)),
+            row(point, "TCP bbr, one plane", "kernel", iperf("--congestion", "bbr", to=first_plane, size=size)),
+            row(point, "MPTCP, a subflow per plane", "kernel", iperf(to=first_plane, size=size, wrapper=MPTCP))]
+
+
+def over_overlay(point, size, build):
+    return row(point, "TCP over mrcnet0", of_build("xdp", build), iperf(size=size))
+
+
+def goodput(builds, sizes=SIZES):
+    rows = []
+    for size in sizes:
+        rows += [*peers(size, size), over_overlay(size, size, next(iter(builds), "")),
+                 *ours(size, builds, "-s", size)]
+    if "1M" in sizes:
+        udp = iperf("--udp", "--bitrate", "0", to=labs.plane_address(0, 1))
+        rows.append(row("1M", "UDP, one plane", "kernel", udp))
+    return tuple(rows)
+
+
+def under_loss(loss, run):
+    """`run` while this share of packets is lost on every plane, on the way to the far host."""
+    def impaired(at, seconds):
+        links = [(f"p{plane}t0-1", "h1") for plane in range(labs.PLANES)]
+        for link in links:
+            at.fabric.run("impair", *link, "--loss", loss, "--one-way")
+        try:
+            return run(at, seconds)
+        finally:
+            for link in links:
+                at.fabric.run("impair", *link, "--clear", "--one-way")
+    return impaired
+
+
+def loss_grid(builds):
+    rows = []
+    for loss in LOSSES:
+        for one in [*peers(loss, "1M"), *ours(loss, builds, "-s", "1M", memory=("shared",))]:
+            rows.append(dataclasses.replace(one, run=under_loss(loss, one.run)))
+    return tuple(rows)
+
+
+def latency(builds):
+    rows = []
+    for size in ("8", "64K"):
+        rows.append(row(size, "TCP over mrcnet0, sleeping", of_build("xdp", next(iter(builds), "")), sockperf(size)))
+        for label, events in ((", sleeping", ("--events",)), (", spinning", ())):
+            rows += ours(size, builds, "--lat", "-s", size, *events, memory=("shared",), label=label)
+    return tuple(rows)
+
+
+def messages(builds):
+    rows = []
+    for point, arguments in (("64 bytes, window 256", ("-s", "64", "--window", "256")),
+                             ("64 KB, window 1", ("-s", "64K", "--window", "1")), ("1 MB", ("-s", "1M"))):
+        rows += ours(point, builds, *arguments)
+    return tuple(rows)
+
+
+def queue_pairs(builds):
+    rows = []
+    for count in (1, 16, 256, 1000):
+        rows += ours("", builds, "-s", "64K", "-q", str(count), "--window", "4", engines=("xdp",), memory=("shared",),
+                     label=f", {count} QP")
+    return (*rows, *ours("", builds, "-s", "64K", "-q", "1", "--window", "4", "--bidir", engines=("xdp",),
+                         memory=("shared",), label=", 1 QP, sum of both directions"))
+
+
+def stalls(_builds):
+    return tuple(row("", f"MRC, {ENGINES[engine]}, {what}", engine, stall(cut))
+                 for engine in ENGINES for what, cut in (("quiet", False), ("a plane cut", True)))
+
+
+def beside(_builds):
+    return (row("", "alone", "two", small_beside(None)), row("", "beside 1 MB messages", "two", small_beside("near")),
+            row("", "1 MB messages in another lab", "two", small_beside("far")))
+
+
+def own_host(_builds):
+    return (row("", "TCP, loopback", "xdp", iperf(host="h1")),
+            *(row("", f"MRC, {kind} memory", "xdp", mrc("-s", "1M", memory=kind, host="h1")) for kind in MEMORY))
+
+
+def own_host_latency(_builds):
+    return (row("", "TCP, loopback, sleeping", "xdp", sockperf("8", to="127.0.0.1", host="h1")),
+            row("", "MRC, sleeping", "xdp", mrc("--lat", "--events", host="h1")),
+            row("", "MRC, spinning", "xdp", mrc("--lat", host="h1")))
+
+
+RATE = {"gbps": "Gbit/s"}
+ROUND_TRIP = {"p50_us": "us", "p99_us": "us", "p999_us": "us"}
+
+
+def all_cases(builds):
+    """By name. `builds`: {name: (directory, ring_packets)}; empty: the one of this tree."""
+    first = next(iter(builds), "")
+    tcp = "TCP cubic, one plane"
+    return {
+        "goodput": case("goodput of one queue pair, by message size; the peers' size is that of a call",
+                        RATE, tcp, goodput(builds)),
+        "cpu": case("processor time of the whole machine, both hosts and all switches, by gigabyte; 1 MB messages",
+                    {"cpu_s_per_gb": "s/GB"} | RATE, tcp, goodput(builds, ("1M",))),
+        "latency": case("half a round trip", ROUND_TRIP, "TCP over mrcnet0, sleeping", latency(builds)),
+        "messages": case("messages by window; time of both mrcd for each", {"mps": "M/s", "mrcd_us": "us"} | RATE,
+                         of_build("MRC, XDP, shared memory", first), messages(builds)),
+        "loss": case("goodput of 1 MB messages where every plane loses packets on the way to the far host", RATE, tcp,
+                     loss_grid(builds)),
+        "stalls": case("longest time between two arrivals at full rate, from a moment on at which a plane dies or "
+                       "nothing happens", {"max_stall_us": "us"}, "MRC, XDP, quiet", stalls(builds)),
+        "beside": case("half a round trip of 8 bytes beside another client's bulk",
+                       ROUND_TRIP | {"bulk_gbps": "Gbit/s"}, "alone", beside(builds)),
+        "qps": case("goodput of 64 KB messages by the number of queue pairs", RATE,
+                    of_build("MRC, XDP, shared memory, 1 QP", first), queue_pairs(builds)),
+        "own-host": case("goodput of 1 MB messages between two programs of one host", RATE, "TCP, loopback",
+                         own_host(builds)),
+        "own-host-latency": case("half a round trip of 8 bytes between two programs of one host", ROUND_TRIP,
+                                 "TCP, loopback, sleeping", own_host_latency(builds)),
+    }

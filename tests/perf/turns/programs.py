@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a program between two hosts of a lab, and the figures that it gives."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from lab_support import binary
+from transfer_support import DEADLINE_S, lines_of, run_client, start_perf, wait_until
+
+LONGEST_IPERF_BLOCK = 1 << 20
+SOCKPERF_BYTES = (14, 65000)  # least and, near enough, most
+SOCKPERF_PORT = "11111"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def size_of(text):
+    """Bytes of "8", "64K" or "1M"."""
+    return int(text.rstrip("KM")) << {"K": 10, "M": 20}.get(text[-1], 0)
+
+
+@contextlib.contextmanager
+def far_end(fabric, port=None, host="h1"):
+    """A server of mrc-perf's that listens."""
+    process = start_perf(fabric, host, "--json", *(("--port", port) if port else ()))
+    try:
+        first = lines_of(process.stdout).next(time.monotonic() + DEADLINE_S)
+        if first is None or not first.startswith("LISTENING "):
+            sys.exit(f"FAIL: the server did not start: {process.stderr.read().decode()}")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def daemons_seconds(fabric):
+    """Processor time of both mrcd. Unlike rates, it says the same beside other programs."""
+    total = 0
+    for host in ("h0", "h1"):
+        stat = pathlib.Path(f"/proc/{fabric.host(host)['pid']}/stat").read_text("ascii")
+        total += sum(map(int, stat.rpartition(")")[2].split()[11:13]))
+    return total / TICKS
+
+
+def figures(report):
+    """Those of a report of mrc-perf's."""
+    found = {"gbps": report["goodput_gbps"], "mps": report["msg_rate_mps"], "bytes": report["bytes"],
+             "max_stall_us": report["max_stall_us"], "memory": report["memory"]}
+    if "lat_us" in report:
+        found |= {f"{name}_us": report["lat_us"][name] for name in ("p50", "p99", "p999")}
+    return found
+
+
+def checked(client):
+    if client.status != 0:
+        sys.exit(f"FAIL: mrc-perf: {' '.join(client.complaints)}")
+    return client.report
+
+
+def mrc(*arguments, memory="shared", host="h0"):
+    """A run of mrc-perf's client with these arguments, to h1."""
+    def run(at, seconds):
+        before = daemons_seconds(at.fabric)
+        with far_end(at.fabric):
+            report = checked(run_client(at.fabric, *arguments, "--memory", memory, "-D", str(seconds), host=host,
+                                        limit_s=DEADLINE_S + seconds))
+        daemon_s = daemons_seconds(at.fabric) - before
+        return figures(report) | {"mrcd_us": 1e6 * daemon_s / max(report["messages"], 1)}
+    return run
+
+
+def stall(cut):
+    """The longest stall at full rate from a moment on, at which a plane dies, or nothing happens."""
+    def run(at, seconds):
+        begun = []
+
+        def on_sample(_, process):
+            if not begun:
+                begun.append(True)
+                process.send_signal(signal.SIGUSR1)  # a new phase
+                if cut:
+                    at.fabric.run("plane", "1", "down")
+        try:
+            with far_end(at.fabric):
+                report = checked(run_client(at.fabric, "-D", str(seconds), on_sample=on_sample))
+        finally:
+            if cut:
+                at.fabric.run("plane", "1", "up")
+        return figures(report) | {"max_stall_us": report["phases"][-1]["max_stall_us"]}
+    return run
+
+
+def inside(fabric, host, *argv):
+    done = subprocess.run(fabric.enter(host, *argv), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"FAIL: {' '.join(argv)}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def iperf(*arguments, to=None, size="1M", wrapper=(), host="h0"):
+    """iperf3 from a host to h1, by default to its MRC address; a TCP stream has no messages: `size` is what a call of
+    the kernel takes."""
+    block = () if "--udp" in arguments else ("--length", str(min(size_of(size), LONGEST_IPERF_BLOCK)))
+
+    def run(at, seconds):
+        server = at.fabric.enter("h1", *wrapper, "iperf3", "--server", "--one-off", "--forceflush")
+        with subprocess.Popen(server, stdout=subprocess.PIPE, text=True) as listening:
+            try:
+                for line in listening.stdout:
+                    if "listening" in line:
+                        break
+                said = inside(at.fabric, host, *wrapper, "iperf3", "--client",
+                              to or at.fabric.host("h1")["mrc_address"], "--time", str(seconds), "--json", *block,
+                              *arguments)
+                listening.stdout.read()
+            finally:
+                listening.kill()
+        end = json.loads(said)["end"]
+        if "--udp" in arguments:
+            total = end["sum"]
+            received = total["bytes"] * (1 - total["lost_packets"] / max(total["packets"], 1))
+            return {"gbps": received * 8e-9 / total["seconds"], "bytes": round(received)}
+        received = end["sum_received"]
+        return {"gbps": received["bits_per_second"] / 1e9, "bytes": received["bytes"]}
+    return run
+
+
+def sockperf(size="8", to=None, host="h0"):
+    """Half round trips, as mrc-perf has them, of a TCP connection; both ends sleep. It knows IPv4 only."""
+    def run(at, seconds):
+        address = to or at.fabric.host("h1")["ipv4_address"]
+        words = ("--tcp", "--ip", address, "--port", SOCKPERF_PORT)
+        length = str(min(max(size_of(size), SOCKPERF_BYTES[0]), SOCKPERF_BYTES[1]))
+        argv = at.fabric.enter("h1", "sockperf", "server", *words)
+        with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
+            try:
+                if not wait_until(lambda: inside(at.fabric, "h1", "ss", "-Hltn", f"sport = {SOCKPERF_PORT}"), 10):
+                    sys.exit("FAIL: sockperf does not listen")
+                said = inside(at.fabric, host, "sockperf", "ping-pong", *words, "--msg-size", length, "--time",
+                              str(seconds))
+            finally:
+                server.kill()
+        found = dict(re.findall(r"percentile (\d+\.\d+) =\s+([\d.]+)", said))
+        return {"p50_us": float(found["50.000"]), "p99_us": float(found["99.000"]), "p999_us": float(found["99.900"])}
+    return run
+
+
+@contextlib.contextmanager
+def bulk(fabric, seconds):
+    """Another client's messages of 1 MB from h0 to h1, from when they flow until the block ends; yields a list that has
+    their rate then."""
+    port, rate = "18601", []
+    with far_end(fabric, port):
+        process = start_perf(fabric, "h0", fabric.host("h1")["mrc_address"], "--port", port, "--json", "-D",
+                             str(seconds), "--interval", "100")
+        try:
+            progress = lines_of(process.stderr)
+            while (line := progress.next(time.monotonic() + DEADLINE_S)) is not None and '"interval"' not in line:
+                pass
+            yield rate
+            process.send_signal(signal.SIGINT)
+            rate.append(json.loads(process.communicate(timeout=DEADLINE_S)[0])["goodput_gbps"])
+        finally:
+            process.kill()
+            process.wait()
+
+
+def small_beside(which):
+    """Half round trips of 8 bytes, alone, or while another client of the same daemons ("near"), or of a second lab's
+    on the same cores ("far"), sends as much as it can."""
+    def run(at, seconds):
+        fabric = {"near": at.fabric, "far": at.other}.get(which)
+        with contextlib.nullcontext([]) if fabric is None else bulk(fabric, seconds + 60) as rate:
+            found = mrc("--lat")(at, seconds)
+        return found | ({"bulk_gbps": rate[0]} if rate else {})
+    return run
