@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include <netinet/in.h>
@@ -149,12 +150,16 @@ void passive_endpoint::wants(std::vector<pollfd> &descriptors, clock::time_point
 void passive_endpoint::proceed(clock::time_point /*now*/)
 {
     for (;;) {
-        kernel::unique_fd fd{::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        sockaddr_storage from{};
+        socklen_t length = sizeof(from);
+        auto *any = reinterpret_cast<sockaddr *>(&from);
+        kernel::unique_fd fd{::accept4(fd_.get(), any, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)};
         if (!fd)
             break;
         if (guests_.size() == most_guests)
             guests_.pop_front();
         guests_.push_back(std::make_unique<connect_request>());
+        guests_.back()->from = messaging::socket_address::from(any);
         guests_.back()->socket = messaging::exchange_socket{std::move(fd)};
     }
     std::erase_if(guests_, [&](std::unique_ptr<connect_request> &one) { return is_done(one); });
@@ -180,6 +185,8 @@ bool passive_endpoint::is_done(std::unique_ptr<connect_request> &guest)
     one.said = std::move(*said);
     one.handle = {.fclass = FI_CLASS_CONNREQ, .context = nullptr, .ops = nullptr};
     info->handle = &one.handle;
+    std::free(info->dest_addr);
+    info->dest_addr = one.from ? allocated_copy(*one.from, info->dest_addrlen) : nullptr;
     (void)guest.release(); // whoever reads the event accepts or rejects it
     events_->connection_event(FI_CONNREQ, &fid, info, one.said.data);
     return true;

@@ -22,6 +22,7 @@ namespace mrc::fi_provider
 // One that wants to connect: the handle in the fi_info of FI_CONNREQ.
 struct connect_request {
     fid handle{};
+    std::optional<messaging::socket_address> from; // by TCP
     messaging::exchange_socket socket;
     connect_message said;
 };

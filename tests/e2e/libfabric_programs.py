@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Debian's fi_info and fi_pingpong by libmrc-fi, unchanged, on two hosts of a lab, one case a run: what is listed;
-messages of all sizes by connected endpoints, every byte checked; the same while a plane is cut; a far end that is
-killed."""
+messages of all sizes by endpoints of the provider itself, and by those of ofi_rxm above it, every byte checked; the
+same while a plane is cut; a far end that is killed."""
 
 import contextlib
 import json
@@ -97,6 +97,12 @@ def messages(fabric):
     check_nothing_is_left(fabric)
 
 
+def reliable(fabric):
+    with running(fabric, "mrc;ofi_rxm", "rdm", ROUNDS) as both:
+        both.check_sizes(ROUNDS)
+    check_nothing_is_left(fabric)
+
+
 def cut(fabric):
     with running(fabric, "mrc", "msg", CUT_ROUNDS, "-S", "1048576") as both:
         check(wait_until(lambda: packets(fabric) > 0, DEADLINE_S), "it runs")
@@ -119,7 +125,7 @@ def killed(fabric):
     check_nothing_is_left(fabric)
 
 
-CASES = {"info": info, "messages": messages, "cut": cut, "killed": killed}
+CASES = {"info": info, "messages": messages, "reliable": reliable, "cut": cut, "killed": killed}
 
 
 def main():
