@@ -53,7 +53,7 @@ active_endpoint::~active_endpoint()
     }
     if (fabric_ != nullptr) {
         auto held = in_.endpoint.lock();
-        if (!outgoing_.empty() || !arriving_.empty())
+        if (!outgoing_.empty() || !arriving_.empty() || ring().writes_under_way())
             in_.endpoint.cut({&fabric_, 1}, held);
         else
             in_.endpoint.close(fabric_);
@@ -132,6 +132,7 @@ int active_endpoint::accept(std::span<const std::byte> data)
     }
     if (socket_.send() != messaging::exchange_step::done) // fits into an empty buffer
         return -FI_ECONNABORTED;
+    socket_.established();
     in_.in.connections.add(*this);
     return 0;
 }

@@ -84,7 +84,6 @@ private:
         transfer_call call;
         std::uint64_t completion_flags = 0;
         messaging::held_range range;
-        std::vector<std::byte> copy; // of what was injected
     };
 
     // managed:

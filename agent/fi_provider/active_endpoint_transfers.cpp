@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include <rdma/fi_errno.h>
 
@@ -49,7 +50,7 @@ int active_endpoint::may_transmit(const transfer_call &call) const
 std::uint32_t active_endpoint::begin(const transfer_call &call, std::uint64_t completion_flags)
 {
     const std::uint32_t id = next_id();
-    outgoing_.emplace(id, outgoing{.call = call, .completion_flags = completion_flags, .range = {}, .copy = {}});
+    outgoing_.emplace(id, outgoing{.call = call, .completion_flags = completion_flags, .range = {}});
     return id;
 }
 
@@ -115,10 +116,11 @@ ssize_t active_endpoint::write(const transfer_call &call)
     const std::uint32_t id = begin(call, FI_WRITE | FI_RMA);
     outgoing &one = outgoing_.at(id);
     const void *data = call.data;
+    std::shared_ptr<std::vector<std::byte>> copy; // of what is injected, as long as the WRITE is under way
     if ((call.flags & FI_INJECT) != 0) {
         const auto *first = static_cast<const std::byte *>(call.data);
-        one.copy.assign(first, first + call.bytes);
-        data = one.copy.data();
+        copy = std::make_shared<std::vector<std::byte>>(first, first + call.bytes);
+        data = copy->data();
     }
     if (call.bytes > 0 && !(one.range = region(data, call.bytes, messaging::region_use::source))) {
         const int error = errno;
@@ -132,7 +134,7 @@ ssize_t active_endpoint::write(const transfer_call &call)
                                        .target = call.address,
                                        .rkey = static_cast<std::uint32_t>(call.key),
                                        .imm = {}};
-    ring().write(order, call.bytes, plain_write, [this, id, tells] {
+    ring().write(order, call.bytes, plain_write, [this, id, tells, copy] {
         if (!tells)
             complete(id);
     });
