@@ -184,15 +184,25 @@ void active_endpoint::exchange()
 {
     using enum messaging::exchange_step;
     messaging::exchange_step step = done;
-    if (at_ == stage::connecting && (step = socket_.finish_connect()) == done) {
-        socket_.queue(
-            connect_message{.kind = connect_kind::request, .address = fabric_->address(), .data = sent_data_}.encode());
-        at_ = stage::asking;
+    if (at_ == stage::connecting) {
+        step = socket_.finish_connect();
+        if (step == done) {
+            socket_.queue(
+                connect_message{.kind = connect_kind::request, .address = fabric_->address(), .data = sent_data_}
+                    .encode());
+            at_ = stage::asking;
+        }
     }
-    if (at_ == stage::asking && (step = socket_.send()) == done)
-        at_ = stage::waiting;
-    if (at_ == stage::waiting && (step = socket_.receive(connect_message::encoded_bytes)) == done)
-        answered();
+    if (at_ == stage::asking) {
+        step = socket_.send();
+        if (step == done)
+            at_ = stage::waiting;
+    }
+    if (at_ == stage::waiting) {
+        step = socket_.receive(connect_message::encoded_bytes);
+        if (step == done)
+            answered();
+    }
     if (step == failed)
         refuse(FI_ECONNREFUSED);
 }
@@ -200,7 +210,7 @@ void active_endpoint::exchange()
 void active_endpoint::answered()
 {
     auto said = connect_message::decode(socket_.received());
-    if (!said || said->kind != connect_kind::accept) {
+    if (!said || said->kind != connect_kind::accept || !said->address) {
         refuse(FI_ECONNREFUSED, said ? std::span<const std::byte>{said->data} : std::span<const std::byte>{});
         return;
     }
@@ -215,7 +225,8 @@ void active_endpoint::answered()
 
 void active_endpoint::refuse(int error, std::span<const std::byte> data)
 {
-    FI_INFO(&provider(), FI_LOG_EP_CTRL, "connecting to %s: %s\n", destination_->text().c_str(),
+    FI_INFO(&provider(), FI_LOG_EP_CTRL, "connecting to %s: %s\n",
+            destination_ ? destination_->text().c_str() : "a far end",
             socket_.why().empty() ? "refused" : socket_.why().c_str());
     at_ = stage::ended;
     events_->failure(&fid, error, data);

@@ -86,7 +86,6 @@ set(CPACK_DEBIAN_MRCD_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postin
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
-set(CPACK_DEBIAN_MRC-LIBFABRIC_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 
 # What each package says of itself.
 configure_file(${debian}/changelog.in ${CMAKE_BINARY_DIR}/packaging/changelog @ONLY)
