@@ -93,8 +93,11 @@ ssize_t active_endpoint::send(const transfer_call &call)
     const std::span body{static_cast<const std::byte *>(call.data), call.bytes};
     const bool fits = call.bytes + transfer_head::encoded_bytes <= ring().longest_message();
     messaging::held_range source;
-    if (!fits && !(source = region(call.data, call.bytes, messaging::region_use::source)))
-        return -errno;
+    if (!fits) {
+        source = region(call.data, call.bytes, messaging::region_use::source);
+        if (!source)
+            return -errno;
+    }
     const std::uint32_t id = begin(call, FI_SEND | FI_MSG);
     untaken_credit_.on_sent();
     if (fits) {
@@ -122,7 +125,9 @@ ssize_t active_endpoint::write(const transfer_call &call)
         copy = std::make_shared<std::vector<std::byte>>(first, first + call.bytes);
         data = copy->data();
     }
-    if (call.bytes > 0 && !(one.range = region(data, call.bytes, messaging::region_use::source))) {
+    if (call.bytes > 0)
+        one.range = region(data, call.bytes, messaging::region_use::source);
+    if (call.bytes > 0 && !one.range) {
         const int error = errno;
         outgoing_.erase(id);
         return -error;
@@ -224,8 +229,11 @@ void active_endpoint::take(wanted &by, const transfer_head &head, std::span<cons
 void active_endpoint::announced(wanted &by, const transfer_head &head)
 {
     int error = by.completion.olen > 0 ? FI_ETRUNC : 0;
-    if (error == 0 && !(by.range = region(by.call.data, head.size, messaging::region_use::target)))
-        error = errno;
+    if (error == 0) {
+        by.range = region(by.call.data, head.size, messaging::region_use::target);
+        if (!by.range)
+            error = errno;
+    }
     if (error != 0) {
         tell({.kind = transfer_kind::no_go, .id = head.id});
         by.completion.len = 0;
