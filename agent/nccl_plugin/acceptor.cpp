@@ -8,7 +8,7 @@
 #include <random>
 
 #include "messaging/failure.h"
-#include "nccl_plugin/interfaces.h"
+#include "messaging/interfaces.h"
 #include "nccl_plugin/log.h"
 
 namespace mrc::nccl_plugin
@@ -26,10 +26,11 @@ std::string setting(const char *name)
     return value == nullptr ? std::string{} : std::string{value};
 }
 
-socket_address own_address()
+messaging::socket_address own_address()
 {
     const std::string names = setting("NCCL_SOCKET_IFNAME");
-    const auto chosen = choose_interface(running_interfaces(), names, setting("NCCL_SOCKET_FAMILY"));
+    const auto chosen =
+        messaging::choose_interface(messaging::running_interfaces(), names, setting("NCCL_SOCKET_FAMILY"));
     if (!chosen)
         throw messaging::messaging_failure{
             names.empty() ? "no network interface has an address to exchange addresses by"
@@ -58,7 +59,7 @@ acceptor::acceptor(std::shared_ptr<session> at, const messaging::gid_bytes &gid)
     if (!fd_ || ::bind(fd_.get(), any, length) != 0 || ::listen(fd_.get(), backlog) != 0 ||
         ::getsockname(fd_.get(), any, &length) != 0)
         throw messaging::messaging_failure{"cannot listen on " + handle_.listener.text() + ": " + std::strerror(errno)};
-    if (const auto bound = socket_address::from(any))
+    if (const auto bound = messaging::socket_address::from(any))
         handle_.listener.port = bound->port;
 }
 
@@ -74,7 +75,7 @@ void acceptor::welcome()
                 return;
             guests_.erase(oldest);
         }
-        guests_.emplace_back().socket = exchange_socket{std::move(fd)};
+        guests_.emplace_back().socket = messaging::exchange_socket{std::move(fd)};
     }
 }
 
@@ -103,11 +104,13 @@ result acceptor::accept(std::unique_ptr<receiver> &accepted)
 bool acceptor::is_turned_away(guest &one, result &outcome)
 {
     if (one.at == stage::greeting) {
-        const exchange_step step = one.socket.receive();
-        if (step == exchange_step::waits)
+        const messaging::exchange_step step = one.socket.receive(greeting::encoded_bytes);
+        if (step == messaging::exchange_step::waits)
             return false;
-        const auto theirs = step == exchange_step::done ? greeting::decode(one.socket.received(), handle_.token)
-                                                        : std::optional<greeting>{};
+        const auto theirs =
+            step == messaging::exchange_step::done
+                ? greeting::decode(one.socket.received().first<greeting::encoded_bytes>(), handle_.token)
+                : std::optional<greeting>{};
         if (!theirs) {
             inform(handle_.listener.text() + ": somebody who is no sender of NCCL was turned away");
             return true;
@@ -118,10 +121,10 @@ bool acceptor::is_turned_away(guest &one, result &outcome)
         one.at = stage::answering;
     }
     if (one.at == stage::answering) {
-        const exchange_step step = one.socket.send();
-        if (step == exchange_step::waits)
+        const messaging::exchange_step step = one.socket.send();
+        if (step == messaging::exchange_step::waits)
             return false;
-        if (step == exchange_step::failed) {
+        if (step == messaging::exchange_step::failed) {
             warn(handle_.listener.text() + ": a connection that began was not completed: " + one.socket.why());
             outcome = result::remote_error;
             return true;
@@ -143,11 +146,11 @@ result acceptor::set_up(guest &one, const greeting &theirs)
         one.connection = std::make_unique<receiver>(session_);
     } catch (const messaging::messaging_failure &failure) {
         warn(failure.what());
-        one.socket.queue({.token = handle_.token, .address = {}});
+        one.socket.queue(greeting{.token = handle_.token, .address = {}}.encode());
         (void)one.socket.send(); // fits into an empty buffer
         return result::system_error;
     }
-    one.socket.queue({.token = handle_.token, .address = one.connection->address()});
+    one.socket.queue(greeting{.token = handle_.token, .address = one.connection->address()}.encode());
     if (!one.connection->connect(*theirs.address))
         return one.connection->health();
     return result::success;

@@ -6,8 +6,9 @@
 #include <list>
 #include <memory>
 
+#include "messaging/exchange_socket.h"
 #include "nccl_plugin/connect_handle.h"
-#include "nccl_plugin/exchange_socket.h"
+#include "nccl_plugin/greeting.h"
 #include "nccl_plugin/receiver.h"
 
 namespace mrc::nccl_plugin
@@ -26,7 +27,7 @@ public:
 private:
     enum class stage : std::uint8_t { greeting, answering, establishing };
     struct guest {
-        exchange_socket socket;
+        messaging::exchange_socket socket;
         stage at = stage::greeting;
         std::unique_ptr<receiver> connection;
     };

@@ -22,7 +22,7 @@
 #include <span>
 
 #include "messaging/gid_text.h"
-#include "nccl_plugin/interfaces.h"
+#include "messaging/interfaces.h"
 #include "nccl_plugin/nccl_net.h"
 
 namespace mrc::nccl_plugin
@@ -33,7 +33,7 @@ using token_bytes = std::array<std::uint8_t, 16>;
 struct connect_handle {
     static constexpr std::uint16_t version = 1;
 
-    socket_address listener;
+    messaging::socket_address listener;
     token_bytes token{};
     messaging::gid_bytes gid{};
     std::uint64_t attempt = 0;

@@ -38,7 +38,7 @@ bool connection::connect(const messaging::peer_address &peer)
     return endpoint().connect(*fabric_, peer);
 }
 
-void connection::watch(exchange_socket socket)
+void connection::watch(messaging::exchange_socket socket)
 {
     const auto held = endpoint().lock(); // on_failure() ends it
     socket_ = std::move(socket);

@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
+#include "messaging/exchange_socket.h"
 #include "nccl_plugin/clear_to_send.h"
-#include "nccl_plugin/exchange_socket.h"
 #include "nccl_plugin/nccl_net.h"
 #include "nccl_plugin/session.h"
 
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] bool connect(const messaging::peer_address &peer);
     [[nodiscard]] bool established() const { return established_.load(std::memory_order_acquire); }
     // The TCP connection over which addresses were exchanged.
-    void watch(exchange_socket socket);
+    void watch(messaging::exchange_socket socket);
 
     // Whether it can go on. The reason why it cannot is logged once.
     [[nodiscard]] result health();
@@ -97,7 +97,7 @@ private:
     messaging::fabric_connection *fabric_ = nullptr; // null once it is closed
     messaging::peer_address address_;
     std::string peer_;
-    exchange_socket socket_;
+    messaging::exchange_socket socket_;
     std::atomic<bool> established_{false};
     std::atomic<bool> closed_{false}; // by the far end
     std::atomic<bool> failed_{false};

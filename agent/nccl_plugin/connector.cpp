@@ -27,11 +27,11 @@ result connect_attempt::failed(result outcome, const std::string &why) const
 }
 
 // On to the next stage, once this one is done.
-result connect_attempt::step(exchange_step done, stage next)
+result connect_attempt::step(messaging::exchange_step done, stage next)
 {
-    if (done == exchange_step::failed)
+    if (done == messaging::exchange_step::failed)
         return failed(result::remote_error, socket_.why());
-    if (done == exchange_step::done)
+    if (done == messaging::exchange_step::done)
         at_ = next;
     return result::success;
 }
@@ -43,7 +43,9 @@ result connect_attempt::proceed(std::unique_ptr<sender> &made)
         result now = result::success;
         switch (at_) {
         case stage::begin:
-            now = step(socket_.connect(to_.listener) ? exchange_step::done : exchange_step::failed, stage::connecting);
+            now =
+                step(socket_.connect(to_.listener) ? messaging::exchange_step::done : messaging::exchange_step::failed,
+                     stage::connecting);
             break;
         case stage::connecting:
             now = step(socket_.finish_connect(), stage::greeting);
@@ -56,7 +58,7 @@ result connect_attempt::proceed(std::unique_ptr<sender> &made)
                 return outcome_;
             break;
         case stage::waiting:
-            now = step(socket_.receive(), stage::establishing);
+            now = step(socket_.receive(greeting::encoded_bytes), stage::establishing);
             if (at_ == stage::establishing)
                 now = connect();
             break;
@@ -81,13 +83,13 @@ result connect_attempt::open()
     } catch (const messaging::messaging_failure &failure) {
         outcome_ = failed(result::system_error, failure.what());
     }
-    socket_.queue(ours);
+    socket_.queue(ours.encode());
     return result::success; // the far end is told first
 }
 
 result connect_attempt::connect()
 {
-    const auto theirs = greeting::decode(socket_.received(), to_.token);
+    const auto theirs = greeting::decode(socket_.received().first<greeting::encoded_bytes>(), to_.token);
     if (!theirs)
         return failed(result::remote_error, "what answers there is no listener of this version");
     if (!theirs->address)

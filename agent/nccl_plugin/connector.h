@@ -9,8 +9,9 @@
 #include <memory>
 #include <mutex>
 
+#include "messaging/exchange_socket.h"
 #include "nccl_plugin/connect_handle.h"
-#include "nccl_plugin/exchange_socket.h"
+#include "nccl_plugin/greeting.h"
 #include "nccl_plugin/sender.h"
 
 namespace mrc::nccl_plugin
@@ -29,7 +30,7 @@ public:
 private:
     enum class stage : std::uint8_t { begin, connecting, greeting, waiting, establishing };
 
-    [[nodiscard]] result step(exchange_step done, stage next);
+    [[nodiscard]] result step(messaging::exchange_step done, stage next);
     [[nodiscard]] result open();
     [[nodiscard]] result connect();
     [[nodiscard]] result failed(result outcome, const std::string &why) const;
@@ -37,7 +38,7 @@ private:
     std::shared_ptr<session> session_;
     connect_handle to_;
     stage at_ = stage::begin;
-    exchange_socket socket_;
+    messaging::exchange_socket socket_;
     result outcome_ = result::success; // once the far end has been told that this end gives up
     std::unique_ptr<sender> connection_;
 };

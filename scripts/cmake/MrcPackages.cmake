@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Debian packages that `cpack --config build/CPackConfig.cmake` makes of what is installed: mrcd (daemon and tools),
-# libmrc1, libmrc-dev, mrc-nccl, and mrc-gloo where libmrc-gloo.so is built.
+# libmrc1, libmrc-dev, mrc-nccl, and mrc-gloo and mrc-libfabric where libmrc-gloo.so and
+# libmrc-fi.so are built.
 include_guard(GLOBAL)
 
 # Who answers for the packages; whoever hands them on gives an address that is read.
@@ -16,6 +17,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL mrcd libmrc libmrc-dev mrc-nccl)
 if(TARGET libmrc-gloo)
   list(APPEND CPACK_COMPONENTS_ALL mrc-gloo)
+endif()
+if(TARGET libmrc-fi)
+  list(APPEND CPACK_COMPONENTS_ALL mrc-libfabric)
 endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -61,7 +65,15 @@ set(CPACK_COMPONENT_MRC-NCCL_DESCRIPTION "NCCL network plug-in over MRC
 NCCL carries what GPUs of different hosts exchange over all network planes of
 the hosts when NCCL_NET_PLUGIN=mrc is set. Data is staged in host memory.")
 
-foreach(component MRCD LIBMRC MRC-GLOO MRC-NCCL)
+set(CPACK_DEBIAN_MRC-LIBFABRIC_PACKAGE_NAME mrc-libfabric)
+set(CPACK_DEBIAN_MRC-LIBFABRIC_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MRC-LIBFABRIC_PACKAGE_DEPENDS "libmrc1 (= ${PROJECT_VERSION}-1)")
+set(CPACK_DEBIAN_MRC-LIBFABRIC_PACKAGE_RECOMMENDS "mrcd, libfabric-bin")
+set(CPACK_COMPONENT_MRC-LIBFABRIC_DESCRIPTION "libfabric provider over MRC
+Programs of libfabric exchange messages and write into each other's memory
+over all network planes of their hosts by the provider mrc.")
+
+foreach(component MRCD LIBMRC MRC-GLOO MRC-NCCL MRC-LIBFABRIC)
   set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
 endforeach()
 # mrc-perf needs libmrc: dpkg-shlibdeps passes over libraries that no installed package has.

@@ -24,7 +24,10 @@ BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file_
 BINARIES = ["mrcd", "mrcctl", "mrc-doctor", "mrc-perf", "mrc-sim", "mrc-switch"]
 # libmrc-gloo is built where Gloo's headers are.
 WITH_GLOO = (BUILD / "lib/libmrc-gloo.so").exists()
-PACKAGES = ["libmrc-dev", "libmrc1", *(["mrc-gloo"] if WITH_GLOO else []), "mrc-nccl", "mrcd"]
+# libmrc-fi where libfabric's are.
+WITH_LIBFABRIC = (BUILD / "lib/libmrc-fi.so").exists()
+PACKAGES = ["libmrc-dev", "libmrc1", *(["mrc-gloo"] if WITH_GLOO else []),
+            *(["mrc-libfabric"] if WITH_LIBFABRIC else []), "mrc-nccl", "mrcd"]
 PROJECT = (pathlib.Path(ROOT) / "CMakeLists.txt").read_text(encoding="utf-8")
 VERSION = re.search(r"^project\(mrc VERSION ([\d.]+)", PROJECT, re.M)[1]
 
@@ -55,6 +58,8 @@ if WITH_GLOO:
     FILES["mrc-gloo"] = [f"{LIBRARIES}/libmrc-gloo.so", "usr/lib/python3/dist-packages/mrc-gloo.pth",
                          "usr/lib/python3/dist-packages/mrc_gloo.py", "usr/share/doc/mrc-gloo/gloo.md",
                          "usr/share/man/man7/mrc-gloo.7.gz"]
+if WITH_LIBFABRIC:
+    FILES["mrc-libfabric"] = [f"{LIBRARIES}/libfabric/libmrc-fi.so", "usr/share/doc/mrc-libfabric/mpi.md"]
 for _package, _files in FILES.items():
     _files += [f"usr/share/doc/{_package}/{_name}" for _name in ("changelog.Debian.gz", "changelog.gz", "copyright")]
     _files += [f"usr/share/lintian/overrides/{_package}"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nccl_plugin/interfaces.h"
+#include "messaging/interfaces.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-namespace mrc::nccl_plugin
+namespace mrc::messaging
 {
 
 namespace
@@ -146,4 +146,4 @@ std::vector<host_interface> running_interfaces()
     return found;
 }
 
-} // namespace mrc::nccl_plugin
+} // namespace mrc::messaging

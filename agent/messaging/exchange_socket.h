@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TCP connection of two ends: their greetings travel by it, and while it is open the far end's process is there. It
-// never blocks.
+// The TCP connection of two ends: a message of each travels by it before they are connected, of a size that both know,
+// and while it is open the far end's process is there. It never blocks.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernel/unique_fd.h"
-#include "nccl_plugin/greeting.h"
+#include "messaging/interfaces.h"
 
-namespace mrc::nccl_plugin
+namespace mrc::messaging
 {
 
 enum class exchange_step : std::uint8_t {
@@ -31,10 +30,10 @@ public:
     [[nodiscard]] bool connect(const socket_address &peer);
     [[nodiscard]] exchange_step finish_connect();
 
-    void queue(const greeting &what) { sending_ = what.encode(), sent_ = 0; }
+    void queue(std::span<const std::byte> what) { sending_.assign(what.begin(), what.end()), sent_ = 0; }
     [[nodiscard]] exchange_step send(); // what is queued
-    [[nodiscard]] exchange_step receive();
-    [[nodiscard]] std::span<const std::byte, greeting::encoded_bytes> received() const { return receiving_; }
+    [[nodiscard]] exchange_step receive(std::size_t bytes);
+    [[nodiscard]] std::span<const std::byte> received() const { return receiving_; }
     [[nodiscard]] bool received_any() const { return received_ > 0; }
 
     // The far end's process, or its host's kernel, has closed the connection. That the network between has failed says
@@ -43,7 +42,9 @@ public:
     // Tells the far end that this one has.
     void end() const;
 
-    // Greetings are exchanged: from now on MRC notices that a host is gone.
+    [[nodiscard]] int fd() const { return fd_.get(); } // to wait for
+
+    // Messages are exchanged: from now on MRC notices that a host is gone.
     void established() const;
 
     [[nodiscard]] const std::string &why() const { return why_; }
@@ -53,12 +54,12 @@ private:
     void keep_alive() const;
 
     kernel::unique_fd fd_;
-    std::array<std::byte, greeting::encoded_bytes> sending_{};
+    std::vector<std::byte> sending_;
     std::size_t sent_ = 0;
-    std::array<std::byte, greeting::encoded_bytes> receiving_{};
+    std::vector<std::byte> receiving_;
     std::size_t received_ = 0;
     bool lost_ = false; // by the network: after such an error the socket looks as if the far end had closed it
     std::string why_;
 };
 
-} // namespace mrc::nccl_plugin
+} // namespace mrc::messaging

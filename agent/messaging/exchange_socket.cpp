@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nccl_plugin/exchange_socket.h"
+#include "messaging/exchange_socket.h"
 
 #include <cerrno>
 #include <cstring>
@@ -9,13 +9,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-namespace mrc::nccl_plugin
+namespace mrc::messaging
 {
 
 namespace
 {
 
-// A host that is gone while greetings are exchanged is given up after 34 s, as one that falls silent later.
+// A host that is gone while messages are exchanged is given up after 34 s, as one that falls silent later.
 constexpr int idle_s = 10;
 constexpr int interval_s = 4;
 constexpr int probes = 6;
@@ -79,8 +79,9 @@ exchange_step exchange_socket::send()
     return exchange_step::done;
 }
 
-exchange_step exchange_socket::receive()
+exchange_step exchange_socket::receive(std::size_t bytes)
 {
+    receiving_.resize(bytes);
     while (received_ < receiving_.size()) {
         const ssize_t count = ::recv(fd_.get(), receiving_.data() + received_, receiving_.size() - received_, 0);
         if (count < 0)
@@ -123,4 +124,4 @@ exchange_step exchange_socket::failed_by(int error, const char *doing)
     return exchange_step::failed;
 }
 
-} // namespace mrc::nccl_plugin
+} // namespace mrc::messaging

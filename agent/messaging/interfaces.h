@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address that this host's listeners have for the exchange of addresses: of the interface that NCCL itself would
-// take, by NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY.
+// The address that this host's listeners have for the exchange of addresses: of the interface that NCCL would take, by
+// NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY or the like.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 #include <sys/socket.h>
 
-namespace mrc::nccl_plugin
+namespace mrc::messaging
 {
 
 struct socket_address {
@@ -46,4 +46,4 @@ struct host_interface {
 // Those that run, in the kernel's order.
 [[nodiscard]] std::vector<host_interface> running_interfaces();
 
-} // namespace mrc::nccl_plugin
+} // namespace mrc::messaging

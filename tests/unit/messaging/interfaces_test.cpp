@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nccl_plugin/interfaces.h"
+#include "messaging/interfaces.h"
 
 #include <gtest/gtest.h>
 
-namespace mrc::nccl_plugin
+namespace mrc::messaging
 {
 namespace
 {
@@ -93,4 +93,4 @@ TEST(interfaces, addresses_survive_the_way_to_the_kernel_and_back)
 }
 
 } // namespace
-} // namespace mrc::nccl_plugin
+} // namespace mrc::messaging

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// libfabric's fabric, domain and memory regions. A domain is one use of this host's mrcd.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+
+#include "fi_provider/connection_manager.h"
+#include "messaging/fabric_endpoint.h"
+
+namespace mrc::fi_provider
+{
+
+struct fabric : fid_fabric {
+    connection_manager connections;
+
+    fabric(std::uint32_t version, void *context);
+};
+
+struct domain;
+
+struct memory_region : fid_mr {
+    domain *of;
+    std::uintptr_t begin;
+    std::size_t bytes;
+    std::uint64_t access;
+    messaging::held_range range;
+};
+
+struct domain : fid_domain {
+    fabric &in;
+    messaging::fabric_endpoint endpoint; // its lock stands for the regions as well
+    std::unordered_set<const memory_region *> regions;
+
+    domain(fabric &parent, void *context); // throws messaging_failure
+
+    // A region that the far end may read all of this from; null: there is none.
+    [[nodiscard]] const memory_region *readable(std::uint64_t address, std::uint64_t bytes, std::uint32_t key) const;
+};
+
+int open_fabric(fi_fabric_attr *attributes, fid_fabric **made, void *context);
+
+// What makes an object for libfabric: failures become its errors.
+int failure_code(const char *what, const std::exception &failure);
+
+} // namespace mrc::fi_provider

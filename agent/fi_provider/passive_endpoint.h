@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where others connect: a TCP socket that listens, and the requests that have come to it.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_endpoint.h>
+
+#include "fi_provider/connect_message.h"
+#include "fi_provider/domain.h"
+#include "messaging/exchange_socket.h"
+#include "messaging/interfaces.h"
+
+namespace mrc::fi_provider
+{
+
+// One that wants to connect: the handle in the fi_info of FI_CONNREQ.
+struct connect_request {
+    fid handle{};
+    std::optional<messaging::socket_address> from; // by TCP
+    messaging::exchange_socket socket;
+    connect_message said;
+};
+
+class passive_endpoint : public fid_pep, private managed
+{
+public:
+    passive_endpoint(fabric &in, const fi_info &info, void *context); // throws messaging_failure
+    ~passive_endpoint() override;
+
+    void bind(fi_event_queue &events) { events_ = &events; }
+    int listen();
+    int reject(fid_t handle, std::span<const std::byte> data);
+    [[nodiscard]] const messaging::socket_address &address() const { return address_; }
+    int set_address(const messaging::socket_address &address);
+
+private:
+    void wants(std::vector<pollfd> &descriptors, clock::time_point &due) override;
+    void proceed(clock::time_point now) override;
+    [[nodiscard]] bool is_done(std::unique_ptr<connect_request> &guest);
+
+    fabric &in_;
+    messaging::gid_bytes gid_;
+    struct info_freed {
+        void operator()(fi_info *info) const { ::fi_freeinfo(info); }
+    };
+    std::unique_ptr<fi_info, info_freed> info_;
+    fi_event_queue *events_ = nullptr;
+    messaging::socket_address address_;
+    kernel::unique_fd fd_;
+    std::list<std::unique_ptr<connect_request>> guests_;
+};
+
+// A request that FI_CONNREQ told of becomes its caller's.
+[[nodiscard]] std::unique_ptr<connect_request> take_request(fid_t handle);
+
+} // namespace mrc::fi_provider

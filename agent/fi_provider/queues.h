@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Event queues and completion queues of libfabric: lists with a lock each, and a descriptor that is readable while
+// there is something in them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_eq.h>
+
+#include "kernel/unique_fd.h"
+
+namespace mrc::fi_provider
+{
+
+// A descriptor to wait by: set while a queue has entries.
+class wait_fd
+{
+public:
+    wait_fd(); // throws messaging_failure
+    void set() const;
+    void clear() const;
+    // False: timeout_ms are over; below 0 waits without a limit.
+    [[nodiscard]] bool wait(int timeout_ms) const;
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+private:
+    kernel::unique_fd fd_;
+};
+
+class fi_event_queue : public fid_eq
+{
+public:
+    explicit fi_event_queue(void *context);
+
+    // `info` is the reader's from then on.
+    void connection_event(std::uint32_t event, fid_t of, fi_info *info = nullptr, std::span<const std::byte> data = {});
+    void failure(fid_t of, int error, std::span<const std::byte> data = {});
+
+    ssize_t read(std::uint32_t *event, void *into, std::size_t bytes, std::uint64_t flags);
+    ssize_t read_failure(fi_eq_err_entry *into, std::uint64_t flags);
+    ssize_t wait(std::uint32_t *event, void *into, std::size_t bytes, int timeout_ms, std::uint64_t flags);
+    [[nodiscard]] int fd() const { return ready_.fd(); }
+    [[nodiscard]] bool empty();
+    void forget(fid_t of); // events of an object that is closed
+
+private:
+    struct entry {
+        std::uint32_t event = 0;
+        int error = 0; // above 0: a failure
+        fid_t of = nullptr;
+        fi_info *info = nullptr;
+        std::vector<std::byte> data;
+    };
+    void add(entry what);
+
+    std::mutex mutex_;
+    std::deque<entry> entries_;
+    std::vector<std::byte> told_; // data of the failure that was read last
+    wait_fd ready_;
+};
+
+class completion_queue : public fid_cq
+{
+public:
+    completion_queue(const fi_cq_attr &attributes, void *context);
+
+    void add(const fi_cq_tagged_entry &done);
+    void add_failure(const fi_cq_err_entry &failed);
+
+    ssize_t read(void *into, std::size_t count);
+    ssize_t read_failure(fi_cq_err_entry *into);
+    ssize_t wait(void *into, std::size_t count, int timeout_ms);
+    [[nodiscard]] int fd() const { return ready_.fd(); }
+    [[nodiscard]] bool has_fd() const { return waits_; }
+    [[nodiscard]] bool empty();
+    void signal() const { ready_.set(); }
+
+private:
+    void add_entry(const fi_cq_err_entry &what);
+
+    std::size_t entry_bytes_;
+    bool waits_;
+    std::mutex mutex_;
+    std::deque<fi_cq_err_entry> entries_; // err 0: a success
+    wait_fd ready_;
+};
+
+} // namespace mrc::fi_provider
