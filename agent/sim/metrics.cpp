@@ -75,9 +75,11 @@ void add_mrc_metrics(metric_values &to, mrc_hosts hosts)
         return;
     protocol::qp_counters sum;
     std::uint64_t worst = 0;
+    std::uint64_t overruns = 0;
     double senders = 0;
     double rtt_ns = 0;
     for (const auto &host : hosts) {
+        overruns += host->overruns();
         for (unsigned queue = 0; queue < host->queues(); ++queue) {
             const protocol::qp_counters &each = host->qp(queue).counters();
             sum.tx_packets += each.tx_packets;
@@ -105,6 +107,9 @@ void add_mrc_metrics(metric_values &to, mrc_hosts hosts)
     put("nacks", sum.nacks);
     put("duplicates", sum.rx_duplicates);
     put("retransmits_worst_qp", worst);
+    put("dropped_ring", overruns);
+    to["needless_percent"] =
+        sum.tx_packets == 0 ? 0 : 100 * static_cast<double>(sum.rx_duplicates) / static_cast<double>(sum.tx_packets);
     to["rtt_us"] = rtt_ns / senders / 1000; // smoothed, at the end
     to["retransmits_per_qp"] = static_cast<double>(sum.retransmits) / senders;
 }

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
+#include <utility>
 #include <variant>
 
+#include "datapath/fair_receive.h"
 #include "protocol/packet_number.h"
 
 namespace mrc::sim
@@ -64,18 +67,21 @@ bool mrc_host::has_room() const
 {
     const fabric &topology = shared_.clock.topology;
     const std::uint64_t packet = shared_.transport.payload + data_overhead_bytes;
+    // A NIC asks for the next packet when it needs one; a worker fills a ring, and comes back in its next round.
+    const bool fills = shared_.worker.in_rounds();
+    const std::uint64_t limit = fills ? ring_size(shared_.worker) : nic_limit;
     std::uint64_t waiting = 0;
     std::uint64_t ports = 0;
     for (unsigned plane = 0; plane < topology.config().planes; ++plane) {
         if (!ports_.usable().has(protocol::plane_index{static_cast<std::uint8_t>(plane)}))
             continue;
         const std::uint64_t bytes = topology.ports[topology.host_port(index_, plane)].waiting_bytes();
-        if (bytes >= nic_limit * packet)
+        if (bytes >= limit * packet)
             return false;
         waiting += bytes;
         ++ports;
     }
-    return waiting < nic_depth * packet * ports;
+    return fills ? ports != 0 : waiting < nic_depth * packet * ports;
 }
 
 void mrc_host::pump()
@@ -83,9 +89,54 @@ void mrc_host::pump()
     if (pumping_)
         return;
     pumping_ = true;
+    if (!shared_.worker.in_rounds())
+        transmit(UINT64_MAX);
+    else if (const picoseconds at = free_at(); at > shared_.clock.now())
+        wake(at);
+    else
+        run_round();
+    pumping_ = false;
+}
+
+picoseconds mrc_host::free_at()
+{
+    const picoseconds now = shared_.clock.now();
+    if (now < time_.busy_until())
+        return time_.busy_until();
+    return time_.stalled_until(now).value_or(now);
+}
+
+void mrc_host::wake(picoseconds at)
+{
+    if (wakes_at_ > shared_.clock.now() && wakes_at_ <= at)
+        return;
+    wakes_at_ = at;
+    shared_.clock.schedule(at, sim_event_kind::host_pump, index_);
+}
+
+// As worker::round() of agent/datapath/worker.cpp: reads, runs timers, sends.
+void mrc_host::run_round()
+{
+    handled_ = 0;
+    const auto received = datapath::receive_fairly(std::views::transform(unread_, [](auto &ring) { return &ring; }),
+                                                   [this](const arrived_frame &each) { read(each.content, each.at); });
+    if (timer_gate_.may_run(received.unread))
+        for (const unsigned queue : std::exchange(due_, {}))
+            run_timer(queue);
+    transmit(shared_.worker.batch == 0 ? UINT64_MAX : shared_.worker.batch);
+    if (received.frames + handled_ == 0)
+        return;
+    time_.begin_round(shared_.clock.now(), received.frames + handled_);
+    const bool unread = std::ranges::any_of(unread_, [](const auto &ring) { return !ring.empty(); });
+    if (unread || !due_.empty() || (!turns_.empty() && has_room()))
+        wake(time_.busy_until());
+}
+
+void mrc_host::transmit(std::uint64_t most)
+{
     const protocol::instant now = shared_.clock.instant();
     const std::int64_t quantum = shared_.transport.payload + data_overhead_bytes;
-    while (!turns_.empty() && has_room()) {
+    while (most > 0 && !turns_.empty() && has_room()) {
         const unsigned queue = turns_.front();
         queue_record &each = *queues_[queue];
         const auto packet = each.qp->next_packet(now);
@@ -96,6 +147,7 @@ void mrc_host::pump()
             set_timer(queue);
             continue;
         }
+        --most;
         send(*packet, each.group, each.peer_host, each.peer_queue);
         each.deficit -= wire_bytes_of(*packet);
         if (each.deficit <= 0) {
@@ -104,7 +156,6 @@ void mrc_host::pump()
             turns_.push_back(queue);
         }
     }
-    pumping_ = false;
 }
 
 void mrc_host::send(const outgoing &packet, unsigned group, unsigned to_host, unsigned to_queue)
@@ -125,6 +176,7 @@ void mrc_host::send(const outgoing &packet, unsigned group, unsigned to_host, un
     fresh.ect = packet.ecn == MRC_ECN_ECT0;
     fresh.control = packet.dscp == MRC_DSCP_CONTROL;
     clock.topology.set_route(fresh, index_, to_host, slot / uplinks, slot % uplinks);
+    ++handled_;
     if (std::holds_alternative<data_packet>(packet.content))
         way.last_use[slot] = clock.now();
     clock.send(index);
@@ -148,19 +200,41 @@ void mrc_host::reflect(const frame &arrived)
     fresh.control = true;
     const unsigned asker = clock.topology.asking_host(arrived.route[0]);
     const unsigned slot = arrived.path.value - group_base.value;
-    const unsigned uplinks = arrived.hops == 2 ? 1 : clock.topology.config().spines;
+    const unsigned uplinks = uplinks_of(arrived);
     clock.topology.set_route(fresh, index_, asker, slot / uplinks, slot % uplinks);
     clock.send(index);
 }
 
+unsigned mrc_host::uplinks_of(const frame &arrived) const
+{
+    return arrived.hops == 2 ? 1 : shared_.clock.topology.config().spines;
+}
+
 void mrc_host::on_frame(const frame &arrived)
+{
+    const protocol::instant now = shared_.clock.instant();
+    const auto *request = std::get_if<endpoint_request_packet>(&std::get<packet>(arrived.content));
+    if (request != nullptr && request->operation == MRC_EP_EV_PROBE) {
+        reflect(arrived);
+    } else if (!shared_.worker.in_rounds()) {
+        read(arrived, now);
+    } else {
+        const unsigned slot = arrived.path.value - group_base.value;
+        auto &ring = unread_[slot / uplinks_of(arrived)];
+        overruns_ += ring.put({arrived, now}, shared_.worker.ring) ? 0 : 1;
+        pump();
+    }
+}
+
+// What arrived then.
+void mrc_host::read(const frame &arrived, protocol::instant at)
 {
     const auto &content = std::get<packet>(arrived.content);
     const protocol::instant now = shared_.clock.instant();
     arrival how;
     how.entropy = arrived.entropy;
     how.path = arrived.path;
-    how.at = now;
+    how.at = at;
     how.congestion_experienced = arrived.congestion_experienced;
     how.trimmed = arrived.trimmed;
     how.trimmed_last_hop = arrived.trimmed_last_hop;
@@ -190,10 +264,6 @@ void mrc_host::on_endpoint_frame(const frame &arrived, const arrival &how)
     const auto &content = std::get<packet>(arrived.content);
     const unsigned far_host = shared_.clock.topology.asking_host(arrived.route[0]);
     if (const auto *request = std::get_if<endpoint_request_packet>(&content)) {
-        if (request->operation == MRC_EP_EV_PROBE) {
-            reflect(arrived);
-            return;
-        }
         peer_of(far_host).ports->on_request(*request, how, shared_.clock.instant());
         follow_peer(far_host);
         return;
@@ -270,6 +340,16 @@ void mrc_host::on_queue_pair_timer(unsigned queue)
     if (each.timer_at != shared_.clock.now())
         return; // superseded
     each.timer_at = no_time;
+    if (shared_.worker.in_rounds())
+        due_.push_back(queue);
+    else
+        run_timer(queue);
+    pump();
+}
+
+void mrc_host::run_timer(unsigned queue)
+{
+    queue_record &each = *queues_[queue];
     const protocol::instant now = shared_.clock.instant();
     if (now < each.qp->next_deadline()) {
         set_timer(queue);
@@ -277,7 +357,6 @@ void mrc_host::on_queue_pair_timer(unsigned queue)
     }
     each.qp->on_timer(now);
     after_feedback(queue);
-    pump();
 }
 
 // What a path group wants after anything that may have changed it.
@@ -316,6 +395,11 @@ void mrc_host::on_path_group_timer(unsigned group)
     if (each.timer_at != shared_.clock.now())
         return; // superseded
     each.timer_at = no_time;
+    if (const picoseconds at = free_at(); shared_.worker.in_rounds() && at > shared_.clock.now()) {
+        each.timer_at = at;
+        shared_.clock.schedule(at, sim_event_kind::path_group, index_, group);
+        return;
+    }
     while (const auto probe = each.paths->next_packet(shared_.clock.instant()))
         send(*probe, group, each.far_host, endpoint_queue);
     set_group_timer(group);

@@ -2,6 +2,7 @@
 // A host that speaks MRC: agent/protocol unchanged, driven as a worker drives it. Each flow has queue pairs of its own
 // in its own direction, so a queue pair either sends or only answers. All queue pairs to hosts behind one T0 share a
 // path group. Queue pairs with something to send take turns, equal in bytes, and are asked only while the NIC has room.
+// It sees every frame at once, or goes in rounds as the worker of a real host does (worker_model.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "datapath/timer_gate.h"
 #include "protocol/congestion/congestion_control.h"
 #include "protocol/memory_sink.h"
 #include "protocol/paths/path_group.h"
@@ -19,7 +21,9 @@
 #include "protocol/queue_pair.h"
 #include "sim/engine.h"
 #include "sim/flow_table.h"
+#include "sim/receive_ring.h"
 #include "sim/transport_config.h"
+#include "sim/worker_model.h"
 
 namespace mrc::sim
 {
@@ -37,6 +41,7 @@ struct mrc_shared {
     engine &clock;
     flow_table &flows;
     const transport_config &transport;
+    const worker_model &worker;
     std::vector<path_change> &changes;
 };
 
@@ -67,6 +72,8 @@ public:
     // Largest distance of a plane's share of this host's data packets from an equal one, relative to it.
     [[nodiscard]] double plane_imbalance() const;
     [[nodiscard]] const protocol::local_ports &ports() const { return ports_; }
+    // Frames that found a port's ring full.
+    [[nodiscard]] std::uint64_t overruns() const { return overruns_; }
 
 private:
     // Timers of path groups from here on are those of peers.
@@ -120,10 +127,25 @@ private:
         std::unique_ptr<protocol::queue_pair> qp;
     };
 
+    // Waits in a port's ring.
+    struct arrived_frame {
+        frame content;
+        protocol::instant at;
+    };
+
     [[nodiscard]] unsigned group_of(unsigned leaf, unsigned far_host);
     void add_queue(unsigned peer_host, bool sends, unsigned own, unsigned peer, std::uint64_t seed,
                    std::optional<unsigned> pinned);
+    void read(const frame &arrived, protocol::instant at);
+    // Of the slot of its path, with the ways that there are to where it comes from.
+    [[nodiscard]] unsigned uplinks_of(const frame &arrived) const;
+    // When the worker may begin a round: now, or later.
+    [[nodiscard]] picoseconds free_at();
+    void wake(picoseconds at);
+    void run_round();
+    void run_timer(unsigned queue);
     [[nodiscard]] bool has_room() const;
+    void transmit(std::uint64_t most); // packets
     void backlog(unsigned queue);
     void answer(unsigned queue);
     void send(const protocol::outgoing &packet, unsigned group, unsigned to_host, unsigned to_queue);
@@ -146,6 +168,14 @@ private:
     std::vector<std::unique_ptr<peer_record>> peers_; // by host
     std::deque<unsigned> turns_;                      // queue pairs that may have something to send
     bool pumping_ = false;
+    // Of a worker that goes in rounds:
+    worker_time time_;
+    datapath::timer_gate timer_gate_;
+    std::vector<receive_ring<arrived_frame>> unread_; // by plane
+    std::vector<unsigned> due_;                       // queue pairs whose timers have expired since the last round
+    std::uint64_t handled_ = 0;                       // frames, in this round
+    picoseconds wakes_at_ = no_time;
+    std::uint64_t overruns_ = 0;
 };
 
 } // namespace mrc::sim

@@ -14,7 +14,8 @@ namespace mrc::sim
 using namespace protocol;
 
 mrc_host::mrc_host(unsigned index, const mrc_shared &shared, std::uint64_t seed)
-    : index_{index}, shared_{shared}, seed_{seed}, memory_{shared.flows}
+    : index_{index}, shared_{shared}, seed_{seed}, memory_{shared.flows}, time_{shared.worker, seed},
+      timer_gate_{timer_gate_of(shared.worker)}, unread_(shared.clock.topology.config().planes)
 {
     ports_.up = plane_mask{(1u << shared.clock.topology.config().planes) - 1};
 }

@@ -11,6 +11,7 @@
 #include "sim/fabric.h"
 #include "sim/traffic.h"
 #include "sim/transport_config.h"
+#include "sim/worker_model.h"
 
 namespace mrc::sim
 {
@@ -46,6 +47,7 @@ struct scenario_event {
 struct run_config {
     fabric_config fabric;
     transport_config transport;
+    worker_model host;
     traffic_config traffic;
     std::vector<scenario_event> events;
     std::vector<watch_config> watches;

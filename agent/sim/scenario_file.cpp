@@ -32,6 +32,7 @@ public:
         const unsigned hosts = config_.fabric.leaves * config_.fabric.hosts_per_leaf;
         if (hosts > most_hosts)
             fail("fabric.hosts_per_leaf", fmt::format("{} hosts", hosts), fmt::format("at most {}", most_hosts));
+        check(config_.host);
         const fabric topology{config_.fabric, config_.transport.payload};
         for (std::size_t row = 0; row < config_.traffic.pairs.size(); ++row)
             check(config_.traffic.pairs[row], fmt::format("traffic.flow[{}].", row), topology);
@@ -46,6 +47,15 @@ public:
     }
 
 private:
+    void check(const worker_model &host) const
+    {
+        if (!host.in_rounds() && host != worker_model{})
+            fail("host.round", "nothing", "a time of more than 0 where [host] says anything");
+        if (host.in_rounds() && config_.transport.kind == transport_kind::roce)
+            fail("host.round", "a time", "0 for RoCE, whose hosts are NICs");
+        if ((host.stall_every != 0) == host.stalls.empty())
+            fail(host.stalls.empty() ? "host.stalls" : "host.stall_every", "nothing", "both or neither");
+    }
     void check(const pair_spec &flow, const std::string &name, const fabric &topology) const
     {
         expect(topology.find_host(flow.from), name + "from", flow.from);

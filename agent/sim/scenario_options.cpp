@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/scenario_options.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "options/kinds.h"
@@ -90,6 +91,30 @@ struct link_ends {
     }
 };
 
+// [[0, "20us"], [0.5, "4ms"], [1, "40ms"]]
+struct stall_quantiles {
+    [[nodiscard]] static std::string allowed()
+    {
+        return R"(shares from 0 to 1, each with a time, both in order, such as [[0, "20us"], [0.5, "4ms"], [1, "40ms"]])";
+    }
+    [[nodiscard]] static bool read(const value &from, std::vector<stall_quantile> &to)
+    {
+        if (from.elements() == nullptr)
+            return false;
+        to.clear();
+        for (const value &each : *from.elements())
+            if (const auto *pair = each.elements(); pair == nullptr || pair->size() != 2 ||
+                                                    !real{0, 1}.read(pair->at(0), to.emplace_back().share) ||
+                                                    !time_span{}.read(pair->at(1), to.back().length))
+                return false;
+        const auto out_of_order = [](const stall_quantile &a, const stall_quantile &b) {
+            return a.share >= b.share || a.length > b.length;
+        };
+        return to.size() > 1 && to.front().share == 0 && to.back().share == 1 &&
+               std::ranges::adjacent_find(to, out_of_order) == to.end();
+    }
+};
+
 // What the file does not say stays the empty optional.
 template <class Inner>
 struct optional_of {
@@ -152,6 +177,18 @@ table_of<transport_config> transport_table()
         .add("probe_interval", time_span{}, &row::probe_interval)
         .add("dcqcn", flag{}, &row::dcqcn)
         .add("roce_timeout", time_span{}, &row::roce_timeout);
+}
+
+table_of<worker_model> host_table()
+{
+    using row = worker_model;
+    return table_of<row>{}
+        .add("round", time_span{}, &row::round)
+        .add("frame", time_span{}, &row::frame)
+        .add("batch", whole{0, 65'536}, &row::batch)
+        .add("ring", whole{0, 65'536}, &row::ring)
+        .add("stall_every", time_span{}, &row::stall_every)
+        .add("stalls", stall_quantiles{}, &row::stalls);
 }
 
 table_of<pair_spec> pair_table()
@@ -270,6 +307,7 @@ table_of<Row> &add_runs(table_of<Row> &to, Member member)
         .add("seed", whole{1, 1'000'000'000}, in_config(&run_config::seed))
         .add_table("fabric", fabric_table(), in_config(&run_config::fabric))
         .add_table("transport", transport_table(), in_config(&run_config::transport))
+        .add_table("host", host_table(), in_config(&run_config::host))
         .add_table("traffic", traffic_table(), in_config(&run_config::traffic))
         .add_table("measure", measure_table(), [=](auto &in) -> auto & { return member(in).config; })
         .add_rows("event", event_table(), in_config(&run_config::events), {.one_per = "event"})

@@ -55,7 +55,7 @@ simulation::simulation(const run_config &config)
 
 void simulation::make_hosts()
 {
-    const mrc_shared shared{engine_, flows_, config_.transport, path_changes_};
+    const mrc_shared shared{engine_, flows_, config_.transport, config_.host, path_changes_};
     protocol::random_source seeds{config_.seed};
     for (unsigned host = 0; host < engine_.topology.hosts(); ++host) {
         if (config_.transport.kind == transport_kind::mrc) {

@@ -40,7 +40,9 @@ void random_transfer::make_faults()
         add_pauses(*each);
     if (wide_) {
         const instant from = net_.now() + between(50us, 300us);
-        const duration fills = wide_window_ * net_.config().serialisation; // at the latest
+        const worker_model &worker = net_.config().worker;
+        const picoseconds frame = worker.frame + (worker.batch == 0 ? 0 : worker.round / picoseconds(worker.batch));
+        const duration fills = wide_window_ * (net_.config().serialisation + duration{frame / nanosecond}); // by then
         net_.right().off_cpu.push_back({from, from + between(3ms, 6ms) + fills});
     }
     for (const auto &each : net_.hosts())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "sim/scenario_file.h"
 #include "sim/selectors/oblivious_selector.h"
 #include "sim/selectors/reps_selector.h"
 #include "sim/selectors/single_path_selector.h"
@@ -22,6 +23,14 @@ constexpr std::size_t long_memory = 192 << 20;
 constexpr std::uint32_t longest_message = 64 << 20;
 constexpr std::size_t fence = 64; // bytes between writes that nobody may touch
 
+// Of a variant of the scenario that says how it was measured.
+const worker_model &measured_worker(bool busy)
+{
+    static const scenario measured = load_scenario(MRC_SOURCE_DIR "/tests/sim/scenarios/measured_hosts.toml");
+    const auto found = std::ranges::find(measured.variants, busy ? "busy hosts" : "quiet hosts", &variant::name);
+    return found->config.host;
+}
+
 psn near_wrap_or_anywhere(random_source &random)
 {
     return psn{random.below(2) == 0 ? 0xFFFFFF - random.below(64) : random.below(1u << 24)};
@@ -30,7 +39,7 @@ psn near_wrap_or_anywhere(random_source &random)
 } // namespace
 
 random_transfer::random_transfer(std::uint64_t seed, bool long_messages)
-    : long_messages_{long_messages}, random_{seed}, wide_{!long_messages && one_in(12)},
+    : long_messages_{long_messages}, random_{seed}, wide_{!long_messages && one_in(9)},
       wide_window_{draw_wide_window()}, lossless_{one_in(6)}, alike_{one_in(3)},
       largest_payload_{long_messages ? 1024 + 64 * random_.below(49)
                        : wide_       ? 256
@@ -90,14 +99,23 @@ network_config random_transfer::make_network()
     return config;
 }
 
+// As it was measured, or another one that loses its CPU as often, or never.
 worker_model random_transfer::make_worker()
 {
+    const worker_model &real = measured_worker(one_in(2));
+    if (one_in(4)) {
+        has(feature::measured_host);
+        return real;
+    }
     worker_model worker;
-    worker.in_turns = true;
     worker.ring = lossless_ || one_in(3) ? 0 : (wide_ ? std::size_t{256} : std::size_t{8}) << random_.below(5);
-    worker.round = between(1us, 20us);
-    worker.frame = between(0us, 2us);
-    worker.stalls = one_in(2);
+    worker.round = between(1us, 20us).count() * nanosecond;
+    worker.frame = between(0us, 2us).count() * nanosecond;
+    worker.batch = one_in(2) ? 0 : std::uint64_t{8} << random_.below(6);
+    if (one_in(2)) {
+        worker.stall_every = real.stall_every;
+        worker.stalls = real.stalls;
+    }
     return worker;
 }
 

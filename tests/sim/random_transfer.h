@@ -43,8 +43,9 @@ enum class feature : std::uint8_t {
     exchanged_evs,
     third_host,
     restarted_peer,
+    measured_host, // rounds, batches and stalls of a real one
 };
-inline constexpr std::array<std::string_view, 25> feature_names{"immediates",
+inline constexpr std::array<std::string_view, 26> feature_names{"immediates",
                                                                 "solicited events",
                                                                 "max_wimm holds",
                                                                 "PSN wrap",
@@ -68,7 +69,8 @@ inline constexpr std::array<std::string_view, 25> feature_names{"immediates",
                                                                 "EV denied",
                                                                 "EVs exchanged",
                                                                 "third host",
-                                                                "peer restarted"};
+                                                                "peer restarted",
+                                                                "measured host"};
 
 // Of both directions.
 struct data_volume {

@@ -37,19 +37,20 @@ enum class fault : std::uint8_t {
     trim_last_hop,
     garbled_trim, // a trimmed packet, with a wrong header field besides: it has no ICRC
     pause,        // a host off its CPU while work waited
-    stall,        // the same, as on a real host (worker_model.h)
+    stall,        // the same, as on a real host (agent/sim/worker_model.h)
     ring_full,    // the receive ring of a port could hold no more
     full_batch,   // a round ended with frames unread
+    full_round,   // … or with packets unsent
     backlog_mark, // a frame had waited for longer than its queue pair's mark: the sender is told to slow down
     busy_memory,
     port_change,
     drained_port,
 };
-inline constexpr std::array<std::string_view, 23> fault_names{
+inline constexpr std::array<std::string_view, 24> fault_names{
     "loss",          "flap",           "plane out",    "all out",     "host link out", "EV death",
     "one-way death", "port down",      "reordering",   "duplication", "corruption",    "CE",
     "trim",          "trim, last hop", "garbled trim", "host pause",  "host stall",    "ring full",
-    "full batch",    "backlog mark",   "busy memory",  "port event",  "drained port"};
+    "full batch",    "full round",     "backlog mark", "busy memory", "port event",    "drained port"};
 using fault_counts = std::array<std::uint64_t, fault_names.size()>;
 
 struct interval {

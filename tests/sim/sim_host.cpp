@@ -70,13 +70,6 @@ namespace
 {
 
 constexpr duration peer_memory = std::chrono::seconds{3}; // as in agent/datapath/endpoint_desk.cpp
-constexpr std::size_t usual_ring = 2048;                  // as in agent/kernel/xsk_socket_pair.h
-
-datapath::timer_gate gate_of(const worker_model &worker)
-{
-    const std::size_t ring = worker.ring == 0 ? usual_ring : worker.ring;
-    return datapath::timer_gate{static_cast<std::uint32_t>(std::max(ring / datapath::receive_batch, std::size_t{1}))};
-}
 
 std::deque<known_host> make_others(const std::vector<unsigned> &known, std::uint64_t seed, const path_group &paths)
 {
@@ -105,11 +98,9 @@ host::host(const network_config &network, const std::vector<unsigned> &known, st
     : ports{plane_mask{(1u << network.planes) - 1}}, paths{group_config(network, seed), ports},
       others{make_others(known, seed, paths)}, asked{paths, peer_of(others.front())}, memory{memory_bytes, seed},
       source(memory_bytes), out(std::size_t{network.planes} * network.uplinks), links(network.planes),
-      frames(network.planes), unread(network.planes), worker_{network.worker}, timer_gate_{gate_of(network.worker)},
-      stalls_{seed}
+      frames(network.planes), time{network.worker, seed}, unread(network.planes),
+      in_rounds_{network.worker.in_rounds()}, timer_gate_{timer_gate_of(network.worker)}
 {
-    if (worker_.stalls)
-        stall_begins_ = instant{} + stalls_.next_interval();
     random_source random{seed};
     for (std::size_t offset = 0; offset < source.size(); offset += sizeof(std::uint64_t)) {
         const std::uint64_t word = random.next();
@@ -156,11 +147,11 @@ datapath::receive_result host::receive(instant now)
     (void)pool.replenish();
     const auto read = [this, now](const arrived_frame &frame) { take(frame, now); };
     datapath::receive_result all;
-    if (worker_.in_turns)
-        all = datapath::receive_fairly(std::views::transform(unread, [](receive_ring &ring) { return &ring; }), read);
+    if (in_rounds_)
+        all = datapath::receive_fairly(std::views::transform(unread, [](auto &ring) { return &ring; }), read);
     else
-        for (receive_ring &ring : unread)
-            all.frames += ring.receive(ring.frames.size(), read);
+        for (auto &ring : unread)
+            all.frames += ring.receive(ring.size(), read);
     memory.write_held();
     for (const auto &end : ends)
         end->qp.settle();
@@ -169,18 +160,7 @@ datapath::receive_result host::receive(instant now)
 
 bool host::has_unread() const
 {
-    return std::ranges::any_of(unread, [](const receive_ring &ring) { return !ring.frames.empty(); });
-}
-
-std::optional<instant> host::stalled_until(instant now)
-{
-    if (!worker_.stalls)
-        return std::nullopt;
-    while (stall_ends_ <= now && stall_begins_ <= now) {
-        stall_ends_ = stall_begins_ + stalls_.next_length();
-        stall_begins_ = stall_ends_ + stalls_.next_interval();
-    }
-    return now < stall_ends_ ? std::optional{stall_ends_} : std::nullopt;
+    return std::ranges::any_of(unread, [](const auto &ring) { return !ring.empty(); });
 }
 
 void host::take(const arrived_frame &frame, instant now)

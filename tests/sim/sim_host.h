@@ -24,8 +24,9 @@
 #include "protocol/queue_pair.h"
 #include "protocol/random_source.h"
 #include "protocol/slab_pool.h"
+#include "sim/receive_ring.h"
+#include "sim/worker_model.h"
 #include "sim_faults.h"
-#include "worker_model.h"
 
 namespace mrc::sim
 {
@@ -113,22 +114,6 @@ struct known_host {
     protocol::peer_planes planes;
 };
 
-// What has arrived at a port and was not read yet.
-struct receive_ring {
-    template <typename Callback>
-    std::uint32_t receive(std::size_t most, Callback &&on_frame)
-    {
-        std::uint32_t count = 0;
-        for (; count < most && !frames.empty(); ++count) {
-            on_frame(frames.front());
-            frames.pop_front();
-        }
-        return count;
-    }
-
-    std::deque<arrived_frame> frames;
-};
-
 // The links between a host and the leaf, one per plane.
 struct host_link {
     std::vector<outage> to_host;
@@ -136,7 +121,7 @@ struct host_link {
 };
 
 struct host {
-    // `others`: whom it speaks to.
+    // `others`: whom it speaks to. The network has to outlive it.
     host(const network_config &network, const std::vector<unsigned> &others, std::size_t memory_bytes,
          std::uint64_t seed);
 
@@ -152,8 +137,6 @@ struct host {
     datapath::receive_result receive(instant now);
     [[nodiscard]] bool has_unread() const;
     [[nodiscard]] bool timers_may_run(bool more) { return timer_gate_.may_run(more); } // unread
-    // The CPU is another's until then.
-    [[nodiscard]] std::optional<instant> stalled_until(instant now);
     // What the application does: it takes completions and posts receive requests.
     void report();
     // The hosts that it speaks to are in use.
@@ -176,24 +159,21 @@ struct host {
     std::vector<host_link> links;      // by plane
     std::vector<std::uint64_t> frames; // by plane, data packets
     std::vector<interval> off_cpu;
-    instant wakes_at = protocol::never; // earliest run in the event queue
-    std::size_t first_turn = 0;         // the QP that sends first
-    bool dead = false;                  // answers nothing, not even probes
-    std::uint8_t offered_mpr = 0;       // Dynamic MPR that its SACKs offer, at most its own; 0: that
-    std::uint64_t backlogged = 0;       // frames that waited for longer than their QP's backlog_mark
-    instant busy_until;                 // with its last round
-    std::vector<receive_ring> unread;   // by plane; while off the CPU, too
+    instant wakes_at = protocol::never;              // earliest run in the event queue
+    std::size_t first_turn = 0;                      // the QP that sends first
+    bool dead = false;                               // answers nothing, not even probes
+    std::uint8_t offered_mpr = 0;                    // Dynamic MPR that its SACKs offer, at most its own; 0: that
+    std::uint64_t backlogged = 0;                    // frames that waited for longer than their QP's backlog_mark
+    worker_time time;                                // that its rounds take
+    std::vector<receive_ring<arrived_frame>> unread; // by plane; while off the CPU, too
 
 private:
     void take(const arrived_frame &frame, instant now);
     [[nodiscard]] datapath::worker_peer peer_of(known_host &other);
     void receive_endpoint(const arrived_frame &frame, instant now);
 
-    worker_model worker_;
+    bool in_rounds_;
     datapath::timer_gate timer_gate_;
-    stall_source stalls_;
-    instant stall_begins_;
-    instant stall_ends_;
 };
 
 } // namespace mrc::sim

@@ -51,7 +51,7 @@ network::network(const network_config &config, std::size_t memory_bytes)
         const std::vector<unsigned> others = !is_left       ? std::vector{0u}
                                              : config.third ? std::vector{1u, 2u}
                                                             : std::vector{1u};
-        hosts_.push_back(std::make_unique<host>(config, others, memory_bytes, config.seed * 2 + 1 + index));
+        hosts_.push_back(std::make_unique<host>(config_, others, memory_bytes, config.seed * 2 + 1 + index));
         path_faults &link = links_.emplace_back(*this, index, config.planes * config.uplinks);
         for (unsigned plane = 0; plane < config.planes; ++plane)
             engine_.topology.ports[engine_.topology.host_port(index, plane)].model = &link;
@@ -164,7 +164,7 @@ bool network::post(host &from, std::uint64_t id, std::size_t source_offset, std:
 void network::wake(unsigned index, instant at)
 {
     host &each = *hosts_[index];
-    at = std::max(at, each.busy_until);
+    at = std::max(at, to_instant(each.time.busy_until()));
     if (at >= each.wakes_at)
         return;
     each.wakes_at = at;
@@ -224,12 +224,10 @@ void network::arrive(unsigned at, const frame &arrived)
         fresh.payload = std::span{hosts_[source]->source}.subspan(arrived.payload_address, data->payload_bytes);
         fresh.how.wire_bytes = nominal_bytes(data->payload_bytes);
     }
-    auto &ring = here.unread[plane_of(slot)].frames;
-    if (config_.worker.ring != 0 && ring.size() == config_.worker.ring) {
+    if (!here.unread[plane_of(slot)].put(fresh, config_.worker.ring)) {
         hit(fault::ring_full);
         return;
     }
-    ring.push_back(fresh);
     wake(at, now());
 }
 
@@ -256,9 +254,9 @@ void network::serve(unsigned index)
             return;
         }
     }
-    if (const auto until = here.stalled_until(at)) {
+    if (const auto until = here.time.stalled_until(engine_.now())) {
         hit(fault::stall);
-        wake(index, *until);
+        wake(index, to_instant(*until));
         return;
     }
     const datapath::receive_result received = here.receive(at);
@@ -269,16 +267,17 @@ void network::serve(unsigned index)
                 end->qp.on_timer(at);
     here.report(); // before Transport ACKs leave: a receive request is free before the peer may use it
     here.watch(at, config_.port_status);
-    const std::size_t work = received.frames + transmit(index);
-    here.busy_until = at + config_.worker.round + work * config_.worker.frame;
+    const transmission sent = transmit(index);
+    hit(fault::full_round, sent.more ? 1 : 0);
+    here.time.begin_round(engine_.now(), received.frames + sent.packets);
     here.report();
     if (served_)
         served_(here);
     instant next = std::min(here.next_deadline(), here.next_question());
-    if (here.has_unread())
+    if (here.has_unread() || sent.more)
         next = at;
     if (next != never)
-        wake(index, std::max({next, at + least_nap, here.busy_until}));
+        wake(index, std::max(next, at + least_nap));
 }
 
 void network::transmit_endpoint(unsigned index)
@@ -295,38 +294,43 @@ void network::transmit_endpoint(unsigned index)
         send(index, here.ask(*probe, at), *probe);
 }
 
-// A burst of one end; whether it may have more.
-bool network::transmit_end(unsigned index, qp_end &end, std::size_t &count)
+// A burst of one end, within what the round may still send.
+network::transmission network::transmit_end(unsigned index, qp_end &end, std::size_t most)
 {
-    constexpr unsigned burst = 16;
-    for (unsigned sent = 0; sent < burst; ++sent) {
+    constexpr std::size_t burst = 16;
+    transmission sent;
+    for (most = std::min(most, burst); sent.packets < most; ++sent.packets) {
         const auto packet = end.qp.next_packet(now());
         if (!packet)
-            return false;
+            return sent;
         const plane_index plane{static_cast<std::uint8_t>(plane_of(packet->path.value - 1))};
         misdirected_ += hosts_[index]->ports.usable().has(plane) ? 0 : 1;
         send(index, end.remote, *packet);
-        ++count;
     }
-    return true;
+    sent.more = true;
+    return sent;
 }
 
 // In bursts and in turn, so that QPs share what a controller allows.
-std::size_t network::transmit(unsigned index)
+network::transmission network::transmit(unsigned index)
 {
     transmit_endpoint(index);
     host &here = *hosts_[index];
-    std::size_t count = 0;
+    const std::size_t batch = config_.worker.batch == 0 ? SIZE_MAX : config_.worker.batch;
+    transmission all;
     ++here.first_turn;
-    for (bool more = true; more;) {
-        more = false;
+    for (all.more = true; all.more && all.packets < batch;) {
+        all.more = false;
         for (std::size_t turn = 0; turn < here.ends.size(); ++turn) {
             qp_end &end = *here.ends[(here.first_turn + turn) % here.ends.size()];
-            if (!end.gone)
-                more = transmit_end(index, end, count) || more;
+            if (end.gone)
+                continue;
+            const transmission sent = transmit_end(index, end, batch - all.packets);
+            all.packets += sent.packets;
+            all.more = all.more || sent.more;
         }
     }
-    return count;
+    return all;
 }
 
 void network::send(unsigned from, unsigned to, const outgoing &packet)

@@ -128,8 +128,12 @@ private:
     void on_event(const event &what) override;
     void pump(unsigned index);
     void serve(unsigned index);
-    std::size_t transmit(unsigned index); // how many packets of QPs
-    [[nodiscard]] bool transmit_end(unsigned index, qp_end &end, std::size_t &count);
+    struct transmission {
+        std::size_t packets = 0; // of QPs
+        bool more = false;       // the round is full, or the burst, and there may be more
+    };
+    transmission transmit(unsigned index);
+    [[nodiscard]] transmission transmit_end(unsigned index, qp_end &end, std::size_t most);
     void transmit_endpoint(unsigned index);
     void send(unsigned from, unsigned to, const protocol::outgoing &packet);
     [[nodiscard]] bool swallowed(const host &from, const host &to, unsigned slot, instant departs);

@@ -19,6 +19,7 @@ TABLES = {
     "": "",
     "fabric": "[fabric]",
     "transport": "[transport]",
+    "host": "[host]",
     "traffic": "[traffic]",
     "traffic.flow": "[[traffic.flow]]",
     "event": "[[event]]",
@@ -66,7 +67,8 @@ def described_keys(page, table):
 
 
 def compare_keys(page):
-    tables = {"fabric", "transport", "traffic", "event", "watch", "measure", "sweep", "variant", "bound", "report"}
+    tables = {"fabric", "transport", "host", "traffic", "event", "watch", "measure", "sweep", "variant", "bound",
+              "report"}
     with tempfile.TemporaryDirectory() as name:
         for table in TABLES:
             known = keys_of(table, pathlib.Path(name))

@@ -124,7 +124,24 @@ INSTANTIATE_TEST_SUITE_P(
                      "x.toml:6:1: variant[0].fabric.hosts_per_leaf: found 1280 hosts, allowed is at most 1024"},
         // A variant that inherits an event is refused where the event stands.
         refused_text{"[[variant]]\nname = \"a\"\n[[event]]\nwhat = \"cut\"\nnode = \"p9t0-0\"\n",
-                     "x.toml:6:1: event[0].node: found p9t0-0, allowed is p0t0-0 to p3t0-1"}));
+                     "x.toml:6:1: event[0].node: found p9t0-0, allowed is p0t0-0 to p3t0-1"},
+        refused_text{
+            "[host]\nframe = \"1us\"\n",
+            "x.toml:2:2: host.round: found nothing, allowed is a time of more than 0 where [host] says anything"},
+        refused_text{"[host]\nround = \"1us\"\nstall_every = \"1ms\"\n",
+                     "x.toml:2:2: host.stalls: found nothing, allowed is both or neither"},
+        refused_text{"[host]\nround = \"1us\"\nstalls = [[0, \"1us\"], [1, \"2us\"]]\n",
+                     "x.toml:2:2: host.stall_every: found nothing, allowed is both or neither"},
+        refused_text{
+            "[host]\nstalls = [[0, \"1us\"], [0.9, \"2us\"]]\n",
+            "x.toml:3:10: host.stalls: found a list of lists, allowed is shares from 0 to 1, each with a time, "
+            "both in order, such as [[0, \"20us\"], [0.5, \"4ms\"], [1, \"40ms\"]]"},
+        refused_text{
+            "[host]\nstalls = [[0, \"3us\"], [1, \"2us\"]]\n",
+            "x.toml:3:10: host.stalls: found a list of lists, allowed is shares from 0 to 1, each with a time, "
+            "both in order, such as [[0, \"20us\"], [0.5, \"4ms\"], [1, \"40ms\"]]"},
+        refused_text{"[transport]\nkind = \"roce\"\n[host]\nround = \"1us\"\n",
+                     "x.toml:5:1: host.round: found a time, allowed is 0 for RoCE, whose hosts are NICs"}));
 
 TEST(scenario_file, one_variant_keeps_the_bounds_that_need_no_other)
 {
