@@ -8,6 +8,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -50,6 +51,13 @@ bool is_for_anybody(session::request_kind kind)
 {
     using enum session::request_kind;
     return kind == hello || kind == describe || kind == adopt_cgroup || kind == list_adopted || kind == undo_adoption;
+}
+
+// Whoever asked has gone before the reply.
+bool has_hung_up(int socket)
+{
+    pollfd at{.fd = socket, .events = 0, .revents = 0};
+    return ::poll(&at, 1, 0) == 1 && (at.revents & POLLHUP) != 0;
 }
 
 } // namespace
@@ -107,6 +115,8 @@ bool client_session::serve()
             bearable = unwanted_.add(std::move(fds[i])) && bearable;
     if (served && bearable)
         closes(MRC_REASON_DAEMON_ENDS);
+    else if (has_hung_up(socket_.get()))
+        closes(MRC_REASON_CLIENT_GONE);
     return served && bearable;
 }
 
