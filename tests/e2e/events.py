@@ -59,6 +59,7 @@ def check_plane(fabric, here):
 
 
 def check_session(here):
+    check(wait_until(lambda: here.of("session_closed"), DEADLINE_S), "the client's session is closed")
     opened, closed = here.of("session_opened", "session_closed")
     check(opened["number"] < here.of("plane_out_of_use")[0]["number"] < closed["number"], "all in mrc-perf's session")
     check(opened["command"] == closed["command"] == "mrc-perf" and opened["pid"] == closed["pid"] and
@@ -99,31 +100,33 @@ def check_ports(fabric, here, peer):
 
 
 def check_log(fabric, here):
-    """At `info` ports, planes and peers are logged: in the same words, and in the same order."""
+    """At `info` ports, planes and peers are logged: in the same words, and in the same order. Here and below more may
+    have happened since the history was read."""
     texts = [event["text"] for event in here.all() if event["event"].startswith(("port_", "plane_", "peer_"))]
     logged = [line for line in fabric.log_lines("h0", "info") if line in texts]
-    check(len(texts) > 3 and logged == texts, f"the log has the {len(texts)} events of ports, planes and peers")
+    check(len(texts) > 3 and logged[:len(texts)] == texts,
+          f"the log has the {len(texts)} events of ports, planes and peers")
 
 
 def check_bpftool(here):
-    rows = [row for row in here.operator.maps.rows("events") if row["number"]]
-    by_number = {row["number"]: row for row in rows}
     events = here.all()
-    check(by_number.keys() == {event["number"] for event in events}, f"bpftool dumps the {len(rows)} rows")
+    last = events[-1]["number"]
+    by_number = {row["number"]: row for row in here.operator.maps.rows("events") if 0 < row["number"] <= last}
+    check(by_number.keys() == {event["number"] for event in events}, f"bpftool dumps the {len(by_number)} rows")
     kinds = enumerators("mrc_event_kind")
     check(all(by_number[event["number"]]["kind"] == f"MRC_EVENT_{event['event'].upper()}" in kinds and
               by_number[event["number"]]["reason"] == f"MRC_REASON_{(event['reason'] or 'none').upper()}"
-              for event in events), f"with names: {rows[0]['kind']}, {rows[0]['reason']}")
-    check(here.operator.maps.row("host", 0)["events"] == events[-1]["number"], "and the number of the last")
+              for event in events), f"with names: {by_number[last]['kind']}, {by_number[last]['reason']}")
+    check(here.operator.maps.row("host", 0)["events"] >= last, "and the number of the last")
 
 
 def check_text(here):
     events, lines = here.all(), here.operator.text("event").splitlines()
-    check(len(lines) == len(events) and all(line.endswith("  " + event["text"]) for line, event in zip(lines, events)),
+    check(len(lines) >= len(events) and all(line.endswith("  " + event["text"]) for line, event in zip(lines, events)),
           f"people read a line each: {lines[0]}")
     check(here.all("--since", "0") == [] and here.operator.text("event", "--since", "0") == "no events\n",
           "and of no time there are none")
-    check(here.all("--since", "86400") == events, "and of a day all")
+    check(here.all("--since", "86400")[:len(events)] == events, "and of a day all")
 
 
 def check_end(fabric, here, follower, output):

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -66,6 +67,13 @@ answer refuse_version(std::uint32_t version)
                                           : "libmrc is too old for this mrcd"));
 }
 
+// Whoever asked has gone before the reply.
+bool has_hung_up(int socket)
+{
+    pollfd at{.fd = socket, .events = 0, .revents = 0};
+    return ::poll(&at, 1, 0) == 1 && (at.revents & POLLHUP) != 0;
+}
+
 } // namespace
 
 client_session::client_session(session_resources shared, kernel::unique_fd socket,
@@ -121,6 +129,8 @@ bool client_session::serve()
             bearable = unwanted_.add(std::move(fds[i])) && bearable;
     if (served && bearable)
         closes(MRC_REASON_DAEMON_ENDS);
+    else if (has_hung_up(socket_.get()))
+        closes(MRC_REASON_CLIENT_GONE);
     return served && bearable;
 }
 

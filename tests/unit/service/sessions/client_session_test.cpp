@@ -254,6 +254,15 @@ TEST_F(client_sessions, come_and_go_with_events_that_say_why)
               }),
               MRC_REASON_CLIENT_GONE);
     EXPECT_EQ(end_of([](connection &client) {
+                  session::session_request request;
+                  request.kind = request_kind::describe;
+                  test::demand(session::send_packet(client.socket.get(), &request, sizeof(request), {}), "sent");
+                  client.socket.reset();
+                  EXPECT_FALSE(client.session->serve());
+              }),
+              MRC_REASON_CLIENT_GONE)
+        << "before it was answered";
+    EXPECT_EQ(end_of([](connection &client) {
                   const std::uint32_t half_a_head = 0;
                   test::demand(session::send_packet(client.socket.get(), &half_a_head, sizeof(half_a_head), {}),
                                "sent");
@@ -261,11 +270,11 @@ TEST_F(client_sessions, come_and_go_with_events_that_say_why)
               }),
               MRC_REASON_VIOLATION);
     EXPECT_EQ(end_of([](connection &) {}), MRC_REASON_DAEMON_ENDS);
-    EXPECT_EQ(daemon_.events().size(), 6U);
+    EXPECT_EQ(daemon_.events().size(), 8U);
     connection lister = connect();
     ASSERT_EQ(ask(lister, request_kind::describe)->error, 0);
     lister.session.reset();
-    EXPECT_EQ(daemon_.events().size(), 6U) << "who only asks for the host's description is no client";
+    EXPECT_EQ(daemon_.events().size(), 8U) << "who only asks for the host's description is no client";
 }
 
 TEST_F(client_sessions, are_listed_with_the_bytes_that_they_have_registered)
