@@ -18,6 +18,7 @@ namespace mrc::datapath
 // What a member derives from.
 struct scheduled : protocol::attention {
     deadline_place deadline;
+    bool hurried = false; // it is due whatever it waits for, until it has been served
 };
 
 template <typename member>
@@ -37,8 +38,12 @@ public:
         called_.leave(one);
         heap_.remove(one);
     }
-    // Whatever it is that it waits for.
-    void hurry(member &one) { heap_.expect(one, protocol::instant::min()); }
+    // It is due now, whatever it is that it waits for, and stays so until it has been served.
+    void hurry(member &one)
+    {
+        one.hurried = true;
+        heap_.expect(one, protocol::instant::min());
+    }
 
     // Calls `called(member &)` for each that has called.
     template <typename Visitor>
@@ -61,6 +66,7 @@ public:
             ++looks_;
             if (!serve(one))
                 return;
+            one.hurried = false;
             heap_.correct_first(std::max(one.next_deadline(), now + std::chrono::nanoseconds{1}));
         }
     }
@@ -69,7 +75,7 @@ public:
     {
         return heap_.settle([this](const scheduled &one) {
             ++looks_;
-            return static_cast<const member &>(one).next_deadline();
+            return one.hurried ? protocol::instant::min() : static_cast<const member &>(one).next_deadline();
         });
     }
 

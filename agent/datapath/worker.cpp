@@ -407,6 +407,8 @@ void worker::follow_receive_drops()
 instant worker::next_deadline()
 {
     instant first = desk_.next_deadline();
+    if (!output_.ready()) // what is due for it cannot leave
+        first = std::max(first, kernel::monotonic_now() + unsent_retry);
     first = std::min(first, deadlines_.settle([](const worker_qp &qp) { return qp.protocol->next_deadline(); }));
     const bool stuck = output_.unsent() || memory_.take_refused();
     return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_log.h>
@@ -53,7 +54,7 @@ active_endpoint::~active_endpoint()
     }
     if (fabric_ != nullptr) {
         auto held = in_.endpoint.lock();
-        if (!outgoing_.empty() || !arriving_.empty() || ring().writes_under_way())
+        if (is_transferring())
             in_.endpoint.cut({&fabric_, 1}, held);
         else
             in_.endpoint.close(fabric_);
@@ -102,6 +103,8 @@ int active_endpoint::connect(const messaging::socket_address &to, std::span<cons
     const auto managing = in_.in.connections.lock();
     if (at_ != stage::idle || peer_ || fabric_ != nullptr)
         return -FI_EOPBADSTATE;
+    if (const int lacking = enable(); lacking != 0)
+        return lacking;
     if (const int error = open(); error != 0)
         return error;
     destination_ = to;
@@ -118,6 +121,8 @@ int active_endpoint::accept(std::span<const std::byte> data)
     const auto managing = in_.in.connections.lock();
     if (at_ != stage::idle || !peer_)
         return -FI_EOPBADSTATE;
+    if (const int lacking = enable(); lacking != 0)
+        return lacking;
     if (const int error = open(); error != 0)
         return error;
     socket_.queue(
@@ -139,10 +144,17 @@ int active_endpoint::accept(std::span<const std::byte> data)
 
 int active_endpoint::shutdown()
 {
-    const auto held = in_.endpoint.lock();
+    auto held = in_.endpoint.lock();
     if (fabric_ == nullptr)
         return -FI_ENOTCONN;
-    ring().farewell();
+    ready_ = false;
+    over_ = true;
+    if (is_transferring()) { // the program's memory is its own again when this returns
+        messaging::fabric_connection *const gone = std::exchange(fabric_, nullptr);
+        in_.endpoint.cut({&gone, 1}, held);
+    } else {
+        ring().farewell();
+    }
     end_transfers(FI_ECANCELED);
     return 0;
 }

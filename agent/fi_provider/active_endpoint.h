@@ -40,6 +40,7 @@ struct transfer_call {
     std::uint64_t remote_data = 0;
     std::uint64_t address = 0; // at the far end, of FI_RMA
     std::uint64_t key = 0;
+    bool silent = false; // by fi_inject and its like: no completion tells of its success
 };
 
 class active_endpoint : public fid_ep, private messaging::connection_listener, private managed
@@ -115,6 +116,11 @@ private:
     [[nodiscard]] std::uint32_t begin(const transfer_call &call, std::uint64_t completion_flags);
     void tell(const transfer_head &head) { ring().send(head.encode(), {}); }
     [[nodiscard]] std::uint32_t next_id();
+    // The far end or the daemon may still use memory of the program. `fabric_` is there.
+    [[nodiscard]] bool is_transferring()
+    {
+        return !outgoing_.empty() || !arriving_.empty() || ring().writes_under_way();
+    }
     [[nodiscard]] messaging::ring_connection &ring() { return fabric_->ring(); }
     [[nodiscard]] messaging::held_range region(const void *data, std::size_t bytes, messaging::region_use use);
 

@@ -74,7 +74,7 @@ void active_endpoint::complete(std::uint32_t id, int error)
                                    .prov_errno = error,
                                    .err_data = nullptr,
                                    .err_data_size = 0});
-    else if ((call.flags & FI_COMPLETION) != 0 || (!transmits_selected_ && (call.flags & FI_INJECT) == 0))
+    else if ((call.flags & FI_COMPLETION) != 0 || (!transmits_selected_ && !call.silent))
         transmitted_->add(
             {.op_context = call.context, .flags = flags, .len = call.bytes, .buf = nullptr, .data = 0, .tag = 0});
 }
@@ -163,14 +163,15 @@ ssize_t active_endpoint::read(const transfer_call &call)
     if (!target)
         return -errno;
     const std::uint32_t id = begin(call, FI_READ | FI_RMA);
+    const std::uint32_t rkey = target->rkey;
+    outgoing_.at(id).range = std::move(target); // before the connection may fail by what follows
     tell({.kind = transfer_kind::read,
           .id = id,
           .size = call.bytes,
           .data = reinterpret_cast<std::uintptr_t>(call.data),
           .address = call.address,
           .key = static_cast<std::uint32_t>(call.key),
-          .other = target->rkey});
-    outgoing_.at(id).range = std::move(target);
+          .other = rkey});
     return 0;
 }
 
@@ -179,6 +180,8 @@ ssize_t active_endpoint::receive(const transfer_call &call)
     const auto held = in_.endpoint.lock();
     if (over_)
         return -FI_ENOTCONN;
+    if (received_ == nullptr)
+        return -FI_ENOCQ;
     if (wanted_.size() >= most_transfers)
         return -FI_EAGAIN;
     wanted_.push_back({.call = call, .range = {}});
@@ -215,6 +218,8 @@ void active_endpoint::take(wanted &by, const transfer_head &head, std::span<cons
     if (const std::uint32_t due = untaken_credit_.due(); due > 0) {
         untaken_credit_.on_returned(due);
         tell({.kind = transfer_kind::credit, .id = due});
+        if (over_)
+            return; // the connection failed by it: all receives have ended
     }
     if (head.kind == transfer_kind::announce) {
         announced(by, head);
@@ -236,6 +241,8 @@ void active_endpoint::announced(wanted &by, const transfer_head &head)
     }
     if (error != 0) {
         tell({.kind = transfer_kind::no_go, .id = head.id});
+        if (over_)
+            return;
         by.completion.len = 0;
         finish(by, error);
         complete_receives();

@@ -49,6 +49,13 @@ transfer_call call_of(const void *data, std::size_t bytes, void *context, std::u
     return {.data = const_cast<void *>(data), .bytes = bytes, .context = context, .flags = flags};
 }
 
+transfer_call injected(const void *data, std::size_t bytes)
+{
+    transfer_call call = call_of(data, bytes, nullptr, FI_INJECT);
+    call.silent = true;
+    return call;
+}
+
 // Whether what is sent goes with remote CQ data.
 transfer_call with_data(transfer_call call, std::uint64_t data)
 {
@@ -151,15 +158,13 @@ fi_ops_msg message_calls{
     },
     .sendmsg = of_message<&active_endpoint::send>,
     .inject = [](fid_ep *of, const void *data, std::size_t bytes,
-                 fi_addr_t) { return end_of(of).send(call_of(data, bytes, nullptr, FI_INJECT)); },
+                 fi_addr_t) { return end_of(of).send(injected(data, bytes)); },
     .senddata =
         [](fid_ep *of, const void *data, std::size_t bytes, void *, std::uint64_t remote, fi_addr_t, void *context) {
             return end_of(of).send(with_data(call_of(data, bytes, context, sends_by(of)), remote));
         },
-    .injectdata =
-        [](fid_ep *of, const void *data, std::size_t bytes, std::uint64_t remote, fi_addr_t) {
-            return end_of(of).send(with_data(call_of(data, bytes, nullptr, FI_INJECT), remote));
-        }};
+    .injectdata = [](fid_ep *of, const void *data, std::size_t bytes, std::uint64_t remote,
+                     fi_addr_t) { return end_of(of).send(with_data(injected(data, bytes), remote)); }};
 
 fi_ops_rma memory_calls{
     .size = sizeof(fi_ops_rma),
@@ -180,10 +185,8 @@ fi_ops_rma memory_calls{
                          : end_of(of).write(at(call_of(parts, count, context, sends_by(of)), address, key));
     },
     .writemsg = of_memory<&active_endpoint::write>,
-    .inject =
-        [](fid_ep *of, const void *data, std::size_t bytes, fi_addr_t, std::uint64_t address, std::uint64_t key) {
-            return end_of(of).write(at(call_of(data, bytes, nullptr, FI_INJECT), address, key));
-        },
+    .inject = [](fid_ep *of, const void *data, std::size_t bytes, fi_addr_t, std::uint64_t address,
+                 std::uint64_t key) { return end_of(of).write(at(injected(data, bytes), address, key)); },
     .writedata =
         [](fid_ep *of, const void *data, std::size_t bytes, void *, std::uint64_t remote, fi_addr_t,
            std::uint64_t address, std::uint64_t key, void *context) {
@@ -191,8 +194,6 @@ fi_ops_rma memory_calls{
         },
     .injectdata =
         [](fid_ep *of, const void *data, std::size_t bytes, std::uint64_t remote, fi_addr_t, std::uint64_t address,
-           std::uint64_t key) {
-            return end_of(of).write(at(with_data(call_of(data, bytes, nullptr, FI_INJECT), remote), address, key));
-        }};
+           std::uint64_t key) { return end_of(of).write(at(with_data(injected(data, bytes), remote), address, key)); }};
 
 } // namespace mrc::fi_provider

@@ -96,6 +96,8 @@ passive_endpoint::~passive_endpoint()
 {
     const auto held = in_.connections.lock();
     in_.connections.remove(*this);
+    if (events_ != nullptr)
+        events_->forget(&fid);
 }
 
 int passive_endpoint::set_address(const messaging::socket_address &wanted)

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "fi_provider/passive_endpoint.h"
 #include "fi_provider/refusals.h"
 #include "messaging/failure.h"
 
@@ -226,10 +227,29 @@ bool fi_event_queue::empty()
     return entries_.empty();
 }
 
+// Nobody will accept or reject it any more.
+void fi_event_queue::drop(const entry &one)
+{
+    if (one.info == nullptr)
+        return;
+    (void)take_request(one.info->handle);
+    ::fi_freeinfo(one.info);
+}
+
+fi_event_queue::~fi_event_queue()
+{
+    std::ranges::for_each(entries_, drop);
+}
+
 void fi_event_queue::forget(fid_t of)
 {
     const std::lock_guard held{mutex_};
-    std::erase_if(entries_, [&](const entry &one) { return one.of == of; });
+    std::erase_if(entries_, [&](const entry &one) {
+        if (one.of != of)
+            return false;
+        drop(one);
+        return true;
+    });
     if (entries_.empty())
         ready_.clear();
 }

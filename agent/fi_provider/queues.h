@@ -38,6 +38,9 @@ class fi_event_queue : public fid_eq
 {
 public:
     explicit fi_event_queue(void *context);
+    fi_event_queue(const fi_event_queue &) = delete;
+    fi_event_queue &operator=(const fi_event_queue &) = delete;
+    ~fi_event_queue();
 
     // `info` is the reader's from then on.
     void connection_event(std::uint32_t event, fid_t of, fi_info *info = nullptr, std::span<const std::byte> data = {});
@@ -59,6 +62,7 @@ private:
         std::vector<std::byte> data;
     };
     void add(entry what);
+    static void drop(const entry &one);
 
     std::mutex mutex_;
     std::deque<entry> entries_;

@@ -61,7 +61,8 @@ std::expected<void, std::error_code> write_whole(const std::string &path, const 
         ::unlink(scratch.c_str());
         return error;
     }
-    if (!sync_folder(path))
+    // Not of every folder: some may be written and not read, and not every file system knows how.
+    if (!sync_folder(path) && errno != EACCES && errno != EINVAL)
         return last_error();
     return {};
 }

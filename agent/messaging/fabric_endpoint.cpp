@@ -184,6 +184,8 @@ void fabric_endpoint::end_closing(clock::time_point now)
             ++at;
             continue;
         }
+        if ((*at)->ring_.under_way())
+            (*at)->queue_->abandon(); // before what its WRITEs read is given back
         const std::function<void()> after = std::move((*at)->after_);
         at = closing_.erase(at);
         if (after)

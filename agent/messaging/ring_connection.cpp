@@ -185,7 +185,7 @@ void ring_connection::on_write_completed()
     owed_ticks_ = 0;
     const done_function done = std::move(posted_.front());
     posted_.pop_front();
-    if (done)
+    if (done && listener_ != nullptr)
         done();
     return_credit();
     pump();
@@ -256,11 +256,7 @@ void ring_connection::fail(const std::string &why)
 
 void ring_connection::detach()
 {
-    listener_ = nullptr;
-    for (outgoing &one : waiting_)
-        one.done = {};
-    for (done_function &one : posted_)
-        one = {};
+    listener_ = nullptr; // what `done` functions hold is held until the far end has answered
 }
 
 } // namespace mrc::messaging

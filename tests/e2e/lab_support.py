@@ -22,7 +22,7 @@ DEADLINE_S = 20 * TIME_SCALE
 DEBUG_LOG = "[daemon]\nlog_level = 'debug'\n"
 LOG_LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
 SILENCE = "nothing gets through, though other paths deliver"
-RETIRED = re.compile(r"path by uplink \d+ of plane (\d+) to .*: assumed bad; (.*)")
+RETIRED = re.compile(r"path by uplink \d+ of plane (\d+) to .*: assumed bad, ([^;]*); .*")
 
 
 def skip(reason):

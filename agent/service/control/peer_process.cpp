@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/control/peer_process.h"
 
+#include <cerrno>
+#include <utility>
+
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -24,7 +27,9 @@ peer_process process_of_peer(int socket)
     size = sizeof(who);
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.pid <= 0)
         return {};
-    return {.pidfd = kernel::unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0U))}};
+    kernel::unique_fd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0U))};
+    const bool has_gone = !pidfd && errno == ESRCH;
+    return {.pidfd = std::move(pidfd), .has_gone = has_gone};
 }
 
 } // namespace mrc::service::control

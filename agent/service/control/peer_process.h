@@ -12,6 +12,7 @@ struct peer_process {
     // The kernel's own record of who connected (SO_PEERPIDFD, Linux 6.5). Without it the process may have gone, and its
     // number been taken, between connect() and now.
     bool is_certain = false;
+    bool has_gone = false; // there is no process of its number any more
 };
 
 [[nodiscard]] peer_process process_of_peer(int socket);

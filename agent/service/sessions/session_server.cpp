@@ -61,7 +61,10 @@ void session_server::open(kernel::unique_fd socket, std::shared_ptr<const daemon
 bool session_server::serves(connection &client)
 {
     try {
-        return client.session.serve();
+        const bool stays = client.session.serve();
+        if (stays && client.session.is_client() && !client.process)
+            watch_process(client);
+        return stays;
     } catch (const std::exception &error) {
         log::error("a session ends: {}", error.what());
         return false;
@@ -75,8 +78,6 @@ void session_server::serve_next(std::list<connection>::iterator at)
                                 if (error == boost::asio::error::operation_aborted)
                                     return; // its end, or this server's: `at` is gone
                                 if (!error && serves(*at)) {
-                                    if (at->session.is_client() && !at->process)
-                                        watch_process(*at);
                                     serve_next(at);
                                     return;
                                 }
@@ -88,9 +89,13 @@ void session_server::serve_next(std::list<connection>::iterator at)
 void session_server::watch_process(connection &client)
 {
     auto process = control::process_of_peer(client.session.fd());
+    if (process.has_gone)
+        client.session.shut_down();
     if (!process.pidfd)
         return; // in a PID namespace that is not below ours: the socket alone tells
-    client.process.emplace(context_, process.pidfd.release());
+    client.process.emplace(context_);
+    client.process->assign(process.pidfd.get());
+    (void)process.pidfd.release();
     client.process->async_wait(boost::asio::posix::stream_descriptor::wait_read,
                                [this, session = client.session.number()](const boost::system::error_code &error) {
                                    const client_session *gone = error ? nullptr : find(session);

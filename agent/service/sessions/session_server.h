@@ -64,7 +64,7 @@ private:
         client_session session;
     };
 
-    [[nodiscard]] static bool serves(connection &client);
+    [[nodiscard]] bool serves(connection &client);
     void serve_next(std::list<connection>::iterator at);
     void watch_process(connection &client);
     [[nodiscard]] const client_session *find(std::uint64_t session) const;

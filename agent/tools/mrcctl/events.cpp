@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <thread>
+#include <utility>
 
 #include <boost/json/serialize.hpp>
 #include <fmt/chrono.h>
@@ -137,6 +138,7 @@ std::vector<mrc_event_row> event_reader::take()
 {
     // Later ones are the next call's: some of their rows may not be written yet.
     const std::uint64_t newest = kernel::last_event(host_.in_place(0));
+    const bool is_first = !std::exchange(has_looked_, true); // what came before is not missed
     std::vector<mrc_event_row> events;
     if (newest == last_)
         return events;
@@ -145,7 +147,7 @@ std::vector<mrc_event_row> event_reader::take()
             event && event->number > last_ && event->number <= newest)
             events.push_back(*event);
     std::ranges::sort(events, {}, &mrc_event_row::number);
-    if (last_ != 0)
+    if (!is_first)
         missed_ += newest - last_ - events.size();
     last_ = newest;
     return events;

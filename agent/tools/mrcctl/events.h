@@ -35,6 +35,7 @@ private:
     pinned_array<mrc_host_row> host_;
     pinned_array<mrc_event_row> rows_;
     std::uint64_t last_ = 0; // number
+    bool has_looked_ = false;
     std::uint64_t missed_ = 0;
 };
 

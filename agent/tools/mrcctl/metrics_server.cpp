@@ -15,6 +15,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -44,6 +45,7 @@ using renderer = std::function<std::string()>;
 
 constexpr std::size_t most_request_bytes = 8192;
 constexpr std::chrono::seconds longest_exchange{5};
+constexpr std::chrono::milliseconds pause_before_retry{100};
 constexpr int most_connections = 8;
 
 constexpr const char *exposition_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -84,7 +86,7 @@ response answer_to(const http::request<http::empty_body> &request, const rendere
     }
     try {
         return reply(http::status::ok, exposition_type, render());
-    } catch (const ctl_error &error) { // the daemon may come back
+    } catch (const std::exception &error) { // the daemon may come back
         return refusal(http::status::service_unavailable, error.what());
     }
 }
@@ -114,8 +116,12 @@ asio::awaitable<void> take_turns(tcp::acceptor &acceptor, const renderer &render
         tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
         if (!error)
             co_await serve_one(std::move(socket), render);
-        else if (error != asio::error::connection_aborted)
+        else if (error == asio::error::bad_descriptor || error == asio::error::operation_aborted)
             throw ctl_error{fmt::format("cannot accept connections: {}", error.message())};
+        else if (error != asio::error::connection_aborted) { // descriptors or memory are short, for now
+            asio::steady_timer pause{acceptor.get_executor(), pause_before_retry};
+            co_await pause.async_wait(asio::use_awaitable);
+        }
     }
 }
 

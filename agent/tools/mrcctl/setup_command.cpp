@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/mrcctl/setup_command.h"
 
+#include <cstdlib>
 #include <memory>
 
 #include "tools/mrcctl/command_line.h"
@@ -49,7 +50,8 @@ void add_setup(CLI::App &app, invocation &chosen)
     command->callback([&chosen, wish, wait_s, restore] {
         chosen.local = [&chosen, wish, wait_s, restore] {
             wish->longest = std::chrono::seconds{*wait_s};
-            wish->instance = chosen.instance;
+            const char *const named = std::getenv("MRC_INSTANCE");
+            wish->instance = chosen.instance.empty() && named != nullptr ? named : chosen.instance;
             wish->json = chosen.json;
             return *restore ? setup::restore_addresses(*wish) : setup::run_setup(*wish);
         };

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <linux/if_addr.h>
@@ -26,6 +28,7 @@ using service::device_address;
 
 constexpr std::chrono::seconds longest_check{10};
 constexpr std::chrono::milliseconds between_looks{50};
+constexpr unsigned most_dumps = 10;
 
 std::error_code change(kernel::netlink_socket &socket, std::uint16_t type, const device_address &of)
 {
@@ -73,27 +76,59 @@ checks check_on(kernel::netlink_socket &socket, std::span<const device_address> 
     return found;
 }
 
-void remove_others(kernel::netlink_socket &socket, std::span<const device_address> wanted)
+std::vector<device_address> addresses_there()
 {
-    const auto there = service::read_device_addresses();
+    auto there = service::read_device_addresses();
+    // Addresses come and go on a host on which containers start: what was read then is not all of it.
+    for (unsigned again = 0; !there && there.error() == std::errc::interrupted && again < most_dumps; ++again)
+        there = service::read_device_addresses();
     if (!there)
         throw std::system_error{there.error(), "cannot read addresses"};
-    for (const device_address &each : *there)
-        if (is_of_setup(each.address) && !is_in(wanted, each) &&
-            std::ranges::find(wanted, each.device, &device_address::device) != wanted.end())
-            (void)change(socket, RTM_DELADDR, each); // it may have gone by itself
+    return std::move(*there);
+}
+
+// Without it the kernel drops IPv6 addresses of a device that is set down, and a plane with them. Where it cannot be set
+// they come back with the next restart of the unit.
+void keep_while_down(const std::string &device)
+{
+    std::ofstream{fmt::format("/proc/sys/net/ipv6/conf/{}/keep_addr_on_down", device)} << "1\n";
 }
 
 } // namespace
 
-void put_addresses(std::span<const device_address> wanted)
+std::vector<device_address> put_addresses(std::span<const device_address> wanted)
 {
+    const std::vector<device_address> before = addresses_there();
     kernel::netlink_socket socket;
-    remove_others(socket, wanted);
-    for (const device_address &each : wanted)
-        if (const auto error = change(socket, RTM_NEWADDR, each))
+    std::vector<device_address> added;
+    for (const device_address &each : wanted) {
+        keep_while_down(each.device);
+        if (const auto error = change(socket, RTM_NEWADDR, each)) {
+            take_off(added);
             throw std::system_error{error,
                                     fmt::format("cannot put {} on {}", service::to_text(each.address), each.device)};
+        }
+        if (!is_in(before, each))
+            added.push_back(each);
+    }
+    return added;
+}
+
+void take_off(std::span<const device_address> addresses)
+{
+    kernel::netlink_socket socket;
+    for (const device_address &each : addresses)
+        (void)change(socket, RTM_DELADDR, each);
+}
+
+void remove_others(std::span<const device_address> wanted)
+{
+    std::vector<device_address> others = addresses_there();
+    std::erase_if(others, [&](const device_address &each) {
+        return !is_of_setup(each.address) || is_in(wanted, each) ||
+               std::ranges::find(wanted, each.device, &device_address::device) == wanted.end();
+    });
+    take_off(others);
 }
 
 void await_addresses(std::span<const device_address> wanted)
@@ -102,11 +137,8 @@ void await_addresses(std::span<const device_address> wanted)
     const auto end = std::chrono::steady_clock::now() + longest_check;
     for (;;) {
         const checks found = check_on(socket, wanted);
-        if (!found.taken.empty()) {
-            for (const device_address &each : wanted)
-                (void)change(socket, RTM_DELADDR, each);
+        if (!found.taken.empty())
             throw std::runtime_error{found.taken};
-        }
         if (!found.are_pending || std::chrono::steady_clock::now() > end)
             return;
         std::this_thread::sleep_for(between_looks);

@@ -28,15 +28,21 @@ std::error_code result_of(int returned)
     return returned == 0 ? std::error_code{} : std::error_code{errno, std::generic_category()};
 }
 
-// The old file has two names until the new one takes one of them, so that there is a configuration at any time.
+// The old file has two names until the new one takes one of them, so that there is a configuration at any time. What an
+// earlier setup kept goes only when this is there to take its place.
 void keep_aside(const std::string &path)
 {
     const std::string kept = replaced_path(path);
-    if (const auto error = result_of(::unlink(kept.c_str())); error != std::errc::no_such_file_or_directory)
-        require(kept, error);
-    if (const auto error = result_of(::link(path.c_str(), kept.c_str()));
-        error != std::errc::no_such_file_or_directory) // there is none to keep
-        require(kept, error);
+    const std::string scratch = kept + ".new";
+    if (const auto error = result_of(::unlink(scratch.c_str())); error != std::errc::no_such_file_or_directory)
+        require(scratch, error);
+    const auto error = result_of(::link(path.c_str(), scratch.c_str()));
+    if (error == std::errc::no_such_file_or_directory)
+        return; // there is none to keep
+    require(kept, error);
+    const auto renamed = result_of(::rename(scratch.c_str(), kept.c_str()));
+    ::unlink(scratch.c_str()); // rename() leaves it where both were names of the same file
+    require(kept, renamed);
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,13 +48,45 @@ std::string kind_in(std::span<const std::byte> info)
     return {};
 }
 
+constexpr unsigned most_reads = 10;
+
+// Hands on the messages of a dump that nothing has changed under: on a host on which containers start, devices come and
+// go.
 template <class Header>
 void dump(std::uint16_t type, const Header &header, const kernel::netlink_handler &handler)
 {
-    kernel::netlink_socket socket;
-    kernel::netlink_request request{type, NLM_F_DUMP, header};
-    if (const auto error = socket.call(request, handler))
+    std::vector<std::vector<std::byte>> messages;
+    std::error_code error = std::make_error_code(std::errc::interrupted);
+    for (unsigned tried = 0; error == std::errc::interrupted && tried < most_reads; ++tried) {
+        messages.clear();
+        kernel::netlink_socket socket;
+        kernel::netlink_request request{type, NLM_F_DUMP, header};
+        error = socket.call(request, [&](const nlmsghdr &message) {
+            const auto bytes = std::as_bytes(std::span{reinterpret_cast<const char *>(&message), message.nlmsg_len});
+            messages.emplace_back(bytes.begin(), bytes.end());
+        });
+    }
+    if (error)
         throw std::system_error{error, "cannot list the network devices"};
+    for (const std::vector<std::byte> &message : messages)
+        handler(*reinterpret_cast<const nlmsghdr *>(message.data()));
+}
+
+// Devices that a route leads to: one, or that of each next hop.
+std::vector<unsigned> devices_of(std::uint16_t type, std::span<const std::byte> value)
+{
+    std::vector<unsigned> found;
+    if (unsigned ifindex = 0; type == RTA_OIF && value.size() == sizeof ifindex) {
+        std::memcpy(&ifindex, value.data(), sizeof ifindex);
+        found.push_back(ifindex);
+    }
+    if (type == RTA_MULTIPATH) {
+        auto left = static_cast<int>(value.size());
+        const auto *hop = reinterpret_cast<const rtnexthop *>(value.data());
+        for (; RTNH_OK(hop, left); left -= static_cast<int>(NLMSG_ALIGN(hop->rtnh_len)), hop = RTNH_NEXT(hop))
+            found.push_back(static_cast<unsigned>(hop->rtnh_ifindex));
+    }
+    return found;
 }
 
 std::set<std::string> with_default_route()
@@ -69,12 +102,9 @@ std::set<std::string> with_default_route()
             kernel::for_each_attribute(message, sizeof *route,
                                        [&](std::uint16_t type, std::span<const std::byte> value) {
                                            std::array<char, IF_NAMESIZE> name{};
-                                           unsigned ifindex = 0;
-                                           if (type != RTA_OIF || value.size() != sizeof ifindex)
-                                               return;
-                                           std::memcpy(&ifindex, value.data(), sizeof ifindex);
-                                           if (::if_indextoname(ifindex, name.data()) != nullptr)
-                                               devices.insert(name.data());
+                                           for (const unsigned ifindex : devices_of(type, value))
+                                               if (::if_indextoname(ifindex, name.data()) != nullptr)
+                                                   devices.insert(name.data());
                                        });
         });
     }

@@ -46,6 +46,7 @@ struct names {
     std::string instance;
     std::string file;
     std::string unit;
+    bool is_of_unit = false; // the unit reads the file
 };
 
 names names_of(const setup_wish &wish)
@@ -54,8 +55,10 @@ names names_of(const setup_wish &wish)
     names chosen{.instance = is_default ? "default" : wish.instance,
                  .file = wish.file,
                  .unit = is_default ? "mrcd" : "mrcd@" + wish.instance};
+    const std::string of_unit = is_default ? "/etc/mrc/mrcd.toml" : fmt::format("/etc/mrc/{}.toml", wish.instance);
     if (chosen.file.empty())
-        chosen.file = is_default ? "/etc/mrc/mrcd.toml" : fmt::format("/etc/mrc/{}.toml", wish.instance);
+        chosen.file = of_unit;
+    chosen.is_of_unit = chosen.file == of_unit;
     return chosen;
 }
 
@@ -117,14 +120,10 @@ bool is_confirmed(const setup_wish &wish, const std::string &text, const names &
     return answer == "y" || answer == "yes";
 }
 
-// True: systemd has started it, and will after a restart of the machine.
-bool start_unit(const std::string &unit)
+bool succeeds(std::string verb, std::string unit)
 {
     std::string program = "systemctl";
-    std::string verb = "enable";
-    std::string now = "--now";
-    std::string name = unit;
-    const std::array<char *, 5> arguments{program.data(), verb.data(), now.data(), name.data(), nullptr};
+    const std::array<char *, 4> arguments{program.data(), verb.data(), unit.data(), nullptr};
     pid_t child = 0;
     if (::posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ) != 0)
         return false;
@@ -132,6 +131,12 @@ bool start_unit(const std::string &unit)
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// True: systemd has started it, anew if it ran, and will after a restart of the machine.
+bool start_unit(const std::string &unit)
+{
+    return succeeds("enable", unit) && succeeds("restart", unit);
 }
 
 json::array strings(const std::vector<std::string> &lines)
@@ -198,7 +203,11 @@ std::string next_command(const discovery &found, const names &to, bool started)
     const std::uint64_t first = found.made.peers_of(found.heard.own.host).front();
     const std::string perf = fmt::format("mrc-perf on {}, then mrc-perf {} here", found.heard.hosts.at(first).name,
                                          service::to_text(common_address(first)));
-    return started ? perf : fmt::format("systemctl enable --now {} (or mrcd --config {}), {}", to.unit, to.file, perf);
+    if (started)
+        return perf;
+    return to.is_of_unit ? fmt::format("systemctl enable {0} && systemctl restart {0} (or mrcd --config {1}), {2}",
+                                       to.unit, to.file, perf)
+                         : fmt::format("mrcd --config {}, {}", to.file, perf);
 }
 
 } // namespace
@@ -208,6 +217,9 @@ int run_setup(const setup_wish &wish)
     const names to = names_of(wish);
     if (::geteuid() != 0)
         throw std::runtime_error{"needs root: it tries the ports, puts addresses on them and writes a configuration"};
+    if (wish.start && !to.is_of_unit)
+        throw std::runtime_error{fmt::format("--start: {} does not read {}; leave --start out and run mrcd --config {}",
+                                             to.unit, to.file, to.file)};
     if (!wish.force && !wish.dry_run && std::filesystem::exists(to.file))
         throw std::runtime_error{fmt::format("{} is there already: --force replaces it and keeps it as {}, -o writes "
                                              "another file",
@@ -227,10 +239,16 @@ int run_setup(const setup_wish &wish)
         if (!is_confirmed(wish, text, to))
             throw std::runtime_error{"nothing is written"};
         const auto addresses = addresses_of(found.heard, found.made, chosen.ports);
-        put_addresses(addresses);
-        await_addresses(addresses);
-        write_config(to.file, text, wish.force);
+        const auto added = put_addresses(addresses);
+        try {
+            await_addresses(addresses);
+            write_config(to.file, text, wish.force);
+        } catch (...) {
+            take_off(added);
+            throw;
+        }
         is_written = true;
+        remove_others(addresses);
         is_started = wish.start && start_unit(to.unit);
         if (wish.start && !is_started)
             say(fmt::format("{} is not started: there is no systemctl here, or it says why above", to.unit));
@@ -261,7 +279,7 @@ int restore_addresses(const setup_wish &wish)
     for (const service::port_options &port : config->ports)
         if (port.address && is_of_setup(*port.address) && kernel::probes::ifindex_of(port.device) != 0)
             addresses.push_back({.device = port.device, .address = *port.address});
-    put_addresses(addresses);
+    (void)put_addresses(addresses);
     return 0;
 }
 

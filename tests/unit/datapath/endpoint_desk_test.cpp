@@ -221,6 +221,20 @@ TEST_F(desk, peers_are_told_of_a_port_in_the_next_round)
     EXPECT_EQ(desk_.transmit(now_), 1U);
 }
 
+TEST_F(desk, peers_are_told_of_a_port_once_there_is_room_though_the_worker_has_slept)
+{
+    desk_.watch(std::array{connections::peer_in_use{.peer = host_.peer(), .queue_pairs = 1}}, now_);
+    desk_.transmit(now_);
+    engine_.room = 0;
+    host_.local.up = protocol::plane_mask{0b0111};
+    desk_.ports_changed();
+    EXPECT_EQ(desk_.transmit(now_), 0U);
+    EXPECT_LE(desk_.next_deadline(), now_) << "it is still to be done";
+    engine_.room = SIZE_MAX;
+    EXPECT_EQ(desk_.transmit(now_), 1U);
+    EXPECT_GT(desk_.next_deadline(), now_);
+}
+
 TEST_F(desk, a_batch_is_sent_at_once_and_its_end_is_reported)
 {
     worker_batch batch;
