@@ -280,6 +280,7 @@ int restore_addresses(const setup_wish &wish)
         if (port.address && is_of_setup(*port.address) && kernel::probes::ifindex_of(port.device) != 0)
             addresses.push_back({.device = port.device, .address = *port.address});
     (void)put_addresses(addresses);
+    remove_others(addresses);
     return 0;
 }
 
