@@ -87,8 +87,8 @@ std::vector<device_address> addresses_there()
     return std::move(*there);
 }
 
-// Without it the kernel drops IPv6 addresses of a device that is set down, and a plane with them. Where it cannot be set
-// they come back with the next restart of the unit.
+// Without it the kernel drops IPv6 addresses of a device that is set down, and a plane with them. Where it cannot be
+// set they come back with the next restart of the unit.
 void keep_while_down(const std::string &device)
 {
     std::ofstream{fmt::format("/proc/sys/net/ipv6/conf/{}/keep_addr_on_down", device)} << "1\n";

@@ -10,9 +10,9 @@
 namespace mrc::setup
 {
 
-// Adds each to its device with its /64; the kernel keeps them while the device is down (keep_addr_on_down). Returns those
-// that were not there before. Throws std::system_error with the address and its device; then none of these is there.
-// Needs CAP_NET_ADMIN.
+// Adds each to its device with its /64; the kernel keeps them while the device is down (keep_addr_on_down). Returns
+// those that were not there before. Throws std::system_error with the address and its device; then none of these is
+// there. Needs CAP_NET_ADMIN.
 [[nodiscard]] std::vector<service::device_address> put_addresses(std::span<const service::device_address> wanted);
 
 // Waits until the kernel has made sure that nobody else on the links has them (RFC 4862 section 5.4), 10 s at most.
