@@ -50,7 +50,7 @@ public:
     void look(Visitor called)
     {
         while (protocol::attention *next = called_.take()) {
-            member &one = static_cast<member &>(*next);
+            auto &one = static_cast<member &>(*next);
             ++looks_;
             heap_.expect(one, one.next_deadline());
             called(one);
@@ -62,7 +62,7 @@ public:
     void serve(protocol::instant now, Server serve)
     {
         while (heap_.first_due() <= now) {
-            member &one = static_cast<member &>(*heap_.first());
+            auto &one = static_cast<member &>(*heap_.first());
             ++looks_;
             if (!serve(one))
                 return;

@@ -9,7 +9,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "fi_provider/passive_endpoint.h"
 #include "fi_provider/refusals.h"
@@ -125,14 +124,13 @@ wait_fd::wait_fd() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
 
 void wait_fd::set() const
 {
-    const std::uint64_t once = 1;
-    (void)!::write(fd_.get(), &once, sizeof(once));
+    (void)::eventfd_write(fd_.get(), 1);
 }
 
 void wait_fd::clear() const
 {
-    std::uint64_t times = 0;
-    (void)!::read(fd_.get(), &times, sizeof(times));
+    eventfd_t times = 0;
+    (void)::eventfd_read(fd_.get(), &times);
 }
 
 bool wait_fd::wait(int timeout_ms) const

@@ -201,7 +201,7 @@ discovery find_others(const setup_wish &wish, const hello &own, const std::vecto
 std::string next_command(const discovery &found, const names &to, bool started)
 {
     const std::uint64_t first = found.made.peers_of(found.heard.own.host).front();
-    const std::string perf = fmt::format("mrc-perf on {}, then mrc-perf {} here", found.heard.hosts.at(first).name,
+    std::string perf = fmt::format("mrc-perf on {}, then mrc-perf {} here", found.heard.hosts.at(first).name,
                                          service::to_text(common_address(first)));
     if (started)
         return perf;

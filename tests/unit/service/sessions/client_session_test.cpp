@@ -42,8 +42,10 @@ protected:
         std::array<int, 2> ends{};
         test::demand(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0,
                      "no socket pair");
-        return {kernel::unique_fd{ends[0]},
-                std::make_unique<client_session>(daemon_.resources(), kernel::unique_fd{ends[1]}, account_, holding{})};
+        connection made{.socket = kernel::unique_fd{ends[0]}, .session = nullptr};
+        made.session =
+            std::make_unique<client_session>(daemon_.resources(), kernel::unique_fd{ends[1]}, account_, holding{});
+        return made;
     }
     // The reply to a request, and how many descriptors came with it; nothing when the daemon ends the session.
     static std::optional<session::session_reply> ask(connection &client, const session::session_request &request,
