@@ -105,7 +105,7 @@ asio::awaitable<void> serve_one(tcp::socket socket, const renderer &render)
         co_return; // the connection is lost, or takes too long
     const response answer = error ? refusal_of(error) : answer_to(parser.get(), render);
     co_await http::async_write(stream, answer, asio::redirect_error(asio::use_awaitable, error));
-    stream.socket().shutdown(tcp::socket::shutdown_send, error);
+    (void)stream.socket().shutdown(tcp::socket::shutdown_send, error);
 }
 
 // One connection after the other; there are as many of these as connections at a time.

@@ -202,7 +202,7 @@ std::string next_command(const discovery &found, const names &to, bool started)
 {
     const std::uint64_t first = found.made.peers_of(found.heard.own.host).front();
     std::string perf = fmt::format("mrc-perf on {}, then mrc-perf {} here", found.heard.hosts.at(first).name,
-                                         service::to_text(common_address(first)));
+                                   service::to_text(common_address(first)));
     if (started)
         return perf;
     return to.is_of_unit ? fmt::format("systemctl enable {0} && systemctl restart {0} (or mrcd --config {1}), {2}",
