@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from lab_support import ROOT, TIME_SCALE, binary, check, lab, need_binaries, need_root
-from transfer_support import lines_of, transfer, wait_until
+from transfer_support import lines_of, stopped, transfer, wait_until
 
 PLANES, SPINES = 4, 2
 LIMIT_S = 60 * TIME_SCALE
@@ -96,17 +96,6 @@ def check_lint(here):
     check(len(found) < 300, f"{len(found)} series, whatever the traffic")
     labels = {label for key in found for label, _ in key[1:]}
     check(labels == {"plane", "device", "reason", "state", "verdict", "dropped"}, f"with these labels only: {labels}")
-
-
-@contextlib.contextmanager
-def stopped(pid):
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        check(wait_until(lambda: ") T " in pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8"), LIMIT_S),
-              f"process {pid} is stopped")
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def check_values(here):

@@ -3,7 +3,6 @@
 """mrcctl tells the truth: what it says of an idle lab, of a transfer, of a cut plane, a downed port, a stopped and a
 dead daemon is compared with the lab, with mrc-perf, with bpftool and with the names in the header."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -17,7 +16,7 @@ import time
 
 from lab_support import binary, check, lab, need_binaries, need_root
 from pinned_maps import host_maps, path_state_names, verdict_names
-from transfer_support import run_client, server, transfer, wait_until
+from transfer_support import run_client, server, stopped, transfer, wait_until
 
 PLANES, SPINES = 4, 2
 LIMIT_S = 20
@@ -184,18 +183,6 @@ def check_status(here):
     check(all(between(before[port["plane"]][name], port[name], after[port["plane"]][name])
               for port in listed for name in names), "port list says what each has")
     here.text("port", "list")
-
-
-@contextlib.contextmanager
-def stopped(pid):
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        # Not before it has had the CPU for it.
-        check(wait_until(lambda: ") T " in pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8"), LIMIT_S),
-              f"process {pid} is stopped")
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def check_transfer(fabric, here, there):

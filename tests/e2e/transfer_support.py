@@ -6,12 +6,13 @@ import json
 import os
 import pathlib
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from lab_support import TIME_SCALE, binary
+from lab_support import TIME_SCALE, binary, check
 
 from lab.wait_until import wait_until  # noqa: F401
 
@@ -114,3 +115,16 @@ def random_file(directory, megabytes):
     path = pathlib.Path(directory) / "bytes"
     path.write_bytes(os.urandom(megabytes << 20))
     return path
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """The process does not run until the block ends."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        # Not before it has had the CPU for it.
+        check(wait_until(lambda: ") T " in pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8"), DEADLINE_S),
+              f"process {pid} is stopped")
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
