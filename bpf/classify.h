@@ -26,9 +26,17 @@ struct rx_echo {
     __u8 trimmed;
 };
 
+/* How far the copying of a packet for `mrcctl capture` is. */
+enum rx_capture {
+    MRC_CAPTURE_OFF,
+    MRC_CAPTURE_PENDING, /* wanted, if the filter lets it pass */
+    MRC_CAPTURE_TRIED,
+};
+
 struct rx_packet {
     struct parsed_ip inner __attribute__((aligned(8))); /* the only one when nothing encapsulates it */
     __u64 now;
+    __u64 copy; /* number of its slot in `capture_slots`; 0: there is none */
     const struct mrc_peer_row *peer;
     struct rx_echo echo;
     __u32 frame_bytes; /* as it arrived */
@@ -39,9 +47,11 @@ struct rx_packet {
     __u32 path;
     __u32 carrier; /* direct: who has encapsulated it, as in struct mrc_peer_row */
     __u8 outer_tclass;
-    __u8 kind;  /* enum mrc_rx_kind */
-    __u8 flags; /* enum mrc_rx_flags */
+    __u8 kind;    /* enum mrc_rx_kind */
+    __u8 flags;   /* enum mrc_rx_flags */
+    __u8 capture; /* enum rx_capture */
     bool encapsulated;
+    bool mrc;
 };
 
 static __always_inline bool is_endpoint_operation(__u8 kind)

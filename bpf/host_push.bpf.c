@@ -8,11 +8,14 @@
  * outputs  Ethernet | outer IPv6 | inner packet, or Ethernet | packet on a direct path, redirected to the path's port.
  *          Each run consumes one slot or, when none is left, drops the blank frame.
  * maps     reads push_slots, paths, ports, next_hops, tx_ports; writes push_ring (consumer, sent, refused,
- *          last_send_ns), paths and ports (transmit counters), verdicts
+ *          last_send_ns), paths and ports (transmit counters), verdicts; while mrcctl captures, capture_ring and
+ *          capture_slots
  * kernel   6.1
  * cost     230 ns for a 182-byte frame, 330 ns for 3,218 bytes, of it about 20 ns the measuring
  *          (tests/bpf/host_push_test.cpp prints it, with the whole call's cost per frame)
  */
+#define MRC_CAPTURE_XDP
+#include "capture.h"
 #include "maps.h"
 #include "outer.h"
 #include "parse.h"
@@ -89,6 +92,18 @@ static __always_inline enum mrc_verdict write_frame(struct xdp_md *ctx, const st
     return MRC_GO_ON;
 }
 
+/* The frame as it leaves. */
+static __always_inline void capture_sent(struct xdp_md *ctx, const struct push_departure *departure)
+{
+    struct capture_request request = {
+        .bth_at = bth_behind(departure->header_bytes, departure->slot->next_header == IPPROTO_IPIP),
+        .point = MRC_CAPTURE_PUSHED,
+        .port = departure->way.path->port,
+    };
+
+    capture(ctx, &request, MRC_PUSH_SENT);
+}
+
 static __always_inline enum mrc_verdict send_slot(struct xdp_md *ctx, struct mrc_push_ring *ring,
                                                   struct mrc_push_slot *slot)
 {
@@ -103,6 +118,8 @@ static __always_inline enum mrc_verdict send_slot(struct xdp_md *ctx, struct mrc
         return MRC_PUSH_NO_PORT;
     ring->last_send_ns = bpf_ktime_get_ns();
     count_sent(&departure.way, 1, bytes, ring->last_send_ns);
+    if (is_capturing())
+        capture_sent(ctx, &departure);
     return MRC_PUSH_SENT;
 }
 

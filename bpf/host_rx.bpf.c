@@ -10,11 +10,12 @@
  *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040; only to the host's own
  *          addresses, and no neighbour discovery. What is not encapsulated and not MRC: to the kernel, untouched.
  * maps     reads qps, peers, paths, next_hops, xsks; writes signals, ports (counters), paths (sent answers),
- *          reflectors, verdicts
+ *          reflectors, verdicts; while mrcctl captures, capture_ring and capture_slots
  * kernel   6.1
  * cost     280 ns for a steered packet, 740 ns for an answered probe, 100 ns for a foreign packet: single cold runs, of
  *          which about 80 ns are the measuring (tests/bpf/host_rx_test.cpp prints them)
  */
+#include "capture_received.h"
 #include "classify.h"
 #include "decapsulate.h"
 #include "maps.h"
@@ -140,6 +141,7 @@ static __always_inline enum mrc_verdict authorise_carrier(const struct rx_packet
 static __always_inline enum mrc_verdict hand_to_kernel(struct xdp_md *ctx, struct rx_packet *packet)
 {
     MRC_STEP(authorise_carrier(packet));
+    capture_arrival(ctx, packet);
     if (!packet->inner.ipv4)
         MRC_STEP(refuse_neighbour_discovery(ctx, &packet->inner));
     MRC_STEP(ecn_inward(ctx, packet));
@@ -156,6 +158,7 @@ static __always_inline enum mrc_verdict take_mrc(struct xdp_md *ctx, struct curs
     packet->path = packet->peer ? path_row(packet->peer, packet->ev) : 0;
     packet->now = bpf_ktime_get_ns();
     count_signals(packet);
+    capture_arrival(ctx, packet);
     if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && has_socket(ctx))
         MRC_STEP(reflect(ctx, packet));
     MRC_STEP(pop(ctx, packet));
@@ -166,29 +169,30 @@ static __always_inline enum mrc_verdict take_mrc(struct xdp_md *ctx, struct curs
 static __always_inline enum mrc_verdict receive(struct xdp_md *ctx, struct rx_packet *packet)
 {
     struct cursor cursor = MRC_CURSOR(ctx);
-    bool mrc;
 
     packet->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
     MRC_STEP(parse_outer(&cursor, packet));
     MRC_STEP(parse_inner(&cursor, packet));
-    mrc = is_mrc(&cursor, packet);
-    if (!mrc && !packet->encapsulated)
+    packet->mrc = is_mrc(&cursor, packet);
+    if (!packet->mrc && !packet->encapsulated)
         return MRC_RX_PASS_NOT_OURS;
     if (!is_our_address(&packet->inner.destination))
         return packet->encapsulated ? MRC_RX_DROP_FOREIGN : MRC_RX_PASS_NOT_OURS;
-    return mrc ? take_mrc(ctx, &cursor, packet) : hand_to_kernel(ctx, packet);
+    return packet->mrc ? take_mrc(ctx, &cursor, packet) : hand_to_kernel(ctx, packet);
 }
 
 SEC("xdp")
 int host_rx(struct xdp_md *ctx)
 {
-    struct rx_packet packet = {};
+    struct rx_packet packet = {.capture = is_capturing() ? MRC_CAPTURE_PENDING : MRC_CAPTURE_OFF};
     const enum mrc_verdict verdict = receive(ctx, &packet);
 
     /* A port's counters are the fabric's traffic; what else the kernel receives it counts itself. */
     if (verdict != MRC_RX_PASS_NOT_OURS && verdict != MRC_RX_PASS_MALFORMED)
         count_port(&packet);
     count_verdict(verdict);
+    if (packet.capture != MRC_CAPTURE_OFF)
+        finish_capture(ctx, &packet, verdict);
     if (verdict == MRC_RX_REFLECTED && config.redirect_answers)
         return (int)bpf_redirect(ctx->ingress_ifindex, 0);
     return xdp_action(verdict);

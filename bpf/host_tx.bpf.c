@@ -9,13 +9,14 @@
  *          the inner's (RFC 6040 normal mode), DSCP is never trimmable. UDP to MRC's ports is dropped: no user of this
  *          host may speak MRC in the daemon's place. With config.mrc_from_sockets it is sprayed packet by packet.
  * maps     reads host, peers, next_hops; reads paths and ports and writes their transmit counters; writes overlay,
- *          verdicts
+ *          verdicts; while mrcctl captures, capture_ring and capture_slots
  * kernel   6.1
  * cost     720 ns where the flow must be hashed, 520 ns where not (sprayed; sockets bring their hash along): single
  *          cold runs, of which about 80 ns are the measuring (tests/bpf/host_tx_test.cpp prints them)
  */
 #include <linux/pkt_cls.h>
 
+#include "capture.h"
 #include "choose_path.h"
 #include "maps.h"
 #include "outer.h"
@@ -102,6 +103,16 @@ static __always_inline void note_use(const struct mrc_path_row *path, const stru
     use->host_usid = peer->host_usid;
 }
 
+/* The packet as it goes to the port. Segments that the kernel will make of it are one packet here. */
+static __always_inline void capture_sent(struct __sk_buff *skb, const struct tx_packet *packet, __u8 port)
+{
+    struct capture_request request = {.point = MRC_CAPTURE_OVERLAY, .port = port};
+
+    if (packet->mrc)
+        request.bth_at = bth_behind(MRC_OUTER_BYTES, packet->ip.ipv4);
+    capture(skb, &request, MRC_TX_PUSHED);
+}
+
 static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const struct tx_packet *packet, __u32 row,
                                                 __u32 hash, const struct mrc_peer_row *peer, __u32 *ifindex)
 {
@@ -130,6 +141,8 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
     count_sent(&way, segments, wire_bytes, now);
     note_use(path, peer, now);
     *ifindex = way.port->ifindex;
+    if (is_capturing())
+        capture_sent(skb, packet, path->port);
     return MRC_TX_PUSHED;
 }
 

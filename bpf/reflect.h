@@ -10,13 +10,14 @@
 #include "classify.h"
 #include "icrc.h"
 #include "maps.h"
+#include "mrc/abi/rate.h"
 #include "outer.h"
 
 MRC_USES(paths);
 
 /* One per CPU. The messages would not fit the 512 bytes of stack that kernels before 6.13 give a program. */
 struct reflector {
-    __u64 due_ns; /* when the next probe would come at the configured rate: a token bucket in one number (GCRA) */
+    __u64 due_ns; /* when the next probe would come at the configured rate */
     struct icrc_message message;
     struct icrc_message masked;
 };
@@ -33,12 +34,7 @@ static __always_inline bool within_probe_rate(__u64 *due_ns, __u64 now)
 {
     const __u32 rate = config.probes_per_second ? config.probes_per_second : MRC_RX_PROBES_PER_SECOND;
 
-    if (*due_ns < now)
-        *due_ns = now;
-    if (*due_ns - now > MRC_RX_PROBE_BURST_NS)
-        return false;
-    *due_ns += MRC_NS_PER_SECOND / rate;
-    return true;
+    return mrc_within_rate(due_ns, now, MRC_NS_PER_SECOND / rate, MRC_RX_PROBE_BURST_NS);
 }
 
 /* The request, copied out when it is a whole EV probe with a right ICRC. */

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "codec/ip_layout.h"
 #include "kernel/monotonic_clock.h"
 
 namespace mrc::datapath
@@ -17,12 +18,21 @@ namespace
 
 constexpr std::chrono::milliseconds stall_limit{5}; // as late as an EV probe's answer is none (D12)
 
+// In an MRC packet, whose IP header has neither options nor extensions.
+std::size_t bth_offset(std::uint8_t next_header)
+{
+    return (next_header == codec::protocol_ipv4 ? codec::ipv4_header_bytes : codec::ipv6_header_bytes) +
+           codec::udp_header_bytes;
+}
+
 } // namespace
 
 af_xdp_transmit::af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets,
-                                 const link_rows &links, std::uint32_t longest_packet)
+                                 const link_rows &links, std::uint32_t longest_packet, const capture_tap *capture)
     : memory_{memory}, outputs_(sockets.size()), links_{links},
-      frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + kernel::umem::frame_bytes - 1) / kernel::umem::frame_bytes}
+      frames_per_packet_{(MRC_OUTER_BYTES + longest_packet + kernel::umem::frame_bytes - 1) /
+                         kernel::umem::frame_bytes},
+      capture_{capture}
 {
     for (std::size_t row = 0; row < sockets.size(); ++row)
         outputs_[row].socket = sockets[row];
@@ -80,6 +90,7 @@ void af_xdp_transmit::commit(const departure &packet)
     }
     write_carrier(head(), packet, path, port, next_hop);
     const std::uint32_t length = mrc_path_header_bytes(&path) + packet.bytes;
+    const std::span<const std::byte> frame = head().first(length); // which the kernel only reads
     if (!send(*outputs_[path.port].socket, length)) {
         ++counters_.refused;
         return;
@@ -90,6 +101,8 @@ void af_xdp_transmit::commit(const departure &packet)
     std::atomic_ref{path.tx_bytes}.fetch_add(length, std::memory_order_relaxed);
     std::atomic_ref{port.tx_packets}.fetch_add(1, std::memory_order_relaxed);
     std::atomic_ref{port.tx_bytes}.fetch_add(length, std::memory_order_relaxed);
+    if (capture_ != nullptr && capture_->is_on())
+        capture_->sent(frame, length - packet.bytes + bth_offset(packet.next_header), path.port);
 }
 
 // The packet's frames one after the other; ready() has made sure of memory, commit() of room for all of them.

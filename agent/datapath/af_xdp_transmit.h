@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "datapath/capture_tap.h"
 #include "datapath/carrier.h"
 #include "datapath/transmit_engine.h"
 #include "kernel/mapped_array.h"
@@ -24,9 +25,10 @@ class af_xdp_transmit final : public transmit_engine
 {
 public:
     // `sockets[port]` sends for the port of that row, null where the host has none. All is borrowed and outlives the
-    // engine.
+    // engine. `capture` gets to see what leaves; null: nobody does.
     af_xdp_transmit(kernel::umem &memory, const std::vector<kernel::xsk_socket_pair *> &sockets, const link_rows &links,
-                    std::uint32_t longest_packet = kernel::umem::frame_bytes - MRC_OUTER_BYTES);
+                    std::uint32_t longest_packet = kernel::umem::frame_bytes - MRC_OUTER_BYTES,
+                    const capture_tap *capture = nullptr);
 
     // What sends for the port of that row from now on; null: nothing does.
     void use_socket(std::size_t row, kernel::xsk_socket_pair *socket)
@@ -62,6 +64,7 @@ private:
     kernel::frame current_;
     std::vector<std::byte> staging_; // where packets longer than a frame are put together; empty when there are none
     std::uint32_t frames_per_packet_;
+    const capture_tap *capture_;
     transmit_counters counters_;
 };
 

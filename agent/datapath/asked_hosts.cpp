@@ -30,7 +30,7 @@ asked_hosts::asked_hosts(const protocol::path_group &paths, const worker_peer &f
 {
 }
 
-void asked_hosts::on_use(const worker_peer &host, instant now)
+bool asked_hosts::on_use(const worker_peer &host, instant now)
 {
     for (std::size_t step = 0; step < hosts_.size(); ++step) {
         const std::size_t at = (next_used_ + step) % hosts_.size();
@@ -38,10 +38,11 @@ void asked_hosts::on_use(const worker_peer &host, instant now)
             continue;
         hosts_[at].used = now;
         next_used_ = at + 1;
-        return;
+        return false;
     }
     hosts_.push_back({.peer = host, .used = now});
     next_used_ = 0;
+    return true;
 }
 
 void asked_hosts::forget_unused(instant now)

@@ -33,8 +33,8 @@ public:
     // `first` is asked until another one is known to be in use.
     asked_hosts(const protocol::path_group &paths, const worker_peer &first);
 
-    // Traffic goes to the host. Quick when hosts are told in the same order each time.
-    void on_use(const worker_peer &host, protocol::instant now);
+    // Traffic goes to the host. Quick when hosts are told in the same order each time. True: it is a new one.
+    bool on_use(const worker_peer &host, protocol::instant now);
     // Of those that nobody uses any more the last one stays.
     void forget_unused(protocol::instant now);
     // False: there are no others; it has to be told one, by on_use(), before it is asked.

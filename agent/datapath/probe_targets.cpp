@@ -29,6 +29,7 @@ probe_targets::group &probe_targets::entry_of(const worker_peer &peer, std::uint
     std::unique_ptr<group> &entry = groups_[peer.paths];
     if (!entry) {
         entry = std::make_unique<group>(peer, row);
+        askers_[peer.ports].push_back(entry.get());
         schedule_.add(*entry);
         peer.paths->attend(entry.get());
     }
@@ -40,6 +41,18 @@ void probe_targets::drop(group &entry)
     entry.paths->attend(nullptr);
     schedule_.remove(entry);
     changed_.remove(entry);
+    for (auto &[host, askers] : askers_)
+        std::erase(askers, &entry);
+    std::erase_if(askers_, [](const auto &host) { return host.second.empty(); });
+}
+
+void probe_targets::use(group &entry, const worker_peer &host, instant now)
+{
+    if (!entry.hosts.on_use(host, now))
+        return;
+    std::vector<group *> &askers = askers_[host.ports];
+    if (std::ranges::find(askers, &entry) == askers.end())
+        askers.push_back(&entry);
 }
 
 void probe_targets::note_changes()
@@ -74,12 +87,13 @@ bool probe_targets::forget_hosts(group &entry, const host_set &gone)
         return true;
     if (entry.peers.empty())
         return false;
-    entry.hosts.on_use(entry.peers.front(), instant::min());
+    use(entry, entry.peers.front(), instant::min());
     return true;
 }
 
 void probe_targets::forget(const host_set &hosts, const group_set &paths)
 {
+    std::erase_if(askers_, [&](const auto &host) { return hosts.contains(host.first); });
     std::erase_if(groups_, [&](auto &each) {
         group &entry = *each.second;
         const bool gone = paths.contains(entry.paths) || !forget_hosts(entry, hosts);
@@ -92,7 +106,7 @@ void probe_targets::forget(const host_set &hosts, const group_set &paths)
 void probe_targets::on_use(const worker_peer &peer, instant now)
 {
     if (const auto entry = groups_.find(peer.paths); entry != groups_.end())
-        entry->second->hosts.on_use(peer, now);
+        use(*entry->second, peer, now);
 }
 
 std::optional<probe_targets::probe> probe_targets::next_packet(group &entry, instant now)
@@ -112,13 +126,15 @@ std::optional<probe_targets::probe> probe_targets::next_packet(group &entry, ins
 bool probe_targets::on_response(const worker_peer &peer, const protocol::endpoint_response_packet &response,
                                 const protocol::arrival &how)
 {
-    const auto asked = std::ranges::find_if(groups_, [&](const auto &each) {
-        const group &entry = *each.second;
-        return (entry.paths == peer.paths || entry.hosts.contain(peer)) && entry.paths->on_packet(response, how);
-    });
-    if (asked == groups_.end())
+    const auto askers = askers_.find(peer.ports);
+    if (askers == askers_.end())
         return false;
-    asked->second->hosts.on_answer(peer, response.request_id, how.at);
+    const auto asked = std::ranges::find_if(askers->second, [&](const group *each) {
+        return (each->paths == peer.paths || each->hosts.contain(peer)) && each->paths->on_packet(response, how);
+    });
+    if (asked == askers->second.end())
+        return false;
+    (*asked)->hosts.on_answer(peer, response.request_id, how.at);
     return true;
 }
 
@@ -146,7 +162,7 @@ const worker_peer *probe_targets::socket_host(group &entry, instant now)
     const auto peer = std::ranges::find(entry.peers, usid, &worker_peer::host_usid);
     if (peer == entry.peers.end())
         return nullptr;
-    entry.hosts.on_use(*peer, now);
+    use(entry, *peer, now);
     return &*peer;
 }
 

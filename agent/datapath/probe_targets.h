@@ -83,14 +83,16 @@ private:
 
     group &entry_of(const worker_peer &peer, std::uint32_t row);
     void drop(group &entry);
+    void use(group &entry, const worker_peer &host, protocol::instant now);
     void note_changes();
     [[nodiscard]] static std::optional<probe> next_packet(group &entry, protocol::instant now);
-    static bool forget_hosts(group &entry, const host_set &gone);
+    bool forget_hosts(group &entry, const host_set &gone);
     const worker_peer *socket_host(group &entry, protocol::instant now);
 
     const kernel::mapped_array<mrc_path_row> &paths_;
     const kernel::mapped_array<mrc_overlay_row> &overlay_;
     std::unordered_map<const protocol::path_group *, std::unique_ptr<group>> groups_;
+    std::unordered_map<const protocol::port_status *, std::vector<group *>> askers_; // by host, of now or before
     schedule<group> schedule_;
     linked_list<group, &group::changed> changed_;
     std::vector<worker_peer> socket_hosts_; // as of the last watch_overlay()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/waiting_queue_pairs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/send/requester_state.h"
@@ -14,6 +15,7 @@ void waiting_queue_pairs::enter(worker_qp &qp)
     if (!room) {
         room = std::make_unique<waiting_room>();
         room->peer = qp.peer;
+        use_ports(qp.peer.paths->local());
     }
     ++room->queue_pairs;
     qp.room = room.get();
@@ -22,8 +24,10 @@ void waiting_queue_pairs::enter(worker_qp &qp)
 void waiting_queue_pairs::leave(worker_qp &qp)
 {
     remove(qp);
-    if (--qp.room->queue_pairs == 0)
+    if (--qp.room->queue_pairs == 0) {
+        release_ports(qp.peer.paths->local());
         rooms_.erase({qp.peer.ports, qp.peer.paths});
+    }
     qp.room = nullptr;
 }
 
@@ -45,6 +49,32 @@ void waiting_queue_pairs::remove(worker_qp &qp)
     room.members.remove(qp);
     if (room.members.front() == nullptr)
         occupied_.remove(room);
+}
+
+void waiting_queue_pairs::use_ports(const protocol::local_ports &ports)
+{
+    auto used = std::ranges::find(ports_, &ports, &ports_in_use::ports);
+    if (used == ports_.end())
+        used = ports_.insert(used, {.ports = &ports});
+    ++used->rooms;
+}
+
+void waiting_queue_pairs::release_ports(const protocol::local_ports &ports)
+{
+    const auto used = std::ranges::find(ports_, &ports, &ports_in_use::ports);
+    if (--used->rooms == 0)
+        ports_.erase(used);
+}
+
+bool waiting_queue_pairs::note_ports()
+{
+    bool changed = false;
+    for (ports_in_use &each : ports_) {
+        changed |= each.up != each.ports->up || each.ways_changed != each.ports->ways_changed;
+        each.up = each.ports->up;
+        each.ways_changed = each.ports->ways_changed;
+    }
+    return changed;
 }
 
 bool waiting_queue_pairs::note_ways(waiting_room &room)

@@ -4,14 +4,17 @@
 // or found, and what flies there has to be sent again without delay.
 //
 // By peer, for all queue pairs to a peer have the same ways (protocol/send/requester_state.h: route). Looking costs
-// what there are peers that somebody waits for; those of idle queue pairs cost nothing.
+// nothing as long as nothing has happened to any way (protocol::local_ports), and then what there are peers that
+// somebody waits for; those of idle queue pairs cost nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "datapath/linked_list.h"
 #include "datapath/worker_client.h"
@@ -46,6 +49,9 @@ public:
     template <typename Visitor>
     bool look(Visitor changed);
 
+    // At one of the peers by look(), since the beginning: what all this costs.
+    [[nodiscard]] std::uint64_t looks() const { return looks_; }
+
 private:
     struct host_paths {
         const protocol::port_status *host = nullptr;
@@ -59,20 +65,38 @@ private:
         }
     };
 
+    // The ports of this host that the paths of some rooms leave by: those of the fabric, and the own host's.
+    struct ports_in_use {
+        const protocol::local_ports *ports = nullptr;
+        std::size_t rooms = 0;
+        // At the last look; optional: there was none.
+        std::optional<protocol::plane_mask> up{};
+        std::uint64_t ways_changed = 0;
+    };
+
     // False: they are as when it was called last.
     static bool note_ways(waiting_room &room);
+    void use_ports(const protocol::local_ports &ports);
+    void release_ports(const protocol::local_ports &ports);
+    // Has anything happened to them, or to a way that begins there, since it was called last?
+    [[nodiscard]] bool note_ports();
 
     std::unordered_map<host_paths, std::unique_ptr<waiting_room>, hash> rooms_;
     linked_list<waiting_room, &waiting_room::links> occupied_;
+    std::vector<ports_in_use> ports_;
+    std::uint64_t looks_ = 0;
 };
 
 template <typename Visitor>
 bool waiting_queue_pairs::look(Visitor changed)
 {
+    if (!note_ports())
+        return false;
     bool any = false;
     waiting_room *next = nullptr;
     for (waiting_room *room = occupied_.front(); room != nullptr; room = next) {
         next = room->links.next;
+        ++looks_;
         if (!note_ways(*room))
             continue;
         any = true;

@@ -33,11 +33,12 @@ active_endpoint::active_endpoint(domain &in, const fi_info &info, void *context)
              .tagged = nullptr,
              .atomic = nullptr,
              .collective = nullptr},
-      in_{in}, transmit_flags_{info.tx_attr != nullptr ? info.tx_attr->op_flags : 0},
+      in_{in}, domain_use_{in}, transmit_flags_{info.tx_attr != nullptr ? info.tx_attr->op_flags : 0},
       receive_flags_{info.rx_attr != nullptr ? info.rx_attr->op_flags : 0},
       source_{messaging::socket_address::from(static_cast<const sockaddr *>(info.src_addr))},
       destination_{messaging::socket_address::from(static_cast<const sockaddr *>(info.dest_addr))}
 {
+    write_reader_ = std::make_shared<unread_write>(in_, this);
     if (info.handle != nullptr && info.handle->fclass == FI_CLASS_CONNREQ) {
         const auto request = take_request(info.handle);
         socket_ = std::move(request->socket);
@@ -52,13 +53,15 @@ active_endpoint::~active_endpoint()
         in_.in.connections.remove(*this);
         socket_.end();
     }
+    auto held = in_.endpoint.lock();
+    write_reader_->of = nullptr;
     if (fabric_ != nullptr) {
-        auto held = in_.endpoint.lock();
         if (is_transferring())
             in_.endpoint.cut({&fabric_, 1}, held);
         else
             in_.endpoint.close(fabric_);
     }
+    held.unlock();
     if (events_ != nullptr)
         events_->forget(&fid);
 }
@@ -67,6 +70,7 @@ int active_endpoint::bind(fid_t what, std::uint64_t flags)
 {
     if (what->fclass == FI_CLASS_EQ) {
         events_ = static_cast<fi_event_queue *>(reinterpret_cast<fid_eq *>(what));
+        events_use_ = use_of{*events_};
         return 0;
     }
     if (what->fclass != FI_CLASS_CQ)
@@ -74,10 +78,12 @@ int active_endpoint::bind(fid_t what, std::uint64_t flags)
     auto *queue = static_cast<completion_queue *>(reinterpret_cast<fid_cq *>(what));
     if ((flags & FI_TRANSMIT) != 0) {
         transmitted_ = queue;
+        transmitted_use_ = use_of{*queue};
         transmits_selected_ = (flags & FI_SELECTIVE_COMPLETION) != 0;
     }
     if ((flags & FI_RECV) != 0) {
         received_ = queue;
+        received_use_ = use_of{*queue};
         receives_selected_ = (flags & FI_SELECTIVE_COMPLETION) != 0;
     }
     return 0;

@@ -28,7 +28,8 @@
 namespace mrc::fi_provider
 {
 
-// Sends that no receive of the far end has taken yet: it keeps their bytes.
+// Sends that no receive of the far end has taken yet, whose bytes it keeps, and writes with data whose completions its
+// program has not read.
 inline constexpr std::uint32_t most_untaken = 256;
 
 // What every call of libfabric for a transfer says.
@@ -81,11 +82,19 @@ private:
         transfer_head head;
         std::vector<std::byte> bytes;
     };
+    enum class awaited : std::uint8_t {
+        delivery, // of what has been posted
+        go,       // or no_go, to an announced send
+        data,     // what is read, or that it cannot be
+    };
     struct outgoing {
         transfer_call call;
         std::uint64_t completion_flags = 0;
+        awaited next = awaited::delivery;
         messaging::held_range range;
     };
+
+    struct unread_write;
 
     // managed:
     void wants(std::vector<pollfd> &descriptors, clock::time_point &due) override;
@@ -104,16 +113,22 @@ private:
     void on_failure(const std::string &why) override;
     [[nodiscard]] bool waits() const override { return ready_; }
 
+    [[nodiscard]] outgoing *answered_by(const transfer_head &head, awaited what);
     void take(wanted &by, const transfer_head &head, std::span<const std::byte> bytes);
     void announced(wanted &by, const transfer_head &head);
     void let_go(const transfer_head &head);
     void give(const transfer_head &head);
+    void written(const transfer_head &head);
+    void return_untaken(std::uint32_t count);
+    [[nodiscard]] bool may_answer();
+    void answer(const transfer_head &head);
     void finish(wanted &one, int error = 0);
     void complete_receives();
     void complete(std::uint32_t id, int error = 0);
     void end_transfers(int error);
     [[nodiscard]] int may_transmit(const transfer_call &call) const;
-    [[nodiscard]] std::uint32_t begin(const transfer_call &call, std::uint64_t completion_flags);
+    [[nodiscard]] std::uint32_t begin(const transfer_call &call, std::uint64_t completion_flags,
+                                      awaited next = awaited::delivery);
     void tell(const transfer_head &head) { ring().send(head.encode(), {}); }
     [[nodiscard]] std::uint32_t next_id();
     // The far end or the daemon may still use memory of the program. `fabric_` is there.
@@ -128,6 +143,10 @@ private:
     fi_event_queue *events_ = nullptr;
     completion_queue *transmitted_ = nullptr;
     completion_queue *received_ = nullptr;
+    use_of domain_use_;
+    use_of events_use_;
+    use_of transmitted_use_;
+    use_of received_use_;
     bool transmits_selected_ = false; // only those with FI_COMPLETION complete
     bool receives_selected_ = false;
     std::uint64_t transmit_flags_;
@@ -149,9 +168,22 @@ private:
     std::list<wanted> wanted_;
     std::deque<untaken> untaken_;
     messaging::credit_account untaken_credit_{most_untaken, most_untaken};
+    std::uint32_t unread_writes_ = 0; // of the far end, with data
+    std::shared_ptr<unread_write> write_reader_;
+    std::uint32_t answers_ = 0; // to the far end's transfers, not delivered yet
     std::uint32_t last_id_ = 0;
     std::unordered_map<std::uint32_t, outgoing> outgoing_;
     std::unordered_map<std::uint32_t, wanted *> arriving_; // announced sends; what is read is outgoing_
+};
+
+// What completions of the far end's writes with data hold: credit goes back once the program has read them. Outlives
+// the endpoint.
+struct active_endpoint::unread_write : completion_reader {
+    domain &in;
+    active_endpoint *of; // null once that is closed; under the domain's lock
+
+    unread_write(domain &used, active_endpoint *endpoint) : in{used}, of{endpoint} {}
+    void on_read() override;
 };
 
 } // namespace mrc::fi_provider

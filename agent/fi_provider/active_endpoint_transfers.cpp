@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers of an endpoint, with the domain's lock held once the program's calls have taken it.
+// Transfers that the program asks for, with the domain's lock held once the program's calls have taken it.
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include <rdma/fi_errno.h>
@@ -13,16 +12,6 @@
 
 namespace mrc::fi_provider
 {
-
-namespace
-{
-
-constexpr std::uint64_t data_flag(bool there)
-{
-    return there ? FI_REMOTE_CQ_DATA : 0;
-}
-
-} // namespace
 
 // Never 0, which is plain_write; and fits into an immediate.
 std::uint32_t active_endpoint::next_id()
@@ -47,10 +36,10 @@ int active_endpoint::may_transmit(const transfer_call &call) const
     return outgoing_.size() >= most_transfers ? -FI_EAGAIN : 0;
 }
 
-std::uint32_t active_endpoint::begin(const transfer_call &call, std::uint64_t completion_flags)
+std::uint32_t active_endpoint::begin(const transfer_call &call, std::uint64_t completion_flags, awaited next)
 {
     const std::uint32_t id = next_id();
-    outgoing_.emplace(id, outgoing{.call = call, .completion_flags = completion_flags, .range = {}});
+    outgoing_.emplace(id, outgoing{.call = call, .completion_flags = completion_flags, .next = next, .range = {}});
     return id;
 }
 
@@ -98,7 +87,7 @@ ssize_t active_endpoint::send(const transfer_call &call)
         if (!source)
             return -errno;
     }
-    const std::uint32_t id = begin(call, FI_SEND | FI_MSG);
+    const std::uint32_t id = begin(call, FI_SEND | FI_MSG, fits ? awaited::delivery : awaited::go);
     untaken_credit_.on_sent();
     if (fits) {
         ring().send(head.encode(), body, [this, id] { complete(id); });
@@ -116,7 +105,14 @@ ssize_t active_endpoint::write(const transfer_call &call)
     const auto held = in_.endpoint.lock();
     if (const int refused = may_transmit(call); refused != 0)
         return refused;
+    const bool tells = (call.flags & FI_REMOTE_CQ_DATA) != 0;
+    if (tells && !untaken_credit_.may_send())
+        return -FI_EAGAIN;
     const std::uint32_t id = begin(call, FI_WRITE | FI_RMA);
+    if (call.key >= first_unwritable_key) {
+        complete(id, FI_EACCES);
+        return 0;
+    }
     outgoing &one = outgoing_.at(id);
     const void *data = call.data;
     std::shared_ptr<std::vector<std::byte>> copy; // of what is injected, as long as the WRITE is under way
@@ -132,7 +128,6 @@ ssize_t active_endpoint::write(const transfer_call &call)
         outgoing_.erase(id);
         return -error;
     }
-    const bool tells = (call.flags & FI_REMOTE_CQ_DATA) != 0;
     const messaging::write_order order{.source = reinterpret_cast<std::uintptr_t>(data),
                                        .bytes = 0,
                                        .lkey = one.range ? one.range->lkey : 0,
@@ -143,12 +138,13 @@ ssize_t active_endpoint::write(const transfer_call &call)
         if (!tells)
             complete(id);
     });
-    if (tells)
-        ring().send(
-            transfer_head{
-                .kind = transfer_kind::written, .has_data = true, .size = call.bytes, .data = call.remote_data}
-                .encode(),
-            {}, [this, id] { complete(id); });
+    if (!tells)
+        return 0;
+    untaken_credit_.on_sent();
+    ring().send(
+        transfer_head{.kind = transfer_kind::written, .has_data = true, .size = call.bytes, .data = call.remote_data}
+            .encode(),
+        {}, [this, id] { complete(id); });
     return 0;
 }
 
@@ -162,7 +158,7 @@ ssize_t active_endpoint::read(const transfer_call &call)
     messaging::held_range target = region(call.data, call.bytes, messaging::region_use::target);
     if (!target)
         return -errno;
-    const std::uint32_t id = begin(call, FI_READ | FI_RMA);
+    const std::uint32_t id = begin(call, FI_READ | FI_RMA, awaited::data);
     const std::uint32_t rkey = target->rkey;
     outgoing_.at(id).range = std::move(target); // before the connection may fail by what follows
     tell({.kind = transfer_kind::read,
@@ -170,7 +166,7 @@ ssize_t active_endpoint::read(const transfer_call &call)
           .size = call.bytes,
           .data = reinterpret_cast<std::uintptr_t>(call.data),
           .address = call.address,
-          .key = static_cast<std::uint32_t>(call.key),
+          .key = call.key,
           .other = rkey});
     return 0;
 }
@@ -204,195 +200,6 @@ ssize_t active_endpoint::cancel(const void *context)
     finish(*found, FI_ECANCELED);
     complete_receives();
     return 0;
-}
-
-// A send of the far end has its receive.
-void active_endpoint::take(wanted &by, const transfer_head &head, std::span<const std::byte> bytes)
-{
-    by.taken = true;
-    by.completion.flags = FI_RECV | FI_MSG | data_flag(head.has_data);
-    by.completion.data = head.data;
-    by.completion.len = std::min<std::size_t>(head.size, by.call.bytes);
-    by.completion.olen = head.size - by.completion.len;
-    untaken_credit_.on_consumed();
-    if (const std::uint32_t due = untaken_credit_.due(); due > 0) {
-        untaken_credit_.on_returned(due);
-        tell({.kind = transfer_kind::credit, .id = due});
-        if (over_)
-            return; // the connection failed by it: all receives have ended
-    }
-    if (head.kind == transfer_kind::announce) {
-        announced(by, head);
-        return;
-    }
-    if (by.completion.len > 0)
-        std::memcpy(by.call.data, bytes.data(), by.completion.len);
-    finish(by, by.completion.olen > 0 ? FI_ETRUNC : 0);
-    complete_receives();
-}
-
-void active_endpoint::announced(wanted &by, const transfer_head &head)
-{
-    int error = by.completion.olen > 0 ? FI_ETRUNC : 0;
-    if (error == 0) {
-        by.range = region(by.call.data, head.size, messaging::region_use::target);
-        if (!by.range)
-            error = errno;
-    }
-    if (error != 0) {
-        tell({.kind = transfer_kind::no_go, .id = head.id});
-        if (over_)
-            return;
-        by.completion.len = 0;
-        finish(by, error);
-        complete_receives();
-        return;
-    }
-    const std::uint32_t arrival = next_id();
-    arriving_.emplace(arrival, &by);
-    tell({.kind = transfer_kind::go,
-          .id = head.id,
-          .address = reinterpret_cast<std::uintptr_t>(by.call.data),
-          .key = by.range->rkey,
-          .other = arrival});
-}
-
-void active_endpoint::finish(wanted &one, int error)
-{
-    one.done = true;
-    one.completion.op_context = one.call.context;
-    one.completion.buf = one.call.data;
-    one.completion.flags |= FI_RECV | FI_MSG;
-    one.completion.err = one.completion.prov_errno = error;
-}
-
-void active_endpoint::complete_receives()
-{
-    for (; !wanted_.empty() && wanted_.front().done; wanted_.pop_front()) {
-        const wanted &front = wanted_.front();
-        const fi_cq_err_entry &what = front.completion;
-        if (what.err != 0)
-            received_->add_failure(what);
-        else if (!receives_selected_ || (front.call.flags & FI_COMPLETION) != 0)
-            received_->add({.op_context = what.op_context,
-                            .flags = what.flags,
-                            .len = what.len,
-                            .buf = what.buf,
-                            .data = what.data,
-                            .tag = 0});
-    }
-}
-
-void active_endpoint::on_message(std::span<const std::byte> message)
-{
-    const auto head = transfer_head::decode(message);
-    if (!head) {
-        ring().fail("it sends what is no message of this provider");
-        return;
-    }
-    if (over_)
-        return;
-    const auto bytes = message.subspan(transfer_head::encoded_bytes);
-    switch (head->kind) {
-    case transfer_kind::send:
-        if (head->size != bytes.size()) {
-            ring().fail("it sends a message of another size than it says");
-            return;
-        }
-        [[fallthrough]];
-    case transfer_kind::announce: {
-        const auto free = std::ranges::find(wanted_, false, &wanted::taken);
-        if (free != wanted_.end())
-            take(*free, *head, bytes);
-        else if (untaken_.size() < most_untaken)
-            untaken_.push_back({.head = *head, .bytes = {bytes.begin(), bytes.end()}});
-        else
-            ring().fail("it sends more than there is credit for");
-        return;
-    }
-    case transfer_kind::go:
-        let_go(*head);
-        return;
-    case transfer_kind::no_go:
-        complete(head->id);
-        return;
-    case transfer_kind::credit:
-        untaken_credit_.on_credit(head->id);
-        return;
-    case transfer_kind::written:
-        received_->add({.op_context = nullptr,
-                        .flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
-                        .len = head->size,
-                        .buf = nullptr,
-                        .data = head->data,
-                        .tag = 0});
-        return;
-    case transfer_kind::read:
-        give(*head);
-        return;
-    case transfer_kind::unreadable:
-        complete(head->id, FI_EACCES);
-        return;
-    }
-}
-
-// The far end has said where an announced send goes.
-void active_endpoint::let_go(const transfer_head &head)
-{
-    const auto found = outgoing_.find(head.id);
-    if (found == outgoing_.end() || !found->second.range) {
-        ring().fail("it takes a send that was not announced");
-        return;
-    }
-    const outgoing &one = found->second;
-    const messaging::write_order order{.source = reinterpret_cast<std::uintptr_t>(one.call.data),
-                                       .bytes = 0,
-                                       .lkey = one.range->lkey,
-                                       .target = head.address,
-                                       .rkey = head.key,
-                                       .imm = {}};
-    ring().write(order, one.call.bytes, head.other, [this, id = head.id] { complete(id); });
-}
-
-// The far end reads memory of this one.
-void active_endpoint::give(const transfer_head &head)
-{
-    const memory_region *from = in_.readable(head.address, head.size, head.key);
-    if (from == nullptr || head.size == 0) {
-        tell({.kind = transfer_kind::unreadable, .id = head.id});
-        return;
-    }
-    const messaging::write_order order{.source = head.address,
-                                       .bytes = 0,
-                                       .lkey = from->range->lkey,
-                                       .target = head.data,
-                                       .rkey = head.other,
-                                       .imm = {}};
-    ring().write(order, head.size, head.id, [range = from->range] {});
-}
-
-void active_endpoint::on_arrival(std::uint32_t value, std::uint64_t bytes)
-{
-    if (value == plain_write || over_)
-        return;
-    if (const auto found = arriving_.find(value); found != arriving_.end()) {
-        wanted &by = *found->second;
-        arriving_.erase(found);
-        if (bytes != by.completion.len) {
-            ring().fail("it sends another size than it announced");
-            return;
-        }
-        finish(by);
-        complete_receives();
-        return;
-    }
-    const auto reads = outgoing_.find(value);
-    if (reads == outgoing_.end() || reads->second.completion_flags != (FI_READ | FI_RMA) ||
-        bytes != reads->second.call.bytes) {
-        ring().fail("it sends what nothing waits for");
-        return;
-    }
-    complete(value);
 }
 
 } // namespace mrc::fi_provider

@@ -70,15 +70,16 @@ int register_memory(fid *of, const void *data, std::size_t bytes, std::uint64_t 
         reinterpret_cast<std::uintptr_t>(data),
         bytes,
         access,
-        {}});
-    const bool written = (access & (FI_REMOTE_WRITE | FI_RECV | FI_READ)) != 0;
+        {},
+        use_of{in}});
     const auto held = in.endpoint.lock();
-    region->range = in.endpoint.registrations().find(
-        data, bytes, written ? messaging::region_use::target : messaging::region_use::source);
-    if (!region->range)
-        return -errno;
+    if ((access & FI_REMOTE_WRITE) != 0) {
+        region->range = in.endpoint.register_apart(data, bytes);
+        if (!region->range)
+            return -errno;
+    }
     region->mem_desc = region.get();
-    region->key = region->range->rkey;
+    region->key = region->range ? region->range->rkey : in.next_key++;
     in.regions.insert(region.get());
     *made = region.release();
     return 0;
@@ -102,12 +103,13 @@ fi_ops_mr registration_ops{
                                    wanted->offset, wanted->requested_key, flags, made, wanted->context);
         }};
 
-int open_completion_queue(fid_domain * /*of*/, fi_cq_attr *attributes, fid_cq **made, void *context)
+int open_completion_queue(fid_domain *of, fi_cq_attr *attributes, fid_cq **made, void *context)
 {
     const bool waits = attributes->wait_obj == FI_WAIT_UNSPEC || attributes->wait_obj == FI_WAIT_FD;
     if (!waits && attributes->wait_obj != FI_WAIT_NONE)
         return -FI_ENOSYS;
-    return made_or_failed("completion queue", [&] { *made = new completion_queue{*attributes, context}; });
+    return made_or_failed("completion queue",
+                          [&] { *made = new completion_queue{*static_cast<domain *>(of), *attributes, context}; });
 }
 
 int open_endpoint(fid_domain *of, fi_info *info, fid_ep **made, void *context)
@@ -116,13 +118,7 @@ int open_endpoint(fid_domain *of, fi_info *info, fid_ep **made, void *context)
 }
 
 fi_ops domain_ops{.size = sizeof(fi_ops),
-                  .close =
-                      [](fid *of) {
-                          if (!domain_of(of).regions.empty())
-                              return -FI_EBUSY;
-                          delete &domain_of(of);
-                          return 0;
-                      },
+                  .close = [](fid *of) { return close_unused(&domain_of(of)); },
                   .bind = [](fid *, fid *, std::uint64_t) { return 0; }, // events of registration: it is done at once
                   .control = refuse_control,
                   .ops_open = refuse_ops,
@@ -163,11 +159,7 @@ int try_wait(fid_fabric * /*of*/, fid **waited, int count)
 }
 
 fi_ops fabric_ops{.size = sizeof(fi_ops),
-                  .close =
-                      [](fid *of) {
-                          delete &fabric_of(reinterpret_cast<fid_fabric *>(of));
-                          return 0;
-                      },
+                  .close = [](fid *of) { return close_unused(&fabric_of(reinterpret_cast<fid_fabric *>(of))); },
                   .bind = refuse_bind,
                   .control = refuse_control,
                   .ops_open = refuse_ops,
@@ -186,8 +178,8 @@ fi_ops_fabric objects_of_fabric{
                                   [&] { *made = new passive_endpoint{fabric_of(of), *info, context}; });
         },
     .eq_open =
-        [](fid_fabric *, fi_eq_attr *, fid_eq **made, void *context) {
-            return made_or_failed("event queue", [&] { *made = new fi_event_queue{context}; });
+        [](fid_fabric *of, fi_eq_attr *, fid_eq **made, void *context) {
+            return made_or_failed("event queue", [&] { *made = new fi_event_queue{fabric_of(of), context}; });
         },
     .wait_open = MRC_FI_REFUSED(fi_ops_fabric, wait_open),
     .trywait = try_wait,
@@ -206,17 +198,16 @@ domain::domain(fabric &parent, void *context)
     : fid_domain{.fid = {.fclass = FI_CLASS_DOMAIN, .context = context, .ops = &domain_ops},
                  .ops = &objects_of_domain,
                  .mr = &registration_ops},
-      in{parent}, endpoint{messages}
+      in{parent}, fabric_use{parent}, endpoint{messages}
 {
 }
 
-const memory_region *domain::readable(std::uint64_t address, std::uint64_t bytes, std::uint32_t key) const
+bool domain::readable(std::uint64_t address, std::uint64_t bytes, std::uint64_t key) const
 {
-    const auto found = std::ranges::find_if(regions, [&](const memory_region *one) {
+    return std::ranges::any_of(regions, [&](const memory_region *one) {
         return one->key == key && (one->access & FI_REMOTE_READ) != 0 && one->begin <= address && bytes <= one->bytes &&
                address - one->begin <= one->bytes - bytes;
     });
-    return found == regions.end() ? nullptr : *found;
 }
 
 int open_fabric(fi_fabric_attr *attributes, fid_fabric **made, void *context)

@@ -112,32 +112,31 @@ std::optional<messaging::socket_address> given(const void *address)
 }
 
 struct ends {
-    std::optional<messaging::socket_address> source;
+    messaging::socket_address source;
     std::optional<messaging::socket_address> destination;
 };
 
-// False: a name or an address cannot be found.
-bool find_ends(const char *node, const char *service, std::uint64_t flags, const fi_info *hints, ends &found)
+// nullopt: a name or an address cannot be found.
+std::optional<ends> find_ends(const char *node, const char *service, std::uint64_t flags, const fi_info *hints)
 {
     const int family = hints == nullptr ? AF_UNSPEC : family_of(hints->addr_format);
+    std::optional<messaging::socket_address> source;
+    std::optional<messaging::socket_address> destination;
     if (hints != nullptr && hints->src_addr != nullptr)
-        found.source = given(hints->src_addr);
+        source = given(hints->src_addr);
     if (hints != nullptr && hints->dest_addr != nullptr)
-        found.destination = given(hints->dest_addr);
+        destination = given(hints->dest_addr);
     const bool is_source = (flags & FI_SOURCE) != 0;
     if (node != nullptr || (service != nullptr && !is_source)) {
-        auto &end = is_source ? found.source : found.destination;
+        auto &end = is_source ? source : destination;
         end = resolve(node, service, flags, family);
         if (!end)
-            return false;
+            return std::nullopt;
     }
-    if (!found.source) {
-        found.source =
-            messaging::socket_address{.family = family == AF_INET ? AF_INET : AF_INET6}; // any of this host's
-        if (is_source && service != nullptr)
-            found.source->port = static_cast<std::uint16_t>(std::strtoul(service, nullptr, 10));
-    }
-    return true;
+    messaging::socket_address any{.family = family == AF_INET ? AF_INET : AF_INET6}; // of this host's
+    if (is_source && service != nullptr)
+        any.port = static_cast<std::uint16_t>(std::strtoul(service, nullptr, 10));
+    return ends{.source = source.value_or(any), .destination = destination};
 }
 
 void fill(fi_info &info, std::uint64_t caps, const messaging::opened_device &device)
@@ -175,7 +174,7 @@ void fill(fi_info &info, std::uint64_t caps, const messaging::opened_device &dev
     domain.resource_mgmt = FI_RM_ENABLED;
     domain.av_type = FI_AV_UNSPEC;
     domain.mr_mode = needed_registration;
-    domain.mr_key_size = sizeof(std::uint32_t);
+    domain.mr_key_size = sizeof(std::uint64_t);
     domain.cq_data_size = sizeof(std::uint64_t);
     domain.cq_cnt = domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = most_transfers;
     domain.max_ep_tx_ctx = domain.max_ep_rx_ctx = 1;
@@ -242,18 +241,18 @@ int get_info(std::uint32_t version, const char *node, const char *service, std::
         if (hints != nullptr && (other_name(hints->fabric_attr, "MRC") ||
                                  other_name(hints->domain_attr, device.text.substr(0, device.text.find(' ')))))
             return none("another fabric or domain is asked for");
-        ends at;
-        if (!find_ends(node, service, flags, hints, at))
+        const std::optional<ends> at = find_ends(node, service, flags, hints);
+        if (!at)
             return none("the address cannot be found");
         info_owner made{::fi_allocinfo(), &::fi_freeinfo};
         if (!made)
             return -FI_ENOMEM;
         fill(*made, caps_for(hints == nullptr ? 0 : hints->caps), device);
         made->fabric_attr->api_version = version;
-        made->addr_format = at.source->family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
-        made->src_addr = allocated_copy(*at.source, made->src_addrlen);
-        if (at.destination)
-            made->dest_addr = allocated_copy(*at.destination, made->dest_addrlen);
+        made->addr_format = at->source.family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
+        made->src_addr = allocated_copy(at->source, made->src_addrlen);
+        if (at->destination)
+            made->dest_addr = allocated_copy(*at->destination, made->dest_addrlen);
         if (hints != nullptr && hints->tx_attr != nullptr)
             made->tx_attr->op_flags = hints->tx_attr->op_flags;
         if (hints != nullptr && hints->rx_attr != nullptr)

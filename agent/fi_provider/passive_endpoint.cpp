@@ -24,11 +24,25 @@ namespace
 {
 
 constexpr std::size_t most_guests = 128; // that have said nothing yet; the oldest leaves for a new one
-constexpr int backlog = 128;
+constexpr int usual_backlog = 128;
+// Told of and neither accepted nor rejected: further connections wait in the kernel.
+constexpr std::size_t most_unanswered = 1024;
+constexpr std::chrono::milliseconds pause{100}; // once there are so many, or no descriptor is left
 
 passive_endpoint &passive_of(fid *of)
 {
     return *static_cast<passive_endpoint *>(reinterpret_cast<fid_pep *>(of));
+}
+
+int control_passive(fid *of, int command, void *argument)
+{
+    if (command != FI_BACKLOG)
+        return -FI_ENOSYS;
+    const int connections = *static_cast<const int *>(argument);
+    if (connections <= 0)
+        return -FI_EINVAL;
+    passive_of(of).set_backlog(connections);
+    return 0;
 }
 
 fi_ops passive_ops{.size = sizeof(fi_ops),
@@ -44,7 +58,7 @@ fi_ops passive_ops{.size = sizeof(fi_ops),
                            passive_of(of).bind(*static_cast<fi_event_queue *>(reinterpret_cast<fid_eq *>(what)));
                            return 0;
                        },
-                   .control = [](fid *, int command, void *) { return command == FI_BACKLOG ? 0 : -FI_ENOSYS; },
+                   .control = control_passive,
                    .ops_open = refuse_ops,
                    .tostr = nullptr,
                    .ops_set = nullptr};
@@ -83,7 +97,8 @@ passive_endpoint::passive_endpoint(fabric &in, const fi_info &info, void *contex
     : fid_pep{.fid = {.fclass = FI_CLASS_PEP, .context = context, .ops = &passive_ops},
               .ops = &endpoint_options,
               .cm = &passive_calls},
-      in_{in}, gid_{messaging::open_device().gid}, info_{::fi_dupinfo(&info)}
+      in_{in}, fabric_use_{in}, gid_{messaging::open_device().gid}, info_{::fi_dupinfo(&info)}, backlog_{usual_backlog},
+      places_{std::make_shared<char>()}
 {
     const auto given = messaging::socket_address::from(static_cast<const sockaddr *>(info.src_addr));
     if (!info_ || !given)
@@ -98,6 +113,12 @@ passive_endpoint::~passive_endpoint()
     in_.connections.remove(*this);
     if (events_ != nullptr)
         events_->forget(&fid);
+}
+
+void passive_endpoint::bind(fi_event_queue &events)
+{
+    events_ = &events;
+    events_use_ = use_of{events};
 }
 
 int passive_endpoint::set_address(const messaging::socket_address &wanted)
@@ -126,7 +147,7 @@ int passive_endpoint::listen()
 {
     if (events_ == nullptr)
         return -FI_ENOEQ;
-    if (::listen(fd_.get(), backlog) != 0)
+    if (::listen(fd_.get(), backlog_) != 0)
         return -errno;
     const auto held = in_.connections.lock();
     in_.connections.add(*this);
@@ -142,29 +163,44 @@ int passive_endpoint::reject(fid_t handle, std::span<const std::byte> data)
     return 0;
 }
 
-void passive_endpoint::wants(std::vector<pollfd> &descriptors, clock::time_point & /*due*/)
+void passive_endpoint::wants(std::vector<pollfd> &descriptors, clock::time_point &due)
 {
-    descriptors.push_back({.fd = fd_.get(), .events = POLLIN, .revents = 0});
+    if (resume_at_)
+        due = std::min(due, *resume_at_);
+    else
+        descriptors.push_back({.fd = fd_.get(), .events = POLLIN, .revents = 0});
     for (const auto &one : guests_)
         descriptors.push_back({.fd = one->socket.fd(), .events = POLLIN, .revents = 0});
 }
 
-void passive_endpoint::proceed(clock::time_point /*now*/)
+void passive_endpoint::proceed(clock::time_point now)
 {
-    for (;;) {
+    if (!resume_at_ || now >= *resume_at_)
+        take_guests(now);
+    std::erase_if(guests_, [&](std::unique_ptr<connect_request> &one) { return is_done(one); });
+}
+
+void passive_endpoint::take_guests(clock::time_point now)
+{
+    resume_at_.reset();
+    while (unanswered() < most_unanswered) {
         sockaddr_storage from{};
         socklen_t length = sizeof(from);
         auto *any = reinterpret_cast<sockaddr *>(&from);
         kernel::unique_fd fd{::accept4(fd_.get(), any, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)};
-        if (!fd)
+        if (!fd && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
             break;
+        if (!fd)
+            continue; // that one has gone
         if (guests_.size() == most_guests)
             guests_.pop_front();
         guests_.push_back(std::make_unique<connect_request>());
         guests_.back()->from = messaging::socket_address::from(any);
         guests_.back()->socket = messaging::exchange_socket{std::move(fd)};
     }
-    std::erase_if(guests_, [&](std::unique_ptr<connect_request> &one) { return is_done(one); });
+    resume_at_ = now + pause; // the socket stays readable: no use in waiting for that
 }
 
 // It is told of, or turned away.
@@ -189,6 +225,7 @@ bool passive_endpoint::is_done(std::unique_ptr<connect_request> &guest)
     info->handle = &one.handle;
     std::free(info->dest_addr);
     info->dest_addr = one.from ? allocated_copy(*one.from, info->dest_addrlen) : nullptr;
+    one.place = places_;
     (void)guest.release(); // whoever reads the event accepts or rejects it
     events_->connection_event(FI_CONNREQ, &fid, info, one.said.data);
     return true;

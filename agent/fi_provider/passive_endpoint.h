@@ -25,6 +25,7 @@ struct connect_request {
     std::optional<messaging::socket_address> from; // by TCP
     messaging::exchange_socket socket;
     connect_message said;
+    std::shared_ptr<const void> place; // once it is told of: one of its passive endpoint's
 };
 
 class passive_endpoint : public fid_pep, private managed
@@ -33,27 +34,35 @@ public:
     passive_endpoint(fabric &in, const fi_info &info, void *context); // throws messaging_failure
     ~passive_endpoint() override;
 
-    void bind(fi_event_queue &events) { events_ = &events; }
+    void bind(fi_event_queue &events);
     int listen();
     int reject(fid_t handle, std::span<const std::byte> data);
+    void set_backlog(int connections) { backlog_ = connections; } // before listen()
     [[nodiscard]] const messaging::socket_address &address() const { return address_; }
     int set_address(const messaging::socket_address &address);
 
 private:
     void wants(std::vector<pollfd> &descriptors, clock::time_point &due) override;
     void proceed(clock::time_point now) override;
+    void take_guests(clock::time_point now);
+    [[nodiscard]] std::size_t unanswered() const { return static_cast<std::size_t>(places_.use_count()) - 1; }
     [[nodiscard]] bool is_done(std::unique_ptr<connect_request> &guest);
 
     fabric &in_;
+    use_of fabric_use_;
     messaging::gid_bytes gid_;
     struct info_freed {
         void operator()(fi_info *info) const { ::fi_freeinfo(info); }
     };
     std::unique_ptr<fi_info, info_freed> info_;
     fi_event_queue *events_ = nullptr;
+    use_of events_use_;
     messaging::socket_address address_;
     kernel::unique_fd fd_;
+    int backlog_;
     std::list<std::unique_ptr<connect_request>> guests_;
+    std::shared_ptr<const void> places_;         // also held by every request that is neither accepted nor rejected
+    std::optional<clock::time_point> resume_at_; // no connection is taken before
 };
 
 // A request that FI_CONNREQ told of becomes its caller's.

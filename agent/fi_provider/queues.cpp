@@ -34,11 +34,7 @@ template <typename Queue, typename Handle>
 fi_ops common_ops()
 {
     return {.size = sizeof(fi_ops),
-            .close =
-                [](fid *of) {
-                    delete static_cast<Queue *>(reinterpret_cast<Handle *>(of));
-                    return 0;
-                },
+            .close = [](fid *of) { return close_unused(static_cast<Queue *>(reinterpret_cast<Handle *>(of))); },
             .bind = refuse_bind,
             .control =
                 [](fid *of, int command, void *into) {
@@ -139,8 +135,9 @@ bool wait_fd::wait(int timeout_ms) const
     return ::poll(&ready, 1, timeout_ms) > 0;
 }
 
-fi_event_queue::fi_event_queue(void *context)
-    : fid_eq{.fid = {.fclass = FI_CLASS_EQ, .context = context, .ops = &event_queue_ops}, .ops = &event_ops}
+fi_event_queue::fi_event_queue(used &fabric, void *context)
+    : fid_eq{.fid = {.fclass = FI_CLASS_EQ, .context = context, .ops = &event_queue_ops}, .ops = &event_ops},
+      fabric_use_{fabric}
 {
 }
 
@@ -252,13 +249,13 @@ void fi_event_queue::forget(fid_t of)
         ready_.clear();
 }
 
-completion_queue::completion_queue(const fi_cq_attr &attributes, void *context)
+completion_queue::completion_queue(used &domain, const fi_cq_attr &attributes, void *context)
     : fid_cq{.fid = {.fclass = FI_CLASS_CQ, .context = context, .ops = &completion_queue_ops}, .ops = &completion_ops},
-      entry_bytes_{bytes_of(attributes.format)}, waits_{attributes.wait_obj != FI_WAIT_NONE}
+      domain_use_{domain}, entry_bytes_{bytes_of(attributes.format)}, waits_{attributes.wait_obj != FI_WAIT_NONE}
 {
 }
 
-void completion_queue::add(const fi_cq_tagged_entry &done)
+void completion_queue::add(const fi_cq_tagged_entry &done, std::shared_ptr<completion_reader> reader)
 {
     fi_cq_err_entry entry{};
     entry.op_context = done.op_context;
@@ -267,18 +264,18 @@ void completion_queue::add(const fi_cq_tagged_entry &done)
     entry.buf = done.buf;
     entry.data = done.data;
     entry.tag = done.tag;
-    add_entry(entry);
+    add_entry({.what = entry, .reader = std::move(reader)});
 }
 
 void completion_queue::add_failure(const fi_cq_err_entry &failed)
 {
-    add_entry(failed);
+    add_entry({.what = failed, .reader = {}});
 }
 
-void completion_queue::add_entry(const fi_cq_err_entry &what)
+void completion_queue::add_entry(entry one)
 {
     const std::lock_guard held{mutex_};
-    entries_.push_back(what);
+    entries_.push_back(std::move(one));
     if (waits_)
         ready_.set();
 }
@@ -287,19 +284,25 @@ ssize_t completion_queue::read(void *into, std::size_t count)
 {
     std::unique_lock held{mutex_};
     std::size_t got = 0;
+    std::vector<std::shared_ptr<completion_reader>> readers;
     for (auto *to = static_cast<std::byte *>(into); got < count && !entries_.empty(); ++got, to += entry_bytes_) {
-        if (entries_.front().err != 0)
+        entry &front = entries_.front();
+        if (front.what.err != 0)
             break;
-        std::memcpy(to, &entries_.front(), entry_bytes_); // an entry of any format begins an error's
+        std::memcpy(to, &front.what, entry_bytes_); // an entry of any format begins an error's
+        if (front.reader)
+            readers.push_back(std::move(front.reader));
         entries_.pop_front();
     }
     if (waits_ && entries_.empty())
         ready_.clear();
-    if (got > 0)
-        return static_cast<ssize_t>(got);
-    if (!entries_.empty())
+    if (got == 0 && !entries_.empty())
         return count > 0 ? -FI_EAVAIL : 0;
     held.unlock();
+    for (const auto &one : readers)
+        one->on_read();
+    if (got > 0)
+        return static_cast<ssize_t>(got);
     std::this_thread::yield(); // programs read in a loop: what they wait for may need this very processor
     return -FI_EAGAIN;
 }
@@ -307,9 +310,9 @@ ssize_t completion_queue::read(void *into, std::size_t count)
 ssize_t completion_queue::read_failure(fi_cq_err_entry *into)
 {
     const std::lock_guard held{mutex_};
-    if (entries_.empty() || entries_.front().err == 0)
+    if (entries_.empty() || entries_.front().what.err == 0)
         return -FI_EAGAIN;
-    *into = entries_.front();
+    *into = entries_.front().what;
     entries_.pop_front();
     if (waits_ && entries_.empty())
         ready_.clear();

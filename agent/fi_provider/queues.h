@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_eq.h>
 
+#include "fi_provider/users.h"
 #include "kernel/unique_fd.h"
 
 namespace mrc::fi_provider
@@ -34,10 +36,10 @@ private:
     kernel::unique_fd fd_;
 };
 
-class fi_event_queue : public fid_eq
+class fi_event_queue : public fid_eq, public used
 {
 public:
-    explicit fi_event_queue(void *context);
+    fi_event_queue(used &fabric, void *context);
     fi_event_queue(const fi_event_queue &) = delete;
     fi_event_queue &operator=(const fi_event_queue &) = delete;
     ~fi_event_queue();
@@ -64,18 +66,28 @@ private:
     void add(entry what);
     static void drop(const entry &one);
 
+    use_of fabric_use_;
     std::mutex mutex_;
     std::deque<entry> entries_;
     std::vector<std::byte> told_; // data of the failure that was read last
     wait_fd ready_;
 };
 
-class completion_queue : public fid_cq
+// Told when the program has read a completion, with no lock held.
+class completion_reader
 {
 public:
-    completion_queue(const fi_cq_attr &attributes, void *context);
+    virtual ~completion_reader() = default;
+    virtual void on_read() = 0;
+};
 
-    void add(const fi_cq_tagged_entry &done);
+class completion_queue : public fid_cq, public used
+{
+public:
+    completion_queue(used &domain, const fi_cq_attr &attributes, void *context);
+
+    // `reader`, if there is one, is told once it is read; kept as long as the entry.
+    void add(const fi_cq_tagged_entry &done, std::shared_ptr<completion_reader> reader = {});
     void add_failure(const fi_cq_err_entry &failed);
 
     ssize_t read(void *into, std::size_t count);
@@ -87,12 +99,17 @@ public:
     void signal() const { ready_.set(); }
 
 private:
-    void add_entry(const fi_cq_err_entry &what);
+    struct entry {
+        fi_cq_err_entry what; // err 0: a success
+        std::shared_ptr<completion_reader> reader;
+    };
+    void add_entry(entry one);
 
+    use_of domain_use_;
     std::size_t entry_bytes_;
     bool waits_;
     std::mutex mutex_;
-    std::deque<fi_cq_err_entry> entries_; // err 0: a success
+    std::deque<entry> entries_;
     wait_fd ready_;
 };
 

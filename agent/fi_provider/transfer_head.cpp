@@ -20,7 +20,7 @@ constexpr std::size_t size = 8;
 constexpr std::size_t data = 16;
 constexpr std::size_t address = 24;
 constexpr std::size_t key = 32;
-constexpr std::size_t other = 36;
+constexpr std::size_t other = 40;
 } // namespace head_at
 
 } // namespace
@@ -54,7 +54,7 @@ std::optional<transfer_head> transfer_head::decode(std::span<const std::byte> me
                          .size = codec::load_be<std::uint64_t>(from + head_at::size),
                          .data = codec::load_be<std::uint64_t>(from + head_at::data),
                          .address = codec::load_be<std::uint64_t>(from + head_at::address),
-                         .key = codec::load_be<std::uint32_t>(from + head_at::key),
+                         .key = codec::load_be<std::uint64_t>(from + head_at::key),
                          .other = codec::load_be<std::uint32_t>(from + head_at::other)};
 }
 

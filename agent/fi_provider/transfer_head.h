@@ -11,8 +11,8 @@
 // 8       8      size in bytes
 // 16      8      remote CQ data; read: address at the end that reads
 // 24      8      address at the far end
-// 32      4      rkey of that address
-// 36      4      go: id of the arrival; read: rkey at the end that reads
+// 32      8      key of that address: go: an rkey
+// 40      4      go: id of the arrival; read: rkey at the end that reads
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ enum class transfer_kind : std::uint16_t {
 };
 
 struct transfer_head {
-    static constexpr std::size_t encoded_bytes = 40;
+    static constexpr std::size_t encoded_bytes = 44;
 
     transfer_kind kind{};
     bool has_data = false;
@@ -44,7 +44,7 @@ struct transfer_head {
     std::uint64_t size = 0;
     std::uint64_t data = 0;
     std::uint64_t address = 0;
-    std::uint32_t key = 0;
+    std::uint64_t key = 0;
     std::uint32_t other = 0;
 
     [[nodiscard]] std::array<std::byte, encoded_bytes> encode() const;

@@ -24,10 +24,7 @@ bound_buffer::bound_buffer(gloo_pair &pair, int slot, void *address, std::size_t
 bound_buffer::~bound_buffer()
 {
     auto held = pair_.context().lock();
-    const bound_buffers &all = pair_.bound();
-    // Nothing reads its memory, or will.
-    const auto unused = [&] { return all.over_ || (under_way_ == 0 && (waiting_.empty() || all.closed_)); };
-    if (!wait_until(held, unused))
+    if (!wait_until(held, [this] { return is_read(); }))
         pair_.context().fail(held, "mrc: closed after a time-out of this process: a buffer of " + pair_.peer_name() +
                                        " went before its sends were complete");
     pair_.bound().remove(*this);
@@ -35,12 +32,13 @@ bound_buffer::~bound_buffer()
 
 void bound_buffer::send(std::size_t offset, std::size_t bytes, std::size_t peer_offset)
 {
-    const auto held = pair_.context().lock();
+    auto held = pair_.context().lock();
     pair_.throw_if_failed();
     if (offset > size_ || bytes > size_ - offset)
         throw gloo::InvalidOperationException("mrc: a send beyond the end of its buffer");
     request what{.offset = offset, .bytes = bytes, .peer_offset = peer_offset, .copy = {}};
-    if (bytes <= pair_.most_inline()) {
+    const bool copied = bytes <= pair_.most_inline();
+    if (copied) {
         const auto *first = static_cast<const std::byte *>(ptr_) + offset;
         what.copy.assign(first, first + bytes);
     }
@@ -49,6 +47,17 @@ void bound_buffer::send(std::size_t offset, std::size_t bytes, std::size_t peer_
         waiting_.push_back(std::move(what));
     else
         pair_.bound().post(*this, what, target->second);
+    if (copied)
+        return;
+    wait_in_time(held, "send", [this] { return is_read(); });
+    if (under_way_ != 0 || !waiting_.empty())
+        std::rethrow_exception(pair_.failure());
+}
+
+bool bound_buffer::is_read() const
+{
+    const bound_buffers &all = pair_.bound();
+    return all.over_ || (under_way_ == 0 && (waiting_.empty() || all.closed_));
 }
 
 void bound_buffer::waitRecv()
@@ -79,15 +88,21 @@ bool bound_buffer::wait_until(messaging::fabric_endpoint::lock_type &held, const
 }
 
 template <typename Ready>
+void bound_buffer::wait_in_time(messaging::fabric_endpoint::lock_type &held, const char *what, const Ready &ready)
+{
+    if (wait_until(held, ready))
+        return;
+    const std::string text = "mrc: Timed out waiting " + std::to_string(pair_.context().getTimeout().count()) +
+                             "ms for " + what + " operation to complete, with " + pair_.peer_name();
+    pair_.context().fail(held, "mrc: closed after a time-out of this process: " + text);
+    throw gloo::IoException(text);
+}
+
+template <typename Ready>
 void bound_buffer::wait(std::uint64_t &count, const char *what, const Ready &ready)
 {
     auto held = pair_.context().lock();
-    if (!wait_until(held, ready)) {
-        const std::string text = "mrc: Timed out waiting " + std::to_string(pair_.context().getTimeout().count()) +
-                                 "ms for " + what + " operation to complete, with " + pair_.peer_name();
-        pair_.context().fail(held, "mrc: closed after a time-out of this process: " + text);
-        throw gloo::IoException(text);
-    }
+    wait_in_time(held, what, ready);
     if (count == 0)
         std::rethrow_exception(pair_.failure());
     --count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gloo's older buffers, each bound to a pair and a slot: what is sent lands in the far end's receive buffer of the same
-// slot, at the offset that the sender chooses. Long sends are WRITEs; short ones are copied when they are posted, as
-// Gloo's algorithms on these buffers expect: some change what they have sent without waiting.
+// slot, at the offset that the sender chooses. Some of Gloo's algorithms on these buffers change what they have sent
+// without waiting, as its TCP mostly lets them: so short sends are copied, and a long one, a WRITE, is complete when
+// send() returns.
 //
 // A slot has one send and one receive buffer at a time. A receive buffer that goes is not guarded: until the far end
 // learns of it, it may still write into its memory.
@@ -47,8 +48,13 @@ private:
     // False: the context's time-out is over.
     template <typename Ready>
     [[nodiscard]] bool wait_until(messaging::fabric_endpoint::lock_type &held, const Ready &ready);
+    // Throws gloo::IoException then.
+    template <typename Ready>
+    void wait_in_time(messaging::fabric_endpoint::lock_type &held, const char *what, const Ready &ready);
     template <typename Ready>
     void wait(std::uint64_t &count, const char *what, const Ready &ready);
+    // Nothing reads the memory, or will.
+    [[nodiscard]] bool is_read() const;
 
     gloo_pair &pair_;
     bool receives_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -63,12 +64,13 @@ class event_history
 public:
     event_history(mapped_array<mrc_event_row> &rows, mrc_host_row &host) : rows_{rows}, host_{host} {}
 
-    // In the place of its class's oldest. The number is given here.
-    void add(mrc_event_row event)
+    // In the place of its class's oldest. The number is given here, and the wall clock's time.
+    void add(mrc_event_row event, std::chrono::system_clock::time_point told)
     {
         const mrc_event_class of = class_of(event.kind);
         mrc_event_row &row = rows_[of * std::size_t{MRC_EVENT_ROWS} + counts_[of]++ % MRC_EVENT_ROWS];
         event.number = ++last_;
+        event.real_time_ns = static_cast<__u64>(std::chrono::nanoseconds{told.time_since_epoch()}.count());
         const auto words = std::bit_cast<event_words>(event);
         event_word(row, 0).store(0, std::memory_order_relaxed);
         for (std::size_t word = 1; word < words.size(); ++word)

@@ -263,6 +263,14 @@ void fabric_endpoint::wake() const
     (void)!::write(wake_.get(), &once, sizeof(once));
 }
 
+held_range fabric_endpoint::register_apart(const void *address, std::size_t bytes)
+{
+    const auto first = reinterpret_cast<std::uintptr_t>(address);
+    registered_range range{
+        .begin = first, .end = first + bytes, .use = region_use::target, .lkey = 0, .rkey = 0, .owner = {}};
+    return register_range(range) ? std::make_shared<const registered_range>(std::move(range)) : nullptr;
+}
+
 bool fabric_endpoint::register_range(registered_range &range)
 {
     const int access = range.use == region_use::target ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;

@@ -83,6 +83,9 @@ public:
     void cut_later(fabric_connection *connection, std::function<void()> after);
 
     [[nodiscard]] registration_cache &registrations() { return cache_; }
+    // Memory that the far end may write, of exactly these bytes, by a key of its own: until the last holder lets it go.
+    // Null with errno: it cannot be registered.
+    [[nodiscard]] held_range register_apart(const void *address, std::size_t bytes);
 
 private:
     using connection_list = std::list<std::unique_ptr<fabric_connection>>;

@@ -228,7 +228,8 @@ void ring_connection::consume(immediate what, std::uint32_t bytes)
             listener_->on_arrival(what.value, std::exchange(arriving_bytes_, 0) + bytes);
         return;
     case immediate_kind::credit:
-        credit_.on_credit(what.value);
+        if (!credit_.on_credit(what.value))
+            fail("it gives back more credit than it was sent messages");
         return;
     case immediate_kind::hello:
         greeted_ = true;

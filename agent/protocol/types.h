@@ -121,6 +121,10 @@ inline constexpr plane_mask every_plane{0xFF};
 struct local_ports {
     plane_mask up;
     plane_mask enabled{0xFF};
+    // How often anything else has changed what packets in flight can expect: a path has fallen silent, a peer has told
+    // of other ports, a plane toward a host is suspected, or not any more. Counted by whoever finds it, so that nobody
+    // has to ask each path group and host in every round (datapath/waiting_queue_pairs.h).
+    mutable std::uint64_t ways_changed = 0;
 
     [[nodiscard]] constexpr plane_mask usable() const { return up & enabled; }
 };

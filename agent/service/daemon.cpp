@@ -120,7 +120,7 @@ daemon::daemon(daemon_config config)
       made_rules_{make_fabric_rules(config_)},
       log_{{.planes = rules_.planes(),
             .write = [](log_level level, const std::string &line) { log::write(level, line); },
-            .keep = [this](const mrc_event_row &event) { history_.add(event); },
+            .keep = [this](const mrc_event_row &event) { history_.add(event, std::chrono::system_clock::now()); },
             .sole_host = [this](std::uint32_t leaf) { return rules_.sole_host(leaf); }}},
       links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
       modes_{choose_modes(config_, links_, plan_)}, socket_programs_{load_socket_programs(config_, rules_)},
@@ -176,6 +176,7 @@ daemon::daemon(daemon_config config)
     attach_ports(config_, programs_, ports_, modes_);
     log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");
     listener_.open(config_, user_.who);
+    publish_names();
     port_watch_.warn_of_unusable();
     become(user_, config_);
     worker_.start();
@@ -379,9 +380,16 @@ void daemon::adopt(const daemon_config &fresh)
     if (report.changed.empty() && report.needs_restart.empty())
         log::info("nothing has changed");
     log::set_level(config_.daemon.level);
+    publish_names();
     session_config_ = std::make_shared<const daemon_config>(config_);
     if (report.congestion_changed)
         peers_.renew_congestion();
+}
+
+void daemon::publish_names()
+{
+    for (const std::string &line : names_.publish(config_, rules_))
+        log::warn("{}", line);
 }
 
 void daemon::begin_end(int signal)

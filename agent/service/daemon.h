@@ -11,6 +11,7 @@
 // controllers, and what they have set                control/control_service.h, control/settings_keeper.h
 // XDP transmit that has to wait                      ports/live_call_recovery.h
 // lines of the log, for all that comes and goes      transition_log.h, held_back_lines.h
+// what programs call the peers                       peer_names.h
 // the service manager; the end                       service_manager.h, drain.h
 #pragma once
 
@@ -36,6 +37,7 @@
 #include "service/held_back_lines.h"
 #include "service/linked_planes.h"
 #include "service/peer_directory.h"
+#include "service/peer_names.h"
 #include "service/peer_release.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
@@ -79,6 +81,7 @@ private:
     void reload();
     void adopt(const daemon_config &fresh);
     void begin_end(int signal);
+    void publish_names();
     void feed_watchdog();
     [[nodiscard]] std::string summary() const;
 
@@ -121,6 +124,7 @@ private:
     boost::asio::posix::stream_descriptor notes_readable_;
     session_server sessions_;
     session_listener listener_;
+    published_names names_; // beside the listener's socket
     service_manager manager_;
     boost::asio::steady_timer watchdog_;
     drain drain_;

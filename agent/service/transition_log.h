@@ -49,7 +49,7 @@ public:
     struct surroundings {
         unsigned planes = 0;
         std::function<void(log_level, const std::string &)> write;
-        std::function<void(const mrc_event_row &)> keep; // its number is still to be given
+        std::function<void(const mrc_event_row &)> keep; // its number and the wall clock's time are still to be given
         // The one host that paths to a leaf lead to, by the leaf's number; zero: there may be several.
         std::function<mrc_ip(std::uint32_t leaf)> sole_host;
     };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Folders to install into, as GNUInstallDirs names them, and how documents get there.
+# Folders to install into, as GNUInstallDirs names them, and how documents and links get there.
 include_guard(GLOBAL)
 
 # Debian has libraries in a folder per architecture, below /usr/local and /usr alike. GNUInstallDirs knows it for the
@@ -8,6 +8,14 @@ if(EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHITECTURE)
   set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "libraries, below the prefix")
 endif()
 include(GNUInstallDirs)
+
+# mrc_install_link(TARGET DESTINATION NAME COMPONENT): DESTINATION/NAME as a symbolic link to TARGET.
+function(mrc_install_link target destination name component)
+  set(work ${CMAKE_BINARY_DIR}/links/${destination})
+  file(MAKE_DIRECTORY ${work})
+  file(CREATE_LINK ${target} ${work}/${name} SYMBOLIC)
+  install(FILES ${work}/${name} DESTINATION ${destination} COMPONENT ${component})
+endfunction()
 
 # mrc_install_compressed(FILE DESTINATION COMPONENT [NAME]): FILE as DESTINATION/NAME.gz, the same bytes each time.
 function(mrc_install_compressed file destination component)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Debian packages that `cpack --config build/CPackConfig.cmake` makes of what is installed: mrcd (daemon and tools),
-# libmrc1, libmrc-dev, mrc-nccl, and mrc-gloo and mrc-libfabric where libmrc-gloo.so and
+# libmrc1, libmrc-dev, mrc-lab, mrc-nccl, and mrc-gloo and mrc-libfabric where libmrc-gloo.so and
 # libmrc-fi.so are built.
 include_guard(GLOBAL)
 
@@ -14,7 +14,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own first line
 set(CPACK_PACKAGE_CONTACT "${MRC_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL mrcd libmrc libmrc-dev mrc-nccl)
+set(CPACK_COMPONENTS_ALL mrcd libmrc libmrc-dev mrc-lab mrc-nccl)
 if(TARGET libmrc-gloo)
   list(APPEND CPACK_COMPONENTS_ALL mrc-gloo)
 endif()
@@ -33,8 +33,10 @@ set(CPACK_DEBIAN_MRCD_PACKAGE_SECTION net)
 set(CPACK_COMPONENT_MRCD_DESCRIPTION "Multipath Reliable Connection endpoint in software
 mrcd makes a Linux host with several Ethernet ports an MRC endpoint: RDMA
 writes over hundreds of SRv6 paths on several network planes, without a
-special NIC. With it come mrcctl, mrc-doctor, mrc-perf, the lab's switch and
-the simulator.")
+special NIC. With it come mrcctl, mrc-doctor, mrc-perf, mrc-view, the lab's
+switch and the simulator.")
+# Charts of mrc-view.
+set(CPACK_DEBIAN_MRCD_PACKAGE_RECOMMENDS libjs-chart.js)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_NAME libmrc1)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_RECOMMENDS "mrcd, libibverbs1")
@@ -48,6 +50,14 @@ set(CPACK_DEBIAN_LIBMRC-DEV_PACKAGE_DEPENDS "libmrc1 (= ${PROJECT_VERSION}-1), l
 set(CPACK_COMPONENT_LIBMRC-DEV_DESCRIPTION "OCP MRC API: headers, examples, files for pkg-config and CMake
 What is needed to build programs with the MRC API of the Open Compute Project,
 which mrcd serves.")
+
+set(CPACK_DEBIAN_MRC-LAB_PACKAGE_NAME mrc-lab)
+set(CPACK_DEBIAN_MRC-LAB_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_MRC-LAB_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_MRC-LAB_PACKAGE_DEPENDS "mrcd (= ${PROJECT_VERSION}-1), ethtool, iproute2, python3 (>= 3.11)")
+set(CPACK_COMPONENT_MRC-LAB_DESCRIPTION "fabric of several planes for mrcd, made of network namespaces
+mrc-lab builds hosts, switches and links of a multi-plane network on one
+machine, runs mrcd on each host, and cuts, restores and impairs links.")
 
 set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_NAME mrc-gloo)
 set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_SECTION libs)
@@ -82,7 +92,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(debian ${CMAKE_SOURCE_DIR}/scripts/packaging/debian)
-set(CPACK_DEBIAN_MRCD_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)
+set(CPACK_DEBIAN_MRCD_PACKAGE_CONTROL_EXTRA ${debian}/postinst ${debian}/prerm ${debian}/postrm)
 set(CPACK_DEBIAN_LIBMRC_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 set(CPACK_DEBIAN_MRC-GLOO_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
 set(CPACK_DEBIAN_MRC-NCCL_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
@@ -101,4 +111,5 @@ foreach(component ${CPACK_COMPONENTS_ALL})
             COMPONENT ${component} RENAME ${package})
   endif()
 endforeach()
+include(MrcRpm)
 include(CPack)

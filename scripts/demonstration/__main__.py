@@ -13,12 +13,15 @@ import report  # noqa: E402
 from lab import stage  # noqa: E402
 from lab.stage import number_in  # noqa: E402
 from pack import packed_file  # noqa: E402
+from page import keep_open, open_page  # noqa: E402
 from transfer import transfer  # noqa: E402
 
 PLANES = 4
 CUT_PLANE = 1
 SIZES = (200, 100000)  # MB
 MTUS = (1280, 9000)
+VIEW_S = (1, 86400)
+USUAL_VIEW_S = 600
 
 
 def parse_arguments():
@@ -29,6 +32,7 @@ def parse_arguments():
     parser.add_argument("--engine", choices=("auto", "xdp", "af_xdp"), default="auto")
     parser.add_argument("--size", type=number_in(*SIZES), default=600, metavar="MB")
     parser.add_argument("--mtu", type=number_in(*MTUS), default=3400, metavar="M")
+    parser.add_argument("--view", type=number_in(*VIEW_S), nargs="?", const=USUAL_VIEW_S, metavar="SECONDS")
     parser.add_argument("--no-build", action="store_true")
     return parser.parse_args()
 
@@ -36,20 +40,30 @@ def parse_arguments():
 def run(arguments):
     if not arguments.no_build:
         stage.build()
-    stage.need("mrcd", "mrc-switch", "mrc-perf")
+    stage.need("mrcd", "mrc-switch", "mrc-perf", *(("mrc-view",) if arguments.view else ()))
     with packed_file(arguments.size * 10**6) as file, \
             stage.running_lab("demo", 2, PLANES, "--fabric", arguments.fabric, "--switch", arguments.switch,
                               "--engine", arguments.engine, "--mtu", str(arguments.mtu)) as lab:
-        lab_report = transfer(lab, file, CUT_PLANE)
-    return {**lab_report, "planes": PLANES, "cut_plane": CUT_PLANE, "fabric": arguments.fabric,
-            "switch": arguments.switch, "engine": arguments.engine, "mtu": arguments.mtu}
+        if arguments.view:
+            open_page(lab)
+        result = {**transfer(lab, file, CUT_PLANE), "planes": PLANES, "cut_plane": CUT_PLANE,
+                  "fabric": arguments.fabric, "switch": arguments.switch, "engine": arguments.engine,
+                  "mtu": arguments.mtu}
+        result["verified"] = report.every_byte_matched(result)
+        if arguments.view:
+            show_result(result, arguments)
+            keep_open(lab, arguments.view)
+    if not arguments.view:
+        show_result(result, arguments)
+    return result
+
+
+def show_result(result, arguments):
+    print(json.dumps(result) if arguments.json else report.text(result), flush=True)
 
 
 def show():
-    arguments = parse_arguments()
-    result = run(arguments)
-    result["verified"] = report.every_byte_matched(result)
-    print(json.dumps(result) if arguments.json else report.text(result), flush=True)
+    result = run(parse_arguments())
     return 0 if result["verified"] and result["status"] == "ok" else 1
 
 

@@ -61,8 +61,8 @@ class plane_cut:
             self._change("restored", "up")
 
 
-def start_server(lab):
-    server = lab.start("h1", PERF, "--once", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def start_server(lab, *arguments):
+    server = lab.start("h1", PERF, "--json", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = line_reader(server.stdout)
     line = said.next(READY_DEADLINE_S, lambda: "the server")
     if line is None or not line.startswith("LISTENING"):
@@ -96,7 +96,7 @@ def watch(client, cut):
 def transfer(lab, file, plane):
     with step(f"sending {file['bytes']} bytes from h0 to h1; plane {plane} dies at {CUT_AT:.0%} and is back at "
               f"{RESTORE_AT:.0%}"):
-        server = start_server(lab)
+        server = start_server(lab, "--once")
         client = lab.start("h0", PERF, lab.address("h1"), "--file", file["path"], "--interval", str(INTERVAL_MS),
                            "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said = line_reader(client.stdout)  # beside the progress: the report is longer than a pipe holds

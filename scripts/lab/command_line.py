@@ -7,6 +7,7 @@ import os
 import sys
 
 from . import addresses, changes, lifecycle, namespaces, options, processes, report
+from .completion import completions
 from .errors import any_of, lab_error
 from .fabrics import fabric
 from .impairments import NAMES, parse_impairment
@@ -213,6 +214,9 @@ def _impair(arguments):
 
 
 def main(argv):
+    if argv[:1] == ["--complete"]:
+        print("\n".join(completions(_parser(), argv[1:])))
+        return 0
     # argparse would take options of exec's command for its own.
     command = []
     if "--" in argv and argv[0] == "exec":

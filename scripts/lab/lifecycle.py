@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from . import config_files, impairments, namespaces, processes
+from . import config_files, impairments, namespaces, processes, programs
 from .errors import lab_error
 from .state import lab_directory, lab_state, running_prefixes
 from .fabrics import fabric
@@ -70,14 +70,14 @@ def _daemon_nodes(shape, with_hosts):
     """The nodes that get a daemon; checked before anything is built."""
     nodes = []
     # Without its daemons a kernel fabric still forwards, only without impairments.
-    if shape.has_switch_daemons and (with_hosts or not shape.is_kernel or processes.has_binary("mrc-switch")):
-        processes.binary("mrc-switch")
+    if shape.has_switch_daemons and (with_hosts or not shape.is_kernel or programs.find("mrc-switch")):
+        programs.binary("mrc-switch")
         nodes += shape.switches
     if with_hosts:
-        processes.binary("mrcd")
+        programs.binary("mrcd")
         nodes += shape.hosts
     elif shape.options.impairments and not nodes:
-        processes.binary("mrc-switch")
+        programs.binary("mrc-switch")
     return nodes
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemons of a lab: where their binaries and pins are, starting them, waiting for READY, ending them."""
+"""The daemons of a lab: where their pins are, starting them, waiting for READY, ending them."""
 
 import os
 import pathlib
@@ -10,6 +10,7 @@ import time
 
 from . import namespaces
 from .errors import lab_error
+from .programs import binary
 from .wait_until import TIME_SCALE, wait_until
 
 READY_DEADLINE_S = 30 * TIME_SCALE
@@ -29,22 +30,6 @@ def pin_of(prefix, switch):
 
 def socket_of(prefix, host):
     return RUN_DIRECTORY / instance_of(prefix, host) / "mrcd.sock"
-
-
-def binary_directory():
-    """$MRC_BIN, else build/bin of the tree that the script is in."""
-    given = os.environ.get("MRC_BIN")
-    return pathlib.Path(given) if given else pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"
-
-
-def has_binary(name):
-    return os.access(binary_directory() / name, os.X_OK)
-
-
-def binary(name):
-    if not has_binary(name):
-        raise lab_error(f"{binary_directory() / name} is missing: run scripts/build, or set MRC_BIN to the binaries")
-    return str(binary_directory() / name)
 
 
 def start_time(pid):

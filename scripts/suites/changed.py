@@ -17,14 +17,22 @@ NAMED_TESTS = [
     (r"agent/(service|session|options|tools/mrcd)/", ["e2e.transfer_xdp", "e2e.mrcd_refusals"]),
     (r"(agent/client|include/mrc[^/]*\.h|include/mrc)/?", ["e2e.api_transfer"]),
     (r"agent/client/verbs/", ["e2e.api_verbs_queues"]),
-    (r"agent/tools/mrcctl/", ["e2e.mrcctl", "e2e.mrcctl_completion"]),
+    (r"agent/tools/mrcctl/", ["e2e.mrcctl", "e2e.completion"]),
+    (r"(agent/tools/mrcctl/capture/|agent/datapath/capture_tap|bpf/capture|include/mrc/abi/capture)",
+     ["e2e.capture_xdp", "e2e.capture_af_xdp"]),
     (r"agent/tools/mrc-perf/", ["e2e.transfer_tool"]),
+    (r"agent/tools/mrc-collectives/", ["e2e.gloo_program"]),
     (r"agent/tools/mrc-doctor/", ["e2e.doctor"]),
+    (r"agent/tools/(mrc-view|http)/", ["e2e.view_host", "e2e.view_lab", "e2e.view_browser"]),
+    (r"agent/tools/http/", ["e2e.metrics"]),
     (r"agent/tools/mrc-switch/", ["e2e.lab_cuts", "e2e.lab_xdp_ping"]),
     (r"scripts/(lab/|mrc-lab)", ["e2e.lab_cuts", "e2e.lab_xdp_ping", "unit.lab_config"]),
-    (r"scripts/(packaging|cmake)/", ["e2e.package"]),
-    (r"scripts/packaging/completions/", ["e2e.mrcctl_completion"]),
+    (r"scripts/(packaging|cmake)/", ["e2e.package", "e2e.rpm"]),
+    (r"scripts/packaging/systemd/", ["e2e.unit_start"]),
+    (r"scripts/packaging/kubernetes", ["e2e.container_daemon"]),
+    (r"(scripts/packaging/completions|agent/tools/completion)/", ["e2e.completion"]),
     (r"scripts/demo", ["e2e.demo"]),
+    (r"tests/e2e/sockets/echo_client", ["e2e.sockets_programs"]),
     (r"tests/perf/(run|turns/)", ["e2e.perf_run", "unit.perf_turns"]),
     # What most tests of the lab import.
     (r"tests/e2e/(lab_support|transfer_support|pinned_maps)\.py", ["e2e.transfer_xdp", "e2e.overlay"]),
@@ -41,7 +49,8 @@ NAMED_TESTS = [
     # Documents and data.
     (r"docs/api\.md", ["e2e.snippets"]),
     (r"docs/examples/", ["e2e.examples"]),
-    (r"docs/mrc-(lab|perf|doctor)\.", [r"e2e.\1_manual"]),
+    (r"docs/mrc-(lab|perf|doctor|view)\.", [r"e2e.\1_manual"]),
+    (r"docs/mrc-collectives\.", ["e2e.gloo_program"]),
     (r"docs/mrcctl\.8", ["e2e.mrcctl_manual"]),
     (r"docs/mrc-sim\.1", ["sim.mrc_sim_manual"]),
     (r"docs/mrc-switch\.1", ["unit.switch_config_test"]),
@@ -53,7 +62,8 @@ NAMED_TESTS = [
     (r"tests/check/ctest_outcomes/", ["unit.suites"]),
     (r"tests/sim/mutations\.toml", ["sim.mutations"]),
 ]
-PYTHON_FOLDERS = ["scripts", "scripts/suites", "tests/e2e", "vmtests"]  # where scripts look besides their own folder
+# Where scripts look besides their own folder.
+PYTHON_FOLDERS = ["scripts", "scripts/suites", "tests/e2e", "tests/packaging", "vmtests"]
 KINDS = {"unit", "sim", "bpf", "e2e"}
 
 

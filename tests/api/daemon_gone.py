@@ -64,10 +64,11 @@ def start_daemon(fabric, argv):
 def lose_and_return(program):
     with lab("daemon-gone", "--planes", "2", "--spines", "2") as fabric:
         check(attached_programs(fabric, "h0"), "h0's uplinks have their programs")
+        host = fabric.status()["hosts"][0]  # now: the client is busy for a fraction of a second
         client = conversation(fabric, program)
         try:
             client.hear("busy")
-            killed, argv = kill_daemon(fabric.status()["hosts"][0])
+            killed, argv = kill_daemon(host)
             client.answer()
             client.hear("notified")
             check(time.monotonic() - killed < TOLD_S, f"within {TOLD_S} s: {time.monotonic() - killed:.3f} s")

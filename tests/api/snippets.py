@@ -19,7 +19,7 @@ from installed_tree import install, pkg_config_environment, run
 from lab_support import ROOT, binary, check, lab, need_binaries, need_root
 
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(ROOT) / "build"
-BLOCK = re.compile(r"^```c(?P<name>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```c(?: (?P<name>[^\n]*))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 CONFIGURATION = re.compile(r"^```toml\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-D_GNU_SOURCE")
 LANGUAGES = {"C11": ("cc", "-x", "c", "-std=c11"), "C++17": ("c++", "-x", "c++", "-std=c++17")}
@@ -34,7 +34,7 @@ def written(page, folder):
     """The blocks of a page as files; those with a main() are programs."""
     files = []
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
-        name = block["name"].strip()
+        name = (block["name"] or "").strip()
         first_line = block["text"].splitlines()[0]
         if not re.fullmatch(r"\w+\.[ch]", name):
             sys.exit(f"FAIL: {page.name}: the block that begins with '{first_line}' names no file")

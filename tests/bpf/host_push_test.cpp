@@ -2,8 +2,11 @@
 //
 // host_push: every output byte by single runs, and whole bursts of live frames across a veth pair.
 #include <linux/bpf.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -234,7 +237,8 @@ protected:
             EXPECT_EQ(run_live(burst), 0);
         }
         const auto took = std::chrono::steady_clock::now() - start;
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(took).count() / calls / burst;
+        const auto frames = std::max(std::int64_t{calls} * burst, std::int64_t{1});
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(took).count() / frames;
     }
 };
 
@@ -252,6 +256,38 @@ TEST_F(host_push, writes_every_byte_of_the_slots_packet)
     EXPECT_EQ(ring().sent, 5U);
     EXPECT_EQ(ring().refused, 0U);
     EXPECT_EQ(count(MRC_PUSH_SENT), 5);
+}
+
+TEST_F(host_push, copies_what_leaves_for_a_capture_that_lasts)
+{
+    constexpr std::uint32_t length = sizeof(ipv6hdr) + sizeof(udphdr) + sizeof(mrc_bth) + 100;
+    const packet_bytes unseen = queue(length);
+    run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES));
+    mrc_capture_ring wanted{};
+    wanted.lease_ns = ~0ULL;
+    wanted.planes = 0xFF;
+    wanted.snap_bytes = MRC_CAPTURE_SNAP_MAX;
+    update(skeleton_->maps.capture_ring, std::uint32_t{0}, wanted);
+    const packet_bytes seen = queue(length);
+    run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES));
+    run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES)); // nothing to send
+
+    const auto after = lookup<mrc_capture_ring>(skeleton_->maps.capture_ring, std::uint32_t{0});
+    EXPECT_EQ(after.producer, 1U);
+    const auto copy = lookup<mrc_capture_slot>(skeleton_->maps.capture_slots, std::uint32_t{0});
+    EXPECT_EQ(copy.number, 1U);
+    EXPECT_EQ(copy.point, MRC_CAPTURE_PUSHED);
+    EXPECT_EQ(copy.verdict, MRC_PUSH_SENT);
+    EXPECT_EQ(copy.port, host_port);
+    EXPECT_TRUE(same_bytes(seen, std::span(copy.bytes).first(copy.captured)));
+    const std::span<const std::uint8_t> bth = std::span(copy.bytes).subspan(MRC_OUTER_BYTES + 40 + 8);
+    wanted.qpn = 1;
+    wanted.peer_qpn = mrc_get24(bth.data() + offsetof(mrc_bth, dqp)) + 1;
+    update(skeleton_->maps.capture_ring, std::uint32_t{0}, wanted);
+    queue(length);
+    run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES));
+    EXPECT_EQ(lookup<mrc_capture_ring>(skeleton_->maps.capture_ring, std::uint32_t{0}).producer, 0U)
+        << "a packet to another queue pair";
 }
 
 TEST_F(host_push_direct, a_packet_goes_to_the_paths_next_hop_as_it_is)

@@ -144,5 +144,29 @@ TEST_F(host_tx_with_mrc_from_sockets, cost)
     std::cout << timed_ns_per_run(fd(), ipv6_datagram(1024, 5001)) << " ns with 7 of 8 paths bad\n";
 }
 
+TEST_F(host_tx, copies_what_leaves_for_a_capture_that_lasts)
+{
+    expect(ipv6_datagram(1000, 2000), MRC_TX_PUSHED, TC_ACT_REDIRECT);
+    mrc_capture_ring wanted{};
+    wanted.lease_ns = ~0ULL;
+    wanted.planes = 0xFF;
+    wanted.snap_bytes = 120;
+    update(skeleton_->maps.capture_ring, std::uint32_t{0}, wanted);
+    const prog_run_result sent = expect(ipv6_datagram(1000, 2000), MRC_TX_PUSHED, TC_ACT_REDIRECT);
+
+    EXPECT_EQ(lookup<mrc_capture_ring>(skeleton_->maps.capture_ring, std::uint32_t{0}).producer, 1U);
+    const auto copy = lookup<mrc_capture_slot>(skeleton_->maps.capture_slots, std::uint32_t{0});
+    EXPECT_EQ(copy.number, 1U);
+    EXPECT_EQ(copy.point, MRC_CAPTURE_OVERLAY);
+    EXPECT_EQ(copy.verdict, MRC_TX_PUSHED);
+    EXPECT_EQ(copy.length, sent.packet.size());
+    EXPECT_EQ(copy.captured, 120);
+    EXPECT_TRUE(same_bytes(std::span(sent.packet).first(120), std::span(copy.bytes).first(120)));
+    wanted.qpn = 1;
+    update(skeleton_->maps.capture_ring, std::uint32_t{0}, wanted);
+    expect(ipv6_datagram(1000, 2000), MRC_TX_PUSHED, TC_ACT_REDIRECT);
+    EXPECT_EQ(lookup<mrc_capture_ring>(skeleton_->maps.capture_ring, std::uint32_t{0}).producer, 0U) << "no MRC";
+}
+
 } // namespace
 } // namespace mrc::test

@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "codec/outer_header.h"
 #include "datapath/af_xdp_transmit.h"
+#include "datapath/capture_tap.h"
 #include "datapath/mixed_transmit.h"
 #include "datapath/xdp_transmit.h"
 #include "kernel/host_programs.h"
@@ -114,8 +116,10 @@ protected:
                 datapath::xdp_transmit_options{.program_fd = port->programs->push_program_fd(),
                                                .slots_fd = port->programs->map_fd("push_slots"),
                                                .ring_fd = port->programs->map_fd("push_ring")});
+        copies.emplace(port->programs->map_fd("capture_ring"), port->programs->map_fd("capture_slots"));
         if (name != "xdp")
-            rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->links(), longest_packet);
+            rings = std::make_unique<datapath::af_xdp_transmit>(*port->memory, sockets, port->links(), longest_packet,
+                                                                &*copies);
         if (name == "mixed") {
             std::array<datapath::port_costs, MRC_MAX_PORTS> costs{};
             costs.fill(datapath::rings_up_to(small_burst));
@@ -158,6 +162,7 @@ protected:
     void send_burst(std::uint32_t packets)
     {
         std::vector<packet_bytes> expected;
+        expected.reserve(packets);
         for (std::uint32_t i = 0; i < packets; ++i)
             expected.push_back(commit(1000, ++numbered));
         engine->flush();
@@ -169,6 +174,7 @@ protected:
     static constexpr std::uint32_t small_burst = 8; // goes by the rings
     std::unique_ptr<one_port> port;
     std::unique_ptr<capture> far_end;
+    std::optional<datapath::capture_tap> copies;
     std::unique_ptr<datapath::xdp_transmit> frames;
     std::unique_ptr<datapath::af_xdp_transmit> rings;
     std::unique_ptr<datapath::mixed_transmit> mixed;
@@ -238,6 +244,30 @@ TEST_P(transmit_engines, bursts_arrive_whole_and_in_order)
     EXPECT_TRUE(far_end->empty());
     EXPECT_EQ(engine->queued(), 0U);
     EXPECT_EQ(engine->counters().sent, bursts * burst);
+}
+
+TEST_P(transmit_engines, what_leaves_is_copied_while_a_capture_lasts)
+{
+    const kernel::mapped_array<mrc_capture_ring> ring{port->programs->map_fd("capture_ring"), 1, "capture_ring"};
+    const kernel::mapped_array<mrc_capture_slot> slots{port->programs->map_fd("capture_slots"), MRC_CAPTURE_SLOTS,
+                                                       "capture_slots"};
+    send_burst(1);
+    EXPECT_EQ(ring[0].producer, 0U) << "nobody captures";
+    ring[0].snap_bytes = 500;
+    ring[0].planes = 1U << plane;
+    ring[0].lease_ns = UINT64_MAX;
+    const packet_bytes expected = commit(1000, ++numbered);
+    engine->flush();
+    EXPECT_EQ(far_end->next(), expected);
+
+    EXPECT_EQ(ring[0].producer, 1U);
+    EXPECT_EQ(slots[0].number, 1U);
+    EXPECT_EQ(slots[0].point, frames && !rings ? MRC_CAPTURE_PUSHED : MRC_CAPTURE_AF_XDP);
+    EXPECT_EQ(slots[0].verdict, MRC_PUSH_SENT);
+    EXPECT_EQ(slots[0].port, plane);
+    EXPECT_EQ(slots[0].length, expected.size());
+    EXPECT_EQ(slots[0].captured, 500);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + 500, slots[0].bytes));
 }
 
 TEST_P(transmit_engines, nothing_leaves_through_a_port_out_of_use)

@@ -25,7 +25,7 @@ class pauser:
         self.penalties = 0
 
     def silences(self):
-        return self.sender.sum("qps", "silences")
+        return sum(row["silences"] for row in self.sender.queue_pairs().values())
 
     def __call__(self, _sample, process):
         if self.pauses == PAUSES:
@@ -44,7 +44,7 @@ class pauser:
     def read_penalties(self):
         """While there is a queue pair: its counters end with it."""
         def asked():
-            self.penalties = self.sender.sum("qps", "penalties")
+            self.penalties = sum(row["penalties"] for row in self.sender.queue_pairs().values())
             return self.penalties > 0
         wait_until(asked, DEADLINE_S if self.waits_for_penalties else 0)
 

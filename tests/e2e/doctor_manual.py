@@ -15,6 +15,7 @@ REFUSED = {
     ("--config",): ("--config", "mrc-doctor --help"),
     ("--port",): ("--port", "mrc-doctor --help"),
     ("--port", "lo", "--config", "x"): ("--port", "--config"),
+    ("--port", "lo", "--peer", "x"): ("--port", "--peer"),
 }
 REFUSED_TO_ROOT = {
     ("--port", "nonsense"): ("--port", "'nonsense'"),
@@ -29,8 +30,8 @@ def main():
     check(done.returncode == 0 and not done.stderr, "mrc-doctor has --help")
     offered = options_of(" ".join(re.findall(r"^  (-\S*)", done.stdout, re.MULTILINE)))
     stated = described(between(text, ".SH OPTIONS", ".SH PROBES"))
-    check(stated == offered and len(offered) == 9, f"the manual has the options {sorted(offered)}")
-    check(options_of(between(text, ".SH SYNOPSIS", ".SH DESCRIPTION")) == {"--config", "--port", "--json"},
+    check(stated == offered and len(offered) == 10, f"the manual has the options {sorted(offered)}")
+    check(options_of(between(text, ".SH SYNOPSIS", ".SH DESCRIPTION")) == {"--config", "--port", "--peer", "--json"},
           "and the synopsis those that choose")
     check_refused("mrc-doctor", REFUSED | (REFUSED_TO_ROOT if os.geteuid() == 0 else {}))
 

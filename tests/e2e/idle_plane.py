@@ -80,7 +80,7 @@ class cut_while_idle(cut_and_restore):
         return now - last > QUIET_NS
 
     def queue_pairs(self, field):
-        return [row[field] for row in self.sender.rows("qps") if row["qpn"]]
+        return [row[field] for row in self.sender.queue_pairs().values()]
 
 
 @contextlib.contextmanager
@@ -92,7 +92,8 @@ def transfer_to(fabric, host):
         sender = start_perf(fabric, "h0", fabric.host(host)["mrc_address"], "--json", "-D", "60")
         try:
             arrived = host_maps(f"{fabric.prefix}-{host}")
-            check(wait_until(lambda: arrived.sum("qps", "rx_packets") > 0, DEADLINE_S, 0.1), f"h0 sends to {host}")
+            check(wait_until(lambda: any(row["rx_packets"] for row in arrived.queue_pairs().values()), DEADLINE_S, 0.1),
+                  f"h0 sends to {host}")
             yield receiver, sender
         finally:
             sender.kill()

@@ -184,7 +184,7 @@ def check_refusals(here):
     there = f"http://{EXPORTER}"
     for status, arguments in ((404, [f"{there}/"]), (405, ["-X", "POST", f"{there}/metrics"]),
                               (431, ["-H", f"X: {'x' * 9000}", f"{there}/metrics"]),
-                              (400, ["-d", "text", f"{there}/metrics"])):
+                              (413, ["-d", "text", f"{there}/metrics"])):
         answered, body = here.curl(*arguments)
         check(answered == status and body.count("\n") == 1, f"{status}: {body.strip()}")
     done = subprocess.run(here.fabric.enter(here.host, binary("mrcctl"), "metrics", "--listen", EXPORTER, "--instance",

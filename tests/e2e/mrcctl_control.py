@@ -16,6 +16,7 @@ from transfer_support import lines_of, transfer, wait_until
 
 PLANES, SPINES = 2, 2
 DENIED_PLANE = 1
+PATIENT = ("--timeout", "1000")  # on a busy machine
 
 
 def ev(plane, uplink, entropy=0, port=None):
@@ -206,24 +207,32 @@ def check_events(fabric, here):
 def check_probes(fabric, here):
     """Real round trips by every path; those of a cut plane are missing, and the status says so."""
     peer = fabric.host("h1")["mrc_address"]
-    rows = here.json("probe", peer, "--count", "3")
+    rows = here.json("probe", peer, "-c", "3", "-i", "0", *PATIENT)
     check(sorted(row["ev"] for row in rows) == ALL_EVS and
           all(row["sent"] == row["answered"] == len(row["rtts_ns"]) == 3 for row in rows), "each path answers 3 probes")
     check(all(0 < row["rtt_min_ns"] <= row["rtt_mean_ns"] <= row["rtt_max_ns"] < 1_000_000_000 and
               row["rtt_min_ns"] == min(row["rtts_ns"]) and row["rtt_max_ns"] == max(row["rtts_ns"]) and
               1 <= row["answer_port"] <= PLANES for row in rows), "with round-trip times")
-    one = here.json("probe", peer, "--ev", ev(0, 1, 5))
+    check(all(row["loss"] == 0 for row in rows), "and none is lost")
+    one = here.json("probe", peer, "--ev", ev(0, 1, 5), "-c", "1", *PATIENT)
     check([(row["ev"], row["answered"]) for row in one] == [(ev(0, 1, 5), 1)], "one EV is probed alone")
-    table = here.text("probe", peer)
-    check("RTT" in table and len(table.splitlines()) == 1 + len(ALL_EVS), "the table has a line for each")
-    wrong = run("probe", peer, "--ev", ev(0, 0, 1), ev(0, SPINES, 1), "-j", "--instance", here.instance)
+    table = here.text("probe", peer, *PATIENT)
+    check("AVG RTT" in table and "LOSS %" in table and len(table.splitlines()) == 1 + len(ALL_EVS),
+          "the table has a line for each")
+    check(all(line.split()[2:5] == ["10", "10", "0.0"] for line in table.splitlines()[1:]), "of ten probes, as a rule")
+    wrong = run("probe", peer, "--ev", ev(0, 0, 1), ev(0, SPINES, 1), "-c", "1", *PATIENT, "-j", "--instance",
+                here.instance)
     check(wrong.returncode == 1 and [row["answered"] for row in json.loads(wrong.stdout)] == [1, 0] and
           "not all EVs can be probed" in wrong.stderr and "uplink" in wrong.stderr, wrong.stderr.strip())
     here.refuses("probe", "fd00::1", words=["cannot probe fd00::1"])
     fabric.run("plane", str(DENIED_PLANE), "down")
-    rows = here.json("probe", peer, "--timeout", "200", status=1)
+    rows = here.json("probe", peer, "--timeout", "200", "-c", "1", status=1)
     check({row["port"]: row["answered"] for row in rows} == {1: 1, DENIED_PLANE + 1: 0} and
           all(row["rtt_min_ns"] is None for row in rows if not row["answered"]), "a cut plane does not answer")
+    planes = here.json("probe", peer, "--planes", "--timeout", "200", "-c", "2", "-i", "0", status=1)
+    check([(row["plane"], row["sent"], row["answered"], row["loss"]) for row in planes] ==
+          [(plane, 2 * SPINES, 0 if plane == DENIED_PLANE else 2 * SPINES, 1 if plane == DENIED_PLANE else 0)
+           for plane in range(PLANES)], f"nor does it when planes are added up: {planes}")
     fabric.run("plane", str(DENIED_PLANE), "up")
 
 

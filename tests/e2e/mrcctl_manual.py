@@ -10,8 +10,8 @@ from manual import between, check_refused, described, page
 from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "metrics", "ev-profile", "ev-format",
-           "cc-profile", "probe", "run", "adopt", "setup")
+OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "diagnose", "metrics", "capture",
+           "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
@@ -26,10 +26,17 @@ REFUSED = {
     ("event", "--since", "-1"): ("--since", "0", "86400"),
     ("top", "--once", "--iterations", "2"): ("--once", "--iterations"),
     ("top", "--nonsense"): ("'--nonsense'", "mrcctl top --help"),
+    ("diagnose", "--seconds", "0"): ("--seconds", "0.2", "60"),
     ("metrics", "--listen", "localhost"): ("--listen", "'localhost' is no address to listen at", "IPv4:PORT",
                                              "[IPv6]:PORT"),
     ("metrics", "--listen", "0", "-o", "file"): ("--listen", "--output"),
     ("metrics", "--listen", "0", "-j"): ("--listen", "--json"),
+    ("capture",): ("--write", "mrcctl capture --help"),
+    ("capture", "-w", "-", "--plane", "8"): ("--plane", "0", "7"),
+    ("capture", "-w", "-", "--psn", "x"): ("--psn", "'x' is no range of PSNs", "FIRST-LAST"),
+    ("capture", "-w", "-", "--sample", "1/0"): ("--sample", "'1/0'", "1/N"),
+    ("capture", "-w", "-", "--snaplen", "1"): ("--snaplen", "64", "4064"),
+    ("capture", "-w", "-", "-j"): ("pcapng", "--json"),
     ("ev-profile", "nonsense"): ("'nonsense'", "list", "show", "create", "set", "online", "offline", "delete",
                                  "replace", "deny", "allow", "query", "events"),
     ("ev-profile", "deny", "0", "12@"): ("'12@' is no EV", "hexadecimal digits, @, port", "00000801@2"),
@@ -45,15 +52,18 @@ REFUSED = {
     ("cc-profile", "set", "3", "base_rtt=1.5"): ("'base_rtt=1.5'", "a number that fits"),
     ("probe",): ("DEST", "mrcctl probe --help"),
     ("probe", "fd00::1", "--count", "0"): ("--count", "1", "1000"),
+    ("probe", "fd00::1", "-i", "-1"): ("--interval", "0", "86400"),
     ("run",): ("COMMAND", "mrcctl run --help"),
     ("adopt",): ("--unit or --cgroup", "list", "hosts", "undo"),
     ("adopt", "nonsense"): ("'nonsense'", "list", "hosts", "undo"),
     ("adopt", "--unit", "a", "--cgroup", "b"): ("--unit", "--cgroup"),
     ("adopt", "undo", "x"): ("NUMBER", "mrcctl adopt undo --help"),
+    ("hosts", "--write", "x", "--remove", "x"): ("--write", "--remove"),
     ("setup", "--hosts", "1"): ("--hosts", "2", "65"),
     ("setup", "--wait", "0"): ("--wait", "1", "3600"),
     ("setup", "--dry-run", "--force"): ("--dry-run", "--force"),
     ("setup", "--restore", "--start"): ("--restore", "--start"),
+    ("setup", "--probe", "--dry-run"): ("--probe", "--dry-run"),
     ("setup", "here"): ("'here'", "mrcctl setup --help"),
     ("port", "disable"): ("PORT", "mrcctl port disable --help"),
 }

@@ -25,7 +25,8 @@ class watcher:
         self.first, self.cut, self.since = None, None, None
 
     def sent(self):
-        return [sum(self.receiver.row("paths", number)["tx_packets"] for number in numbers) for numbers in self.paths]
+        return [sum(row["tx_packets"] for row in self.receiver.some_rows("paths", numbers).values())
+                for numbers in self.paths]
 
     def since_count(self, start):
         return [now - then for now, then in zip(self.sent(), start)]

@@ -52,14 +52,15 @@ def both(fabric, *command, client="h1"):
 
 
 def results(processes):
-    """The client's lines of figures, once both have ended well."""
+    """Size and count of the client's lines of figures, once both have ended well. On a busy machine figures fill their
+    columns and run into each other."""
     said = [process.communicate(timeout=LIMIT_S)[0] for process in reversed(processes)]
     for process, text in zip(reversed(processes), said):
         if process.returncode != 0:
             sys.exit(f"FAIL: status {process.returncode}: {text}")
     lines = [line.split() for line in said[0].splitlines()]
-    return [[float(word) for word in words] for words in lines
-            if len(words) > 1 and all(word.replace(".", "", 1).isdigit() for word in words)]
+    return [[int(word) for word in words[:2]] for words in lines
+            if len(words) > 2 and all(word.isdigit() for word in words[:2])]
 
 
 def told(fabric, host, *command):
@@ -81,8 +82,9 @@ def sweep(fabric):
     for kind in KINDS:
         with both(fabric, f"ib_write_{kind}", "-a", "-n", "10") as processes:
             figures = results(processes)
-        check([line[0] for line in figures] == [2 ** power for power in range(1, SIZES + 1)],
-              f"ib_write_{kind} -a: every size from 2 bytes to 8 MB")
+        sizes = [line[0] for line in figures]
+        check(sizes == [2 ** power for power in range(1, SIZES + 1)],
+              f"ib_write_{kind} -a: every size from 2 bytes to 8 MB: {sizes}")
 
 
 def one_host(fabric):
@@ -121,11 +123,11 @@ def bidirectional(fabric):
 
 def outage(fabric):
     before = sum(packets(fabric, "h1"))
-    with both(fabric, "ib_write_bw", "-s", "65536", "-n", "20000") as processes:
+    with both(fabric, "ib_write_bw", "-s", "65536", "-n", "6000") as processes:
         wait_until(lambda: sum(packets(fabric, "h1")) > before + 1000, LIMIT_S)
         fabric.run("plane", str(CUT_PLANE), "down")
         check(processes[1].poll() is None, "a plane is cut while ib_write_bw runs")
-        check([line[:2] for line in results(processes)] == [[65536, 20000]], "it ends as if nothing had been")
+        check([line[:2] for line in results(processes)] == [[65536, 6000]], "it ends as if nothing had been")
     check(CUT_PLANE in {plane for plane, _ in fabric.retirements("h1")}, "mrcd has seen the cut")
     fabric.run("plane", str(CUT_PLANE), "up")
 

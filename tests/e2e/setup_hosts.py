@@ -4,12 +4,14 @@
 what it wrote move verified bytes on every plane. What it cannot work out it names, and then writes nothing."""
 
 import json
+import os
 import pathlib
 import signal
 import sys
 
-from lab_support import DEADLINE_S, check, need_binaries, need_root
-from setup_support import bridged, cabled, ip, new_hosts, wait_for_planes
+from lab_support import DEADLINE_S, binary, check, need_binaries, need_root
+from lab.wait_until import wait_until
+from setup_support import bridged, cabled, drop_mrc, ip, new_hosts, wait_for_planes
 
 MOST_LINES = 10
 
@@ -55,6 +57,117 @@ def cables():
         run_daemons(hosts)
         check_transfer(hosts, seen, "a", "b")
         check_transfer(hosts, seen, "b", "a")
+
+
+def resolved(hosts, name, wanted, hosts_file):
+    """What getaddrinfo answers on a host that has this file for /etc/hosts."""
+    process = hosts.start(name, "sh", "-ec",
+                          f"mount --bind {hosts_file} /etc/hosts; exec getent -A -s files ahosts {wanted}")
+    return {line.split()[0] for line in process.communicate(timeout=DEADLINE_S)[0].splitlines()}
+
+
+def mrcctl(hosts, name, *arguments, status=0):
+    process = hosts.start(name, binary("mrcctl"), "--instance", hosts.instance(name), *arguments)
+    out, err = process.communicate(timeout=DEADLINE_S)
+    check(process.returncode == status, f"mrcctl {' '.join(arguments)} ends with {status} {err.strip()}")
+    return out, err
+
+
+def names():
+    """Hosts have the names that they say: for mrcctl, mrc-perf, and any program by a hosts file."""
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+        seen = views(hosts.setup("--hosts", "2", "--yes", "--json"))
+        b = seen["b"]["address"]
+        run_daemons(hosts)
+        known = json.loads(mrcctl(hosts, "a", "hosts", "-j")[0])
+        check(known == [{"name": "b", "address": b, "known_by": "setup"}], f"a knows b by its name: {known}")
+        check(hosts.transfer("a", "b", "B", "-n", "20", "-s", "64K")["verified"], "mrc-perf B finds it")
+        check(len(json.loads(mrcctl(hosts, "a", "probe", "b", "-j")[0])) == 32, "and mrcctl probe b each of its paths")
+        check(mrcctl(hosts, "a", "path", "list", "--peer", "b")[0].count("good") == 32, "and mrcctl path list")
+        err = mrcctl(hosts, "a", "probe", "c", status=1)[1]
+        check("'c' is no address and no name of a peer" in err and "the names are b" in err, "others are refused")
+
+        file = hosts.folder / "hosts"
+        before = b"127.0.0.1 localhost\n10.9.8.7 other"
+        file.write_bytes(before)
+        mrcctl(hosts, "a", "hosts", "--write", str(file))
+        check(resolved(hosts, "a", "b", file) == {b}, "getaddrinfo has the address of b")
+        check(resolved(hosts, "a", "other", file) == {"10.9.8.7"}, "and what was there")
+        mrcctl(hosts, "a", "hosts", "--write", str(file))
+        mrcctl(hosts, "a", "hosts", "--remove", str(file))
+        check(file.read_bytes() == before, "the file is as it was, to the byte")
+        file.write_bytes(b"10.9.8.7 b\n")
+        check("b is left out: the name is that of 10.9.8.7 there" in
+              mrcctl(hosts, "a", "hosts", "--write", str(file))[1], "a name of the file stays its own")
+        check(resolved(hosts, "a", "b", file) == {"10.9.8.7"}, "also for getaddrinfo")
+
+        text = hosts.config("a").read_text(encoding="utf-8")
+        hosts.config("a").write_text(text.replace('name = "b"', 'name = "bee"'), encoding="utf-8")
+        hosts.daemons["a"].send_signal(signal.SIGHUP)
+        check(wait_until(lambda: "bee" in mrcctl(hosts, "a", "hosts")[0], DEADLINE_S), "SIGHUP takes another name")
+        published = pathlib.Path("/run/mrc") / hosts.instance("a") / "mrcd.hosts"
+        check(published.exists(), "names stand beside the socket")
+        hosts.stop()
+        check(not published.exists(), "and go with the daemon")
+
+
+def probed():
+    """Once the daemons run: who answers, how far away it is, and what is between the hosts where nobody does."""
+    with new_hosts("a", "b", "sw") as hosts:
+        bridged(hosts, "a", "b")
+        said = hosts.setup("--hosts", "2", "--yes")
+        check("then mrcctl setup --probe" in said["a"][0] and "mrc-perf b here" in said["a"][0], said["a"][0].strip())
+        err = hosts.setup("--probe", "--wait", "1", names=["a"], status=1)["a"][1]
+        check("no mrcd of instance" in err and "start it" in err, err.strip())
+        run_daemons(hosts)
+        out = hosts.setup("--probe", names=["a"])["a"][0]
+        print(out)
+        check("mrc-perf on b, then mrc-perf b here" in out, "the next command is said")
+        view = json.loads(hosts.setup("--probe", "--json", names=["a"])["a"][0])
+        check([(row["peer"], row["port"], row["speed_bps"], row["answered"] == row["sent"] > 0, row["rtt_ns"] > 0)
+               for row in view["planes"]] == [("b", port, 10**10, True, True) for port in ("eth0", "eth1")],
+              "by plane: speed, answers and round trip")
+        drop_mrc(hosts, "aeth1")
+        out = hosts.setup("--probe", "--wait", "1", names=["a"], status=1)["a"][0]
+        print(out)
+        check("something drops UDP port 4791" in out and "firewall (eth1)" in out and "firewall (eth0)" not in out,
+              "a firewall is named, with the port that leads to it")
+
+
+def init():
+    """mrcd --init on both: a sample that sets nothing is replaced, and kept; a configuration is left as it is."""
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+
+        def mrcd(name, *arguments):
+            return hosts.start(name, binary("mrcd"), "--config", str(hosts.config(name)), *arguments,
+                               env={**os.environ, "MRC_INSTANCE": hosts.instance(name)})
+
+        def ended(process, status):
+            out, err = process.communicate(timeout=2 * DEADLINE_S)
+            check(process.returncode == status, f"mrcd ends with {status} {err.strip().splitlines()[-1:]}")
+            return out + err
+
+        sample = "# [host]\n\n  # leaf = 0\n"
+        hosts.config("a").write_text(sample, encoding="utf-8")
+        for name in hosts.hosts():
+            text = ended(mrcd(name), 2)
+            check("there is no configuration yet" in text and "mrcctl setup" in text, "a first start says what to type")
+        both = [mrcd(name, "--init") for name in hosts.hosts()]
+        check(all("is written" in ended(process, 0) for process in both), "mrcd --init writes them")
+        check((hosts.folder / "a.toml.before-setup").read_text(encoding="utf-8") == sample, "the sample is kept aside")
+        check(not (hosts.folder / "b.toml.before-setup").exists(), "and where there was none, nothing")
+        run_daemons(hosts)
+        hosts.transfer("a", "b", "b", "-n", "100", "-s", "64K")
+        text = hosts.config("a").read_text(encoding="utf-8")
+        check("stays as it is" in ended(mrcd("a", "--init"), 0) and
+              hosts.config("a").read_text(encoding="utf-8") == text, "a second time changes nothing")
+        for device in ("eth0", "eth1"):
+            ip("-n", hosts.netns("b"), "link", "set", device, "down")
+        hosts.config("a").unlink()
+        text = ended(mrcd("a", "--init"), 1)
+        check("--init: no device here can be a port" in text and "no carrier" in text, "what hinders it is said")
 
 
 def crossed():
@@ -138,14 +251,15 @@ def refusals():
 def kept_files():
     with new_hosts("a", "b") as hosts:
         cabled(hosts)
-        hosts.config("a").write_text("# mine\n", encoding="utf-8")
+        mine = "host.leaf = 3\n"
+        hosts.config("a").write_text(mine, encoding="utf-8")
         out, err = hosts.setup("--yes", names=["a"], status=1)["a"]
         check("is there already: --force replaces it" in err and not out and
-              hosts.config("a").read_text(encoding="utf-8") == "# mine\n", "a file that is there is left alone")
+              hosts.config("a").read_text(encoding="utf-8") == mine, "a file that is there is left alone")
         hosts.setup("--hosts", "2", "--yes", "--force")
         check("direct" in hosts.config("a").read_text(encoding="utf-8"), "--force replaces it")
         kept = hosts.folder / "a.toml.before-setup"
-        check(kept.read_text(encoding="utf-8") == "# mine\n", "and keeps it aside")
+        check(kept.read_text(encoding="utf-8") == mine, "and keeps it aside")
         check(sorted(path.name for path in hosts.folder.glob("*.toml*")) ==
               ["a.toml", "a.toml.before-setup", "b.toml"], "nothing else is left")
 
@@ -182,8 +296,8 @@ def taken():
         check(not hosts.config("a").exists() and hosts.config("b").exists(), "and nothing is written")
 
 
-CASES = {each.__name__: each for each in (cables, crossed, bridges, one_network, strangers, refusals, kept_files,
-                                         restored, taken)}
+CASES = {each.__name__: each for each in (cables, names, probed, init, crossed, bridges, one_network, strangers,
+                                         refusals, kept_files, restored, taken)}
 
 
 def main():

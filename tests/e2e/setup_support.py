@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,11 +17,15 @@ from lab.wait_until import wait_until
 IDENTIFIED = 'hostname "$1"; mount --bind "$2" /etc/machine-id; shift 2; exec "$@"'
 
 
-def ip(*arguments):
-    done = subprocess.run(["ip", *arguments], text=True, capture_output=True, check=False)
+def run(*command):
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"FAIL: ip {' '.join(arguments)}: {done.stderr}")
+        sys.exit(f"FAIL: {' '.join(command)}: {done.stderr}")
     return done.stdout
+
+
+def ip(*arguments):
+    return run("ip", *arguments)
 
 
 class hosts_without_setup:
@@ -29,6 +34,7 @@ class hosts_without_setup:
     def __init__(self, names, folder):
         self.prefix, self.names, self.folder = f"su{os.getpid()}", names, pathlib.Path(folder)
         self.processes = []
+        self.daemons = {}
         for name in names:
             ip("netns", "add", self.netns(name))
             self.identify(name, name)
@@ -55,6 +61,8 @@ class hosts_without_setup:
         for name, device in ports:
             self.cable(name, device, "sw", f"{name}{device}")
             ip("-n", self.netns("sw"), "link", "set", f"{name}{device}", "master", switch)
+            # Frames that XDP sends back are lost in a veth whose peer has neither XDP nor GRO.
+            run("ip", "netns", "exec", self.netns("sw"), "ethtool", "-K", f"{name}{device}", "gro", "on")
 
     def start(self, name, *argv, **streams):
         """A process on a host that knows the host's name and machine-id."""
@@ -96,6 +104,7 @@ class hosts_without_setup:
                                         "--config", str(self.config(name))],
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=written, text=True)
         self.processes.append(process)
+        self.daemons[name] = process
         if process.stdout.readline() != f"READY {self.instance(name)}\n":
             sys.exit(f"FAIL: mrcd on {name} does not start: {log.read_text(encoding='utf-8')}")
 
@@ -157,6 +166,20 @@ def bridged(hosts, *names):
     """An Ethernet switch for each of two planes."""
     for plane in range(2):
         hosts.bridge(plane, [(name, f"eth{plane}") for name in names])
+
+
+def drop_mrc(hosts, port):
+    """A switch's port drops what comes for UDP port 4791."""
+    if shutil.which("nft"):
+        rule = (f"add table bridge f; add chain bridge f in {{ type filter hook prerouting priority 0; }}; "
+                f"add rule bridge f in iifname {port} udp dport 4791 drop")
+        filtering = hosts.start("sw", "nft", rule)
+    else:
+        filtering = hosts.start("sw", "sh", "-ec",
+                                f"tc qdisc add dev {port} clsact; tc filter add dev {port} ingress protocol ipv6 "
+                                "flower ip_proto udp dst_port 4791 action drop")
+    err = filtering.communicate(timeout=DEADLINE_S)[1]
+    check(filtering.returncode == 0, f"a rule drops UDP 4791 {err.strip()}")
 
 
 def wait_for_planes(hosts, planes):

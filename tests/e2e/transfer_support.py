@@ -2,14 +2,17 @@
 """mrc-perf between two hosts of a lab: server, client, its progress, and the reports of both."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
+import queue
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from lab_support import TIME_SCALE, binary, check
@@ -17,7 +20,7 @@ from lab_support import TIME_SCALE, binary, check
 from lab.wait_until import wait_until  # noqa: F401
 
 DEADLINE_S = 60 * TIME_SCALE
-INTERVAL_MS = 50 * TIME_SCALE  # a line that nobody has the time to read holds mrc-perf up
+INTERVAL_MS = 50 * TIME_SCALE
 
 
 class lines_of:
@@ -72,14 +75,33 @@ class result:
 
 
 def follow(process, on_sample, deadline):
-    """Reads a client's standard error to its end; returns what was no progress."""
-    progress, complaints = lines_of(process.stderr), []
-    while (line := progress.next(deadline)) is not None:
-        if not line.startswith("{"):
-            complaints.append(line)
-        elif on_sample and (event := json.loads(line))["event"] == "interval":
-            on_sample(event, process)
-    return complaints
+    """Reads a client's standard error to its end; returns what was no progress. on_sample sees the latest sample:
+    those that come while it works are left out. Nothing holds mrc-perf up, as a full pipe would."""
+    lines, complaints = queue.SimpleQueue(), []
+
+    def drain():
+        for line in itertools.chain(process.stderr, [b""]):
+            lines.put(line)
+
+    threading.Thread(target=drain, daemon=True).start()
+    while True:
+        arrived = [within(deadline, lines)]
+        while not lines.empty():
+            arrived.append(lines.get())
+        complaints += [line.decode().rstrip("\n") for line in arrived if line and not line.startswith(b"{")]
+        events = [json.loads(line) for line in arrived if line.startswith(b"{")] if on_sample else []
+        samples = [event for event in events if event["event"] == "interval"]
+        if samples:
+            on_sample(samples[-1], process)
+        if arrived[-1] == b"":
+            return complaints
+
+
+def within(deadline, lines):
+    try:
+        return lines.get(timeout=max(0, deadline - time.monotonic()))
+    except queue.Empty:
+        sys.exit("FAIL: no line within the deadline")
 
 
 def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None, host="h0"):

@@ -78,10 +78,11 @@ void random_transfer::check_end()
             EXPECT_EQ(end->qp.counters().rx_no_receive, 0u);
             EXPECT_EQ(end->qp.counters().rx_bad_immediate, 0u);
         }
-        // A retransmission avoids the plane of its loss: it takes another plane's turn. So does a probe.
+        // A retransmission avoids the plane of its loss: it takes another plane's turn. So does a probe. All may avoid
+        // the same plane: one of its paths reorders.
         const auto [least, most] = std::ranges::minmax(each->frames);
         if (alike() && !plane_suspected_) {
-            EXPECT_LE(most - least, 3 * each->ends.size() + most / 10 + others / 2) << "planes carry different loads";
+            EXPECT_LE(most - least, 3 * each->ends.size() + most / 10 + others) << "planes carry different loads";
         }
     }
 }

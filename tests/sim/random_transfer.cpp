@@ -59,10 +59,12 @@ duration random_transfer::between(duration least, duration most)
            duration{static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>((most - least).count() + 1))};
 }
 
-// From the usual window to the largest (qp_config.h).
+// From the usual window to the largest; few are large, as one takes as long as ten others to fill.
 std::uint32_t random_transfer::draw_wide_window()
 {
-    return 1024 + random_.below(one_in(2) ? 512 : 3073);
+    constexpr std::uint32_t usual = 1024;
+    const std::uint32_t most = one_in(2) ? 1536 : one_in(16) ? largest_window_psns : 4096;
+    return usual + random_.below(most - usual + 1);
 }
 
 std::size_t random_transfer::memory_needed() const

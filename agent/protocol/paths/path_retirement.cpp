@@ -35,6 +35,7 @@ void retire(path_group_state &group, unsigned slot, path_cause cause, std::optio
         group.paths[slot].silenced = true;
         group.paths[slot].silent_since = *silent_since;
         ++group.silence_generation;
+        ++group.local->ways_changed;
     }
 }
 

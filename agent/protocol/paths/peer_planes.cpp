@@ -16,11 +16,17 @@ bool peer_planes::suspect(plane_index plane, plane_mask usable, instant now)
     usable.set(plane, false);
     if ((usable & plane_mask{~suspected_.bits()}).empty())
         return false;
-    suspected_.set(plane, true);
+    set_suspected(plane, true);
     planes_[plane.value].suspected_at = now;
     prober_.start(plane.value, now);
     call_();
     return true;
+}
+
+void peer_planes::set_suspected(plane_index plane, bool is)
+{
+    suspected_.set(plane, is);
+    ++paths_.local().ways_changed;
 }
 
 bool peer_planes::follow(instant now)
@@ -37,7 +43,7 @@ void peer_planes::on_proof(plane_index plane, instant sent_at)
     if (sent_at < planes_[plane.value].suspected_at || !prober_.on_success(plane.value))
         return;
     prober_.stop(plane.value, sent_at);
-    suspected_.set(plane, false);
+    set_suspected(plane, false);
 }
 
 std::optional<outgoing> peer_planes::next_packet(instant now)
@@ -65,7 +71,7 @@ bool peer_planes::on_packet(const endpoint_response_packet &response, const arri
         return true;
     prober_.stop(plane.value, how.at);
     planes_[plane.value].unanswered = 0;
-    suspected_.set(plane, false);
+    set_suspected(plane, false);
     return true;
 }
 

@@ -122,6 +122,7 @@ private:
     // Has anything sent to the host at or after `since` arrived?
     [[nodiscard]] bool heard_since(instant since) const { return latest_ != long_ago && latest_ >= since; }
     void on_proof(plane_index plane, instant sent_at);
+    void set_suspected(plane_index plane, bool is);
 
     const path_group &paths_;
     std::array<record, max_planes> planes_{};

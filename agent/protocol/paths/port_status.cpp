@@ -84,10 +84,18 @@ instant port_status::forgotten_at() const
     return peer_ == all_ || last == never ? never : last + config_.forget;
 }
 
+void port_status::set_peer_ports(plane_mask ports)
+{
+    if (peer_ == ports)
+        return;
+    peer_ = ports;
+    ++paths_.local().ways_changed;
+}
+
 std::optional<outgoing> port_status::next_packet(instant now)
 {
     if (now >= forgotten_at())
-        peer_ = all_;
+        set_peer_ports(all_);
     if (!replies_.empty())
         return send_reply(replies_.pop());
     const plane_mask own = paths_.usable();
@@ -145,7 +153,7 @@ port_status::outcome port_status::on_request(const endpoint_request_packet &requ
         return outcome::overtaken;
     }
     ++counters_.taken;
-    peer_ = named;
+    set_peer_ports(named);
     taken_id_ = request.request_id;
     taken_at_ = now;
     return outcome::taken;

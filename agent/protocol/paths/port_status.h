@@ -130,6 +130,7 @@ private:
 
     [[nodiscard]] plane_mask planes_of(std::uint32_t mask) const;
     [[nodiscard]] instant forgotten_at() const; // what the peer told
+    void set_peer_ports(plane_mask ports);
     [[nodiscard]] bool has_to_announce(instant now) const { return now < until_ || owes_; }
     // What the table does not know changes nothing.
     void step(update_event event) { update_ = update_transitions.next(update_, event).value_or(update_); }

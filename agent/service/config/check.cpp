@@ -11,6 +11,7 @@
 
 #include "service/config/profiles.h"
 #include "service/srv6_fabric.h"
+#include "session/host_names.h"
 #include <fmt/format.h>
 
 namespace mrc::service
@@ -100,6 +101,23 @@ check_result check_peers(const daemon_config &config)
     return std::nullopt;
 }
 
+// A name leads to one host.
+check_result check_names(const daemon_config &config)
+{
+    for (std::size_t row = 0; row < config.hosts.size(); row++) {
+        const std::optional<std::string> &name = config.hosts[row].name;
+        if (!name)
+            continue;
+        for (std::size_t earlier = 0; earlier < row; earlier++)
+            if (const auto &other = config.hosts[earlier].name; other && session::is_same_name(*name, *other))
+                return config.origin.error_at(
+                    fmt::format("peer[{}].name", row),
+                    fmt::format("found \"{}\", which peer[{}].name has already; allowed is a name of one host", *name,
+                                earlier));
+    }
+    return std::nullopt;
+}
+
 // Uplinks are chosen by their lowest bits.
 check_result check_paths(const daemon_config &config)
 {
@@ -116,11 +134,12 @@ check_result check_paths(const daemon_config &config)
 check_result check_path_rows(const daemon_config &config)
 {
     const std::uint32_t needed = config.fabric.planes * paths_per_plane(config.fabric);
-    if (config.tables.paths.value_or(usual_paths) >= needed)
+    const std::uint32_t rows = config.tables.paths.value_or(usual_paths);
+    if (rows >= needed)
         return std::nullopt;
-    return config.origin.error_at("tables.paths", fmt::format("found {}, allowed is {} or more: {} planes of {} paths",
-                                                              *config.tables.paths, needed, config.fabric.planes,
-                                                              paths_per_plane(config.fabric)));
+    return config.origin.error_at("tables.paths",
+                                  fmt::format("found {}, allowed is {} or more: {} planes of {} paths", rows, needed,
+                                              config.fabric.planes, paths_per_plane(config.fabric)));
 }
 
 bool overlap(const ip_prefix &a, const ip_prefix &b)
@@ -342,7 +361,7 @@ std::expected<void, config_error> complete_config(daemon_config &config)
 {
     fill_in(config);
     for (const auto check :
-         {check_mode, check_peers, check_paths, check_path_rows, check_place_in_fabric, check_prefixes,
+         {check_mode, check_peers, check_names, check_paths, check_path_rows, check_place_in_fabric, check_prefixes,
           check_ipv4_prefix, check_address, check_sockets, check_ports, check_dscps, check_active_paths})
         if (auto error = check(config))
             return std::unexpected{*std::move(error)};

@@ -66,6 +66,7 @@ struct fabric_options {
     std::uint32_t uplinks = 1;          // T1 spines per plane; direct: load_config fills in `paths`
     std::optional<std::uint32_t> paths; // per plane toward each leaf, or peer; auto: paths_per_plane()
     std::uint32_t hosts_per_leaf = max_downlinks;
+    std::optional<std::string> hosts_file; // hosts(5), with names of MRC addresses; none: only [[peer]] has names
 };
 
 // By EV profile 0.
@@ -100,8 +101,9 @@ struct port_options {
 
 // A host of a direct fabric.
 struct host_entry {
-    std::vector<std::optional<mrc_ip>> addresses; // by plane; none where it is not on the plane
-    std::optional<mrc_ip> common = std::nullopt;  // on the overlay device; none: it has no overlay
+    std::vector<std::optional<mrc_ip>> addresses;   // by plane; none where it is not on the plane
+    std::optional<mrc_ip> common = std::nullopt;    // on the overlay device; none: it has no overlay
+    std::optional<std::string> name = std::nullopt; // that programs of this host may call it by
 };
 
 // What programs call a host besides: addresses that adopted sockets take for its MRC address.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "session/host_names.h"
+
 namespace mrc::service::kinds
 {
 
@@ -62,6 +64,15 @@ bool account_name::read(const options::value &value, std::string &to)
     const auto *text = value.text();
     if (text == nullptr || text->empty() || text->size() > longest || text->front() == '-' ||
         !std::ranges::all_of(*text, is_name_character))
+        return false;
+    to = *text;
+    return true;
+}
+
+bool host_name::read(const options::value &value, std::string &to)
+{
+    const auto *text = value.text();
+    if (text == nullptr || !session::is_host_name(*text))
         return false;
     to = *text;
     return true;

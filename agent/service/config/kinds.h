@@ -31,6 +31,18 @@ struct account_name {
     [[nodiscard]] static std::string write(const std::string &from) { return options::toml_string(from); }
 };
 
+// Of a host, as programs may use it.
+struct host_name {
+    [[nodiscard]] static std::string allowed()
+    {
+        return "a host name: up to 253 bytes, labels of 1 to 63 of A-Z a-z 0-9 and - with dots between them, the last "
+               "no "
+               "number, not localhost";
+    }
+    [[nodiscard]] static bool read(const options::value &value, std::string &to);
+    [[nodiscard]] static std::string write(const std::string &from) { return options::toml_string(from); }
+};
+
 struct ipv6_address {
     [[nodiscard]] static std::string allowed() { return "an IPv6 address"; }
     [[nodiscard]] static bool read(const options::value &value, mrc_ip &to);

@@ -98,7 +98,8 @@ table_of<fabric_options> fabric_table()
         .add("leaves", whole{1, max_leaves}, &row::leaves, of_srv6)
         .add("uplinks", whole{1, max_uplinks}, &row::uplinks, of_srv6)
         .add("hosts_per_leaf", whole{1, max_downlinks}, &row::hosts_per_leaf)
-        .add("paths", automatic{whole{1, max_uplinks}}, &row::paths);
+        .add("paths", automatic{whole{1, max_uplinks}}, &row::paths)
+        .add("hosts_file", automatic{absolute_path{pin_path_longest}, "none"}, &row::hosts_file);
 }
 
 table_of<port_options> port_table()
@@ -124,7 +125,8 @@ table_of<host_entry> peer_table()
                      "\"none\" or a unicast IPv6 or IPv4 address, not a link-local one",
                      1, MRC_MAX_PORTS},
              &row::addresses, required)
-        .add("address", automatic{ipv6_address{}, "none"}, &row::common);
+        .add("address", automatic{ipv6_address{}, "none"}, &row::common)
+        .add("name", automatic{host_name{}, "none"}, &row::name);
 }
 
 table_of<socket_host> sockets_table()
@@ -199,7 +201,7 @@ table_of<limit_options> limits_table()
     using row = limit_options;
     return table_of<row>{}
         .add("clients", whole{1, 65536}, &row::clients)
-        .add("queue_pairs", whole{1, 4096}, &row::queue_pairs)
+        .add("queue_pairs", whole{1, MRC_MAX_QPS}, &row::queue_pairs)
         .add("memory_regions", whole{1, 65536}, &row::memory_regions)
         .add("memory_bytes", whole{4096, std::int64_t{1} << 46}, &row::memory_bytes)
         .add("completion_queues", whole{1, 65536}, &row::completion_queues)
@@ -254,7 +256,7 @@ table_of<cc_profile_options> cc_profile_table()
 constexpr std::array of_srv6_only{"host.leaf",          "host.downlink", "fabric.usid_block", "fabric.address_prefix",
                                   "fabric.ipv4_prefix", "fabric.leaves", "fabric.uplinks",    "fabric.hosts_per_leaf",
                                   "port.gateway"};
-constexpr std::array of_direct_only{"port.address", "peer.addresses", "peer.address"};
+constexpr std::array of_direct_only{"port.address", "peer.addresses", "peer.address", "peer.name"};
 
 } // namespace
 

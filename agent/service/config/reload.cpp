@@ -61,6 +61,8 @@ takes_effect when_changed(std::string_view table, std::string_view key)
         return is_one_of(queue_pair_options, key) ? in_new_sessions : after_restart;
     if (table == "peer_defaults") // payload goes into the size of packets, which is the same for all
         return key != "payload" ? in_new_sessions : after_restart;
+    if ((table == "peer" && key == "name") || (table == "fabric" && key == "hosts_file"))
+        return at_once;
     return table == "wire" && key == "oor" ? in_new_sessions : after_restart;
 }
 

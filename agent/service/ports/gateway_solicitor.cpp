@@ -19,7 +19,6 @@ namespace
 {
 
 constexpr std::array<std::uint8_t, 16> all_routers = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
-constexpr std::uint16_t call_id = 0x6d72; // tells our answers from those of ping
 
 } // namespace
 
@@ -40,13 +39,13 @@ void router_call::send(std::uint32_t ifindex) const
     to.sin6_family = AF_INET6;
     to.sin6_scope_id = ifindex;
     std::ranges::copy(all_routers, std::begin(to.sin6_addr.s6_addr));
-    socket_.send(to, call_id);
+    socket_.send(to, id);
 }
 
 void router_call::receive(const std::function<void(std::uint32_t ifindex, const mrc_ip &router)> &handler) const
 {
-    socket_.receive([&](const sockaddr_in6 &from, std::uint16_t id) {
-        if (id != call_id || IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr) == 0)
+    socket_.receive([&](const sockaddr_in6 &from, std::uint16_t asked) {
+        if (asked != id || IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr) == 0)
             return;
         mrc_ip router{};
         std::ranges::copy(from.sin6_addr.s6_addr, std::begin(router.bytes));

@@ -21,6 +21,9 @@ bool use_neighbour(kernel::netlink_socket &socket, std::uint32_t ifindex, const 
 class router_call
 {
 public:
+    // Of its echo requests and their answers, in the host's byte order: those of ping have others.
+    static constexpr std::uint16_t id = 0x6d72;
+
     // Readable when a router has answered; -1 without CAP_NET_RAW.
     [[nodiscard]] int fd() const { return socket_.fd(); }
     void send(std::uint32_t ifindex) const;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/probes/device.h"
 #include "kernel/probes/ring_cost.h"
 #include "kernel/startup_error.h"
 #include "service/log.h"
@@ -46,7 +47,7 @@ host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, k
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
       attached_(links.ports().begin(), links.ports().end()),
       sockets_{queues_of(modes), modes.force_copy ? programs.scratch_device() : std::string{}, plan.multi_buffer},
-      engines_(MRC_MAX_PORTS)
+      capture_{programs.map_fd("capture_ring"), programs.map_fd("capture_slots")}, engines_(MRC_MAX_PORTS)
 {
     for (const port_modes &port : modes.ports)
         uses_.push_back(
@@ -118,7 +119,7 @@ void host_ports::build_engines()
     af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(
         sockets_.memory(), first,
         datapath::link_rows{.paths = programs_.paths(), .ports = programs_.ports(), .next_hops = programs_.next_hops()},
-        plan_.payload_bytes + packet_overhead(config_.fabric.mode));
+        plan_.payload_bytes + packet_overhead(config_.fabric.mode), &capture_);
     if (xdp_)
         mixed_ = std::make_unique<datapath::mixed_transmit>(*xdp_, *af_xdp_, programs_.paths(), costs_);
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
@@ -312,9 +313,15 @@ void attach_ports(const daemon_config &config, kernel::host_programs &programs, 
         if (attached[i].empty())
             continue;
         const std::string &reason = modes.ports[i].transmit.reason;
-        log::info("port {} (plane {}): XDP {}, {}{}{}", config.ports[i].device, config.ports[i].plane.value,
+        const std::string driver = kernel::probes::driver_of(config.ports[i].device);
+        log::info("port {} (plane {}): XDP {}, {}{}{}{}", config.ports[i].device, config.ports[i].plane.value,
                   attached[i], ports.describe(config.ports[i]), reason.empty() ? "" : "; " + reason,
-                  modes.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "");
+                  modes.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "",
+                  has_metadata(driver) ? "" : "; the driver's own XDP has no room for metadata");
+        if (!has_metadata(driver) && config.ports[i].mode == attach_mode::native)
+            log::warn("port {}: host_rx drops every MRC packet, as native XDP of {} has no room for metadata; allowed "
+                      "there: mode = \"generic\" or \"auto\"",
+                      config.ports[i].device, driver);
     }
     if (!modes.single_buffer.empty())
         log::warn("packets longer than one buffer are not received, port {}", modes.single_buffer);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "datapath/af_xdp_transmit.h"
+#include "datapath/capture_tap.h"
 #include "datapath/mixed_transmit.h"
 #include "datapath/transmit_costs.h"
 #include "datapath/xdp_transmit.h"
@@ -113,6 +114,7 @@ private:
     std::vector<use> uses_;
     std::vector<port_condition> attached_; // what programs and sockets were put on, by configured port
     port_sockets sockets_;
+    datapath::capture_tap capture_;
     std::unique_ptr<datapath::xdp_transmit> xdp_;
     std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
     std::array<datapath::port_costs, MRC_MAX_PORTS> costs_{}; // by port row

@@ -53,7 +53,7 @@ std::vector<kernel::probes::port_wish> wishes_for(const daemon_config &config, c
         if (links.ports()[i].is_present())
             wishes.push_back({.device = config.ports[i].device,
                               .ifindex = static_cast<int>(links.ports()[i].ifindex),
-                              .mode = xdp_mode_of(config.ports[i].mode),
+                              .mode = xdp_mode_of(config.ports[i]),
                               .queues = served_queues(config.ports[i]),
                               .multi_buffer = plan.multi_buffer});
     return wishes;

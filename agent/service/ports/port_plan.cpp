@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "kernel/probes/device.h"
 #include "kernel/startup_error.h"
 
 namespace mrc::service
@@ -32,11 +33,21 @@ std::uint32_t packet_overhead(fabric_mode mode)
     return mode == fabric_mode::direct ? with_outer_header - outer_header : with_outer_header;
 }
 
-kernel::xdp_mode xdp_mode_of(attach_mode mode)
+bool has_metadata(std::string_view driver)
+{
+    return driver != "ena" && driver != "gve" && driver != "hv_netvsc";
+}
+
+kernel::xdp_mode xdp_mode_of(const port_options &port)
+{
+    return xdp_mode_of(port.mode, kernel::probes::driver_of(port.device));
+}
+
+kernel::xdp_mode xdp_mode_of(attach_mode mode, std::string_view driver)
 {
     switch (mode) {
     case attach_mode::automatic:
-        return kernel::xdp_mode::automatic;
+        return has_metadata(driver) ? kernel::xdp_mode::automatic : kernel::xdp_mode::generic;
     case attach_mode::native:
         return kernel::xdp_mode::native;
     case attach_mode::generic:
@@ -121,7 +132,7 @@ std::vector<kernel::port_attachment> attachments(const daemon_config &config, co
         const port_condition &status = links.ports()[i];
         kernel::port_attachment entry{.device = port.device,
                                       .ifindex = static_cast<int>(status.ifindex),
-                                      .mode = xdp_mode_of(port.mode),
+                                      .mode = xdp_mode_of(port),
                                       .multi_buffer = plan.multi_buffer};
         mrc_rx_config &receive = entry.config;
         receive.port = port.plane.value;

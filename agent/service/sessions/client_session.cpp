@@ -286,8 +286,8 @@ answer client_session::hello(kernel::unique_fd &memory)
         return refuse(ENOMEM, "cannot allocate the bells of a client");
 
     client->number = state_.number;
-    client->by_bell.resize(state_.shared.config.limits.queue_pairs);
-    client->active.reserve(state_.shared.config.limits.queue_pairs);
+    client->by_bell.resize(most_of_a_session(state_.shared.config.limits));
+    client->active.reserve(most_of_a_session(state_.shared.config.limits));
     state_.worker_side = client.get();
     state_.shared.worker.call([&] { state_.shared.worker.add_client(std::move(client)); });
     place_ = std::move(*place);

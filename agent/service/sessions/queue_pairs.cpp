@@ -42,7 +42,7 @@ std::uint32_t free_qpn(const session_state &state)
 
 std::uint32_t free_bell(const session_state &state)
 {
-    std::vector<bool> taken(state.shared.config.limits.queue_pairs);
+    std::vector<bool> taken(most_of_a_session(state.shared.config.limits));
     for (const auto &[qpn, qp] : state.qps)
         taken[qp.numbers.bell] = true;
     return static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
@@ -89,6 +89,8 @@ answer create_qp(session_state &state, const session::qp_request &request)
     auto held = take(state, resource::queue_pairs, 1, limits.queue_pairs);
     if (!held)
         return refuse(ENOMEM, "all " + std::to_string(limits.queue_pairs) + " queue pairs of a user are in use");
+    if (const std::uint32_t most = most_of_a_session(limits); state.qps.size() >= most)
+        return refuse(ENOMEM, "all " + std::to_string(most) + " queue pairs of a session are in use");
     owned_qp qp;
     qp.held = std::move(*held);
     qp.made = request;

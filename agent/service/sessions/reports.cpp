@@ -6,6 +6,7 @@
 
 #include "kernel/map_names.h"
 #include "service/sessions/qp_attributes.h"
+#include "service/sessions/queue_pairs.h"
 
 namespace mrc::service
 {
@@ -61,7 +62,7 @@ answer describe(const session_state &state)
                                    .mtu = static_cast<std::uint16_t>(ports.mtu[plane.value]),
                                    .gbps = gbps};
     }
-    host.max_qps = limits.queue_pairs;
+    host.max_qps = most_of_a_session(limits);
     host.max_regions = limits.memory_regions;
     host.max_bytes = limits.memory_bytes;
     host.max_cqs = limits.completion_queues;

@@ -16,10 +16,13 @@
 #include "kernel/probes/device.h"
 #include "kernel/probes/libbpf_warnings.h"
 #include "service/config/config.h"
+#include "tools/completion/completion.h"
 #include "tools/mrc-doctor/host.h"
 #include "tools/mrc-doctor/pair.h"
+#include "tools/mrc-doctor/peer/peer.h"
 #include "tools/mrc-doctor/ports.h"
 #include "tools/mrc-doctor/report.h"
+#include "tools/peer_probe/peer_probe.h"
 
 namespace
 {
@@ -32,6 +35,7 @@ constexpr const char *default_config = "/etc/mrc/mrcd.toml";
 struct doctor_command {
     std::string config;
     std::vector<std::string> ports;
+    std::string peer;
     bool json = false;
 };
 
@@ -63,6 +67,24 @@ service::daemon_config configuration(const doctor_command &wanted)
     return config;
 }
 
+// Only of the peer: what the host itself can do is another question.
+int examine_peer(const doctor_command &wanted)
+{
+    const service::daemon_config config = configuration(wanted);
+    if (config.origin.file.empty())
+        throw std::runtime_error{fmt::format("--peer needs the configuration that names the peers: there is no {}, and "
+                                             "none is given by --config",
+                                             default_config)};
+    const std::string instance = config.daemon.instance;
+    const doctor::peer_report found = doctor::examine_peer(
+        config, wanted.peer, [&](const std::string &address) { return ctl::probe_planes(instance, address); });
+    if (wanted.json)
+        fmt::print("{}\n", boost::json::serialize(doctor::to_json(found)));
+    else
+        fmt::print("{}", doctor::to_text(found));
+    return found.is_reached() ? 0 : 1;
+}
+
 doctor::report examine(const service::daemon_config &config)
 {
     doctor::report found;
@@ -91,10 +113,18 @@ int main(int argc, char **argv)
                                   fmt::format("ports of this configuration of mrcd; without --config and --port those "
                                               "of {}, if it exists",
                                               default_config));
-    app.add_option("--port,-p", wanted.ports, "these devices, which must be no others' while they are tried")
-        ->excludes(config);
+    auto *port =
+        app.add_option("--port,-p", wanted.ports, "these devices, which must be no others' while they are tried")
+            ->excludes(config);
+    app.add_option("--peer", wanted.peer,
+                   "only what is wrong between this host and this peer of the configuration, by name or address")
+        ->excludes(port);
     app.add_flag("--json,-j", wanted.json, "one JSON object instead of tables");
     app.set_version_flag("--version", MRC_VERSION);
+    if (const auto words = completion::answer(app, argc, argv)) {
+        fmt::print("{}", *words);
+        return 0;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp &help) {
@@ -107,6 +137,8 @@ int main(int argc, char **argv)
     if (::geteuid() != 0)
         return refuse("needs root: it attaches programs to devices and makes a network namespace");
     try {
+        if (!wanted.peer.empty())
+            return examine_peer(wanted);
         const doctor::report found = examine(configuration(wanted));
         if (wanted.json)
             fmt::print("{}\n", boost::json::serialize(doctor::to_json(found)));

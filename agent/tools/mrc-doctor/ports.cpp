@@ -123,7 +123,7 @@ std::vector<kernel::probes::port_wish> wishes_for(const service::port_plan &plan
     for (const subject *port : free)
         wishes.push_back({.device = port->device,
                           .ifindex = port->ifindex,
-                          .mode = service::xdp_mode_of(port->port.mode),
+                          .mode = service::xdp_mode_of(port->port),
                           .queues = port->queues,
                           .multi_buffer = plan.multi_buffer});
     return wishes;

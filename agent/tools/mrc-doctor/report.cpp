@@ -27,6 +27,8 @@ std::string_view name_of(scope where)
         return "scratch";
     case scope::port:
         return "port";
+    case scope::peer:
+        return "peer";
     }
     return {};
 }
@@ -82,20 +84,6 @@ std::string trouble_text(const finding &of)
                        of.remedy.empty() ? "nothing that is a command" : of.remedy);
 }
 
-json::array rows_of(const std::vector<finding> &findings)
-{
-    json::array rows;
-    for (const finding &of : findings)
-        rows.push_back(json::object{{"scope", name_of(of.where)},
-                                    {"probe", of.probe},
-                                    {"on", of.on},
-                                    {"state", name_of(of.result)},
-                                    {"found", of.found},
-                                    {"cost", of.cost},
-                                    {"remedy", of.remedy}});
-    return rows;
-}
-
 json::array rows_of(const std::vector<examined_port> &ports)
 {
     json::array rows;
@@ -117,7 +105,37 @@ json::array rows_of(const std::vector<chosen_modes> &modes)
     return rows;
 }
 
+constexpr ctl::column finding_columns[] = {{"PROBE", "probe"}, {"ON", "on"}, {"STATE", "state"}, {"FOUND", "found"}};
+
+std::string troubles_text(const std::vector<finding> &findings)
+{
+    std::string text;
+    for (const finding &entry : findings)
+        if (is_trouble(entry))
+            text += trouble_text(entry);
+    return text;
+}
+
 } // namespace
+
+json::array findings_json(const std::vector<finding> &findings)
+{
+    json::array rows;
+    for (const finding &of : findings)
+        rows.push_back(json::object{{"scope", name_of(of.where)},
+                                    {"probe", of.probe},
+                                    {"on", of.on},
+                                    {"state", name_of(of.result)},
+                                    {"found", of.found},
+                                    {"cost", of.cost},
+                                    {"remedy", of.remedy}});
+    return rows;
+}
+
+std::string findings_text(const std::vector<finding> &findings)
+{
+    return ctl::to_table(finding_columns, findings_json(findings)) + troubles_text(findings);
+}
 
 finding judge(scope where, std::string probe, std::string on, const kernel::probes::attempt &result, lack otherwise)
 {
@@ -157,18 +175,13 @@ int exit_status(verdict of)
 
 std::string to_text(const report &of)
 {
-    static constexpr ctl::column findings[] = {
-        {"PROBE", "probe"}, {"ON", "on"}, {"STATE", "state"}, {"FOUND", "found"}};
     static constexpr ctl::column modes[] = {{"PORT", "port"},     {"XDP", "xdp"},         {"TRANSMIT", "transmit"},
                                             {"AF_XDP", "af_xdp"}, {"BUFFERS", "buffers"}, {"REASON", "reason"}};
     std::string text = fmt::format("kernel {} ({})\n\n", of.kernel, of.machine);
-    text += ctl::to_table(findings, rows_of(of.findings));
+    text += ctl::to_table(finding_columns, findings_json(of.findings));
     if (!of.modes.empty())
         text += "\nmrcd would use\n" + ctl::to_table(modes, rows_of(of.modes));
-    for (const finding &entry : of.findings)
-        if (is_trouble(entry))
-            text += trouble_text(entry);
-    return text + '\n' + verdict_text(of);
+    return text + troubles_text(of.findings) + '\n' + verdict_text(of);
 }
 
 json::object to_json(const report &of)
@@ -178,7 +191,7 @@ json::object to_json(const report &of)
             {"machine", of.machine},
             {"runs", judged != verdict::does_not_run},
             {"slower", judged == verdict::runs_slower},
-            {"findings", rows_of(of.findings)},
+            {"findings", findings_json(of.findings)},
             {"ports", rows_of(of.ports)},
             {"modes", rows_of(of.modes)}};
 }

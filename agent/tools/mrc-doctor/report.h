@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "kernel/probes/attempt.h"
@@ -14,7 +15,7 @@
 namespace mrc::doctor
 {
 
-enum class scope : std::uint8_t { host, scratch, port }; // scratch: a veth pair of mrc-doctor's own
+enum class scope : std::uint8_t { host, scratch, port, peer }; // scratch: a veth pair of mrc-doctor's own
 enum class state : std::uint8_t {
     works,
     slower,  // mrcd runs without it, at a price
@@ -73,6 +74,9 @@ struct lack {
 [[nodiscard]] verdict verdict_of(const report &of);
 // 0: mrcd will run, perhaps slower; 1: it will not.
 [[nodiscard]] int exit_status(verdict of);
+// A table of findings, then each trouble with its cost and command.
+[[nodiscard]] std::string findings_text(const std::vector<finding> &findings);
+[[nodiscard]] boost::json::array findings_json(const std::vector<finding> &findings);
 // Tables of findings and modes, then each trouble with its cost and command, then the verdict.
 [[nodiscard]] std::string to_text(const report &of);
 [[nodiscard]] boost::json::object to_json(const report &of);

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "tools/hosts/lookup.h"
 #include "tools/mrc-perf/error.h"
 
 namespace mrc::perf
@@ -95,8 +96,13 @@ channel::channel(kernel::unique_fd socket, std::string peer) : socket_{std::move
     set_up(socket_.get());
 }
 
-channel channel::connect(const std::string &host, std::uint16_t port)
+channel channel::connect(const std::string &name, std::uint16_t port)
 {
+    // A peer's name is known to mrcd, and to no resolver unless somebody writes it into a hosts file.
+    const auto known = tools::address_of_name(name, tools::instances_meant({}));
+    if (!known)
+        throw perf_error{"HOST: " + known.error()};
+    const std::string host = known->value_or(name);
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo *found = nullptr;

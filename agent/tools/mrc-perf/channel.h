@@ -46,7 +46,7 @@ class channel
 public:
     explicit channel(kernel::unique_fd socket, std::string peer);
     // Throws perf_error with the reason when nobody answers.
-    [[nodiscard]] static channel connect(const std::string &host, std::uint16_t port);
+    [[nodiscard]] static channel connect(const std::string &name, std::uint16_t port);
 
     void send(message_kind kind, const boost::json::object &body = {});
     // The same to a peer that may have gone: false when it has.

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tools/completion/completion.h"
 #include "tools/mrc-perf/error.h"
+#include "tools/sizes/parse_size.h"
 
 namespace mrc::perf
 {
@@ -39,8 +38,9 @@ struct given {
 
 void add_server_options(CLI::App &app, options &to)
 {
-    app.add_option("HOST", to.host,
-                   "Address or name of the server, reachable through the kernel; without: be a server");
+    app.add_option(
+        "HOST", to.host,
+        "Address or name of the server, reachable through the kernel, or a peer's name; without: be a server");
     app.add_option("--port", to.port, "TCP port of the server; 0 at the server: any free one")->capture_default_str();
     app.add_option("-d,--device", to.device,
                    "Verbs device, such as mrc0; default: that of the instance in MRC_INSTANCE, or the only one");
@@ -118,7 +118,7 @@ void check_combinations(const options &chosen, const given &raw)
 
 std::uint64_t one_size(const std::string &text)
 {
-    const auto size = parse_size(text);
+    const auto size = sizes::parse_size(text);
     if (!size || *size == 0 || *size > largest_message)
         throw perf_error{fmt::format("-s is '{}'; allowed: 1 to 2G, such as 64, 64K, 1.5M or 1G", text)};
     return *size;
@@ -230,29 +230,6 @@ std::vector<test_plan> test_plan::runs() const
     return list;
 }
 
-std::optional<std::uint64_t> parse_size(const std::string &text)
-{
-    static constexpr std::string_view units{"KMGT"};
-    constexpr double limit = 0x1p63;
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    // from_chars also takes a sign, "inf" and "nan".
-    if (error != std::errc{} || std::isdigit(static_cast<unsigned char>(text.front())) == 0)
-        return std::nullopt;
-    std::string unit{end, text.data() + text.size()};
-    if (unit.ends_with("iB"))
-        unit.resize(unit.size() - 2);
-    if (!unit.empty()) {
-        const auto power = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
-        if (unit.size() != 1 || power == std::string_view::npos)
-            return std::nullopt;
-        number = std::floor(std::ldexp(number, static_cast<int>(10 * (power + 1))));
-    }
-    if (number >= limit || number != std::floor(number))
-        return std::nullopt;
-    return static_cast<std::uint64_t>(number);
-}
-
 command_line parse_command_line(int argc, char **argv)
 {
     CLI::App app{"Performance and integrity tests between two hosts that run mrcd.\n"
@@ -265,6 +242,11 @@ command_line parse_command_line(int argc, char **argv)
     add_server_options(app, result.chosen);
     add_run_options(app, result.chosen, raw);
     app.set_version_flag("--version", "mrc-perf " MRC_VERSION);
+    if (const auto words = completion::answer(app, argc, argv)) {
+        fmt::print("{}", *words);
+        result.exit_status = 0;
+        return result;
+    }
     try {
         app.parse(argc, argv);
         check_combinations(result.chosen, raw);

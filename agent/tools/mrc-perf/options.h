@@ -73,9 +73,6 @@ inline constexpr std::uint32_t most_qps = 4096;
 inline constexpr std::uint32_t largest_window = 4096;
 inline constexpr std::uint32_t highest_rate = 100'000'000; // messages a second
 
-// "64K", "1.5M", "3072"; powers of 1024, rounded down to whole bytes. Nothing when it is no size.
-[[nodiscard]] std::optional<std::uint64_t> parse_size(const std::string &text);
-
 // The options, or the exit status of a command line that ends here (--help, --version, an error that was printed).
 struct command_line {
     options chosen;

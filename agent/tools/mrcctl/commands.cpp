@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <span>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -17,10 +16,13 @@
 #include <fmt/ranges.h>
 
 #include "kernel/map_names.h"
+#include "tools/completion/completion.h"
+#include "tools/hosts/hosts_command.h"
 #include "tools/mrcctl/adopt_commands.h"
+#include "tools/mrcctl/capture/command.h"
 #include "tools/mrcctl/command_line.h"
-#include "tools/mrcctl/completion.h"
 #include "tools/mrcctl/control_commands.h"
+#include "tools/mrcctl/diagnose/command.h"
 #include "tools/mrcctl/events.h"
 #include "tools/mrcctl/metrics_command.h"
 #include "tools/mrcctl/rates.h"
@@ -37,8 +39,6 @@ namespace
 
 constexpr int usage_status = 2;
 constexpr double shortest_s = 0.01; // as often as the daemon writes its rows
-// No command of the parser: the words behind it may be options, which are not its own.
-constexpr std::string_view completing = "complete";
 
 // What the maps say: look(maps) gives the view, say(view) makes it readable.
 template <typename Look, typename Say>
@@ -108,7 +108,7 @@ void add_path(CLI::App &app, invocation &chosen)
     const auto choice = std::make_shared<path_options>();
     CLI::App *list = add_command(object, "list", "All paths, or those chosen", chosen);
     list->add_option("--plane", choice->plane, "Of this plane only")->check(CLI::Range(0, MRC_MAX_PORTS - 1));
-    list->add_option("--peer", choice->peer, "Toward this MRC address only");
+    list->add_option("--peer", choice->peer, "Toward this peer only: an MRC address, or a name");
     list->add_option("--state", choice->state, "In this state only")
         ->check(CLI::IsMember(
             std::vector<std::string>{kernel::path_state_names.begin() + 1, kernel::path_state_names.end()}));
@@ -239,16 +239,19 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_counters(app, to);
     add_event(app, to);
     add_top(app, to);
+    add_diagnose(app, to);
     add_metrics(app, to);
+    add_capture(app, to);
     add_ev_profile(app, to);
     add_ev_format(app, to);
     add_cc_profile(app, to);
     add_probe(app, to);
     add_run(app, to);
     add_adopt(app, to);
+    add_hosts_command(app, to);
     add_setup(app, to);
-    if (argc > 1 && argv[1] == completing) {
-        fmt::print("{}", completions_of(app, std::span{argv, static_cast<std::size_t>(argc)}.subspan(2)));
+    if (const auto words = completion::answer(app, argc, argv)) {
+        fmt::print("{}", *words);
         return EXIT_SUCCESS;
     }
     try {

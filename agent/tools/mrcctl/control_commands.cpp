@@ -4,7 +4,9 @@
 
 #include <vector>
 
+#include "tools/hosts/lookup.h"
 #include "tools/mrcctl/cc_profiles.h"
+#include "tools/mrcctl/error.h"
 #include "tools/mrcctl/ev_formats.h"
 #include "tools/mrcctl/life_cycle.h"
 #include "tools/mrcctl/probe.h"
@@ -19,6 +21,9 @@ namespace json = boost::json;
 
 constexpr unsigned most_timeout_ms = 4294; // 32 bits of nanoseconds
 constexpr unsigned most_probes = 1000;
+constexpr unsigned usual_probes = 10; // these two: a second
+constexpr double usual_interval_s = 0.1;
+constexpr unsigned usual_timeout_ms = 100; // no longer, so that paths that are dead do not make it longer
 constexpr unsigned largest_dscp = 63;
 
 void add_format_create(CLI::App &object, invocation &chosen)
@@ -146,14 +151,22 @@ void add_probe(CLI::App &app, invocation &chosen)
     CLI::App *const command = add_command(app, "probe", "Round trips to another endpoint by each EV", chosen);
     const auto options = std::make_shared<probe_options>();
     const auto texts = std::make_shared<std::vector<std::string>>();
-    command->add_option("DEST", options->destination, "Its MRC address")->required();
+    command->add_option("DEST", options->destination, "Its MRC address, or a peer's name")->required();
     command->add_option("--ev", *texts, "EVs as they stand in packets, BITS@PORT; default: one of each path")
         ->check(understood_by(parse_ev));
     add_choice(
         command, "--mode", ev_format_mode_names, [options](mrc_ctl_ev_fmt_mode mode) { options->format = mode; },
         "Where these stand: stev, srv6 or udp; default: stev");
-    command->add_option("--count", options->count, "Requests for each EV")
+    options->count = usual_probes;
+    options->interval_s = usual_interval_s;
+    options->timeout_ms = usual_timeout_ms;
+    const auto planes = std::make_shared<bool>();
+    command->add_flag("--planes", *planes, "A line for each plane, all of its EVs together");
+    command->add_option("-c,--count", options->count, "Requests for each EV")
         ->check(CLI::Range(1U, most_probes))
+        ->capture_default_str();
+    command->add_option("-i,--interval", options->interval_s, "SECONDS from one request for an EV to the next")
+        ->check(CLI::Range(0.0, longest_s))
         ->capture_default_str();
     command->add_option("--timeout", options->timeout_ms, "Milliseconds to wait for the answers to a batch")
         ->check(CLI::Range(1U, most_timeout_ms))
@@ -163,13 +176,18 @@ void add_probe(CLI::App &app, invocation &chosen)
         ->capture_default_str();
     control_with(
         command, chosen,
-        [options, texts](const controller_device &device) {
+        [options, texts, planes, &chosen](const controller_device &device) {
+            const auto address = tools::address_of_peer(options->destination, tools::instances_meant(chosen.instance));
+            if (!address)
+                throw ctl_error{address.error()};
+            options->destination = *address;
             for (const std::string &text : *texts)
                 options->evs.push_back(parse_ev(text).value());
             auto sent = send_probes(device, *options);
             if (!sent.complaint.empty())
                 fmt::print(stderr, "mrcctl: not all EVs can be probed: {}\n", sent.complaint);
-            return outcome_of<json::array>{.view = std::move(sent.rows), .whole = sent.whole};
+            return outcome_of<json::array>{.view = *planes ? by_plane(sent.rows) : std::move(sent.rows),
+                                           .whole = sent.whole};
         },
         probes_text);
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/mrcctl/json_text.h"
 #include "tools/table/table.h"
 
 namespace mrc::ctl
@@ -105,10 +106,22 @@ constexpr column probe_columns[] = {
     {"PORT", "port"},
     {"SENT", "sent"},
     {"ANSWERED", "answered"},
-    {"RTT", "rtt_mean_ns", column_unit::time},
+    {"LOSS %", "loss_percent"},
     {"MIN RTT", "rtt_min_ns", column_unit::time},
+    {"AVG RTT", "rtt_mean_ns", column_unit::time},
     {"MAX RTT", "rtt_max_ns", column_unit::time},
     {"CAME IN BY", "answer_port"},
+};
+
+constexpr column plane_probe_columns[] = {
+    {"PLANE", "plane"},
+    {"PORT", "port"},
+    {"SENT", "sent"},
+    {"ANSWERED", "answered"},
+    {"LOSS %", "loss_percent"},
+    {"MIN RTT", "rtt_min_ns", column_unit::time},
+    {"AVG RTT", "rtt_mean_ns", column_unit::time},
+    {"MAX RTT", "rtt_max_ns", column_unit::time},
 };
 
 } // namespace
@@ -157,7 +170,10 @@ std::string cc_profile_text(const json::object &profile)
 
 std::string probes_text(const json::array &rows)
 {
-    return to_table(probe_columns, rows);
+    json::array shown = rows;
+    for (json::value &row : shown)
+        row.as_object()["loss_percent"] = json_text(fmt::format("{:.1f}", 100 * row.at("loss").to_number<double>()));
+    return has(rows, "plane") ? to_table(plane_probe_columns, shown) : to_table(probe_columns, shown);
 }
 
 std::string port_state_text(const json::object &port)

@@ -14,6 +14,7 @@
 
 #include "kernel/event_history.h"
 #include "kernel/map_names.h"
+#include "kernel/monotonic_clock.h"
 #include "service/event_text.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/json_values.h"
@@ -29,18 +30,6 @@ namespace json = boost::json;
 
 constexpr std::chrono::milliseconds look_interval{100};
 constexpr std::uint64_t ns_per_s = 1'000'000'000;
-
-std::uint64_t read_clock(clockid_t clock)
-{
-    timespec now{};
-    ::clock_gettime(clock, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * ns_per_s + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::uint64_t real_time_of(const mrc_event_row &event, const clock_pair &clocks)
-{
-    return clocks.real_ns - clocks.monotonic_ns + event.time_ns;
-}
 
 // What a path has, and the plane that it is of.
 void add_path_fields(json::object &view, const mrc_event_row &event, mrc_event_class of)
@@ -94,32 +83,32 @@ void add_fields(json::object &view, const mrc_event_row &event)
     }
 }
 
-void print_event(const mrc_event_row &event, const clock_pair &clocks, bool as_json)
+void print_event(const mrc_event_row &event, bool as_json)
 {
-    fmt::print("{}\n", as_json ? json::serialize(event_view(event, clocks)) : event_line(event, clocks));
+    fmt::print("{}\n", as_json ? json::serialize(event_view(event)) : event_line(event));
 }
 
 // The moment, by the monotonic clock, from which on events are shown.
-std::uint64_t begin_of(const history_options &options, const clock_pair &clocks)
+std::uint64_t begin_of(const history_options &options)
 {
     if (!options.since_s)
         return 0;
+    const auto now = static_cast<std::uint64_t>(kernel::monotonic_now().time_since_epoch().count());
     const auto back = static_cast<std::uint64_t>(*options.since_s * static_cast<double>(ns_per_s));
-    return clocks.monotonic_ns - std::min(clocks.monotonic_ns, back);
+    return now - std::min(now, back);
 }
 
 std::size_t print_new(event_reader &reader, std::uint64_t begin_ns, bool as_json)
 {
     const std::uint64_t missed = reader.missed();
     const std::vector<mrc_event_row> events = reader.take();
-    const clock_pair clocks = clocks_now();
     if (reader.missed() != missed)
         fmt::print(stderr, "mrcctl: {} events were replaced by others before they could be read\n",
                    reader.missed() - missed);
     std::size_t printed = 0;
     for (const mrc_event_row &event : events)
         if (event.time_ns >= begin_ns) {
-            print_event(event, clocks, as_json);
+            print_event(event, as_json);
             ++printed;
         }
     if (std::fflush(stdout) != 0) // whoever reads a pipe wants them now
@@ -153,14 +142,9 @@ std::vector<mrc_event_row> event_reader::take()
     return events;
 }
 
-clock_pair clocks_now()
+json::object event_view(const mrc_event_row &event)
 {
-    return {.monotonic_ns = read_clock(CLOCK_MONOTONIC), .real_ns = read_clock(CLOCK_REALTIME)};
-}
-
-json::object event_view(const mrc_event_row &event, const clock_pair &clocks)
-{
-    const std::uint64_t real_ns = real_time_of(event, clocks);
+    const std::uint64_t real_ns = event.real_time_ns;
     json::object view{
         {"number", event.number},
         {"time_ns", event.time_ns},
@@ -175,9 +159,9 @@ json::object event_view(const mrc_event_row &event, const clock_pair &clocks)
     return view;
 }
 
-std::string event_line(const mrc_event_row &event, const clock_pair &clocks)
+std::string event_line(const mrc_event_row &event)
 {
-    const std::uint64_t real_ns = real_time_of(event, clocks);
+    const std::uint64_t real_ns = event.real_time_ns;
     return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:06}  {}", fmt::localtime(static_cast<std::time_t>(real_ns / ns_per_s)),
                        real_ns % ns_per_s / 1000, service::line_of(event));
 }
@@ -185,7 +169,7 @@ std::string event_line(const mrc_event_row &event, const clock_pair &clocks)
 int print_history(const host_maps &maps, const history_options &options)
 {
     event_reader reader{maps.of()};
-    const std::uint64_t begin_ns = begin_of(options, clocks_now());
+    const std::uint64_t begin_ns = begin_of(options);
     const std::size_t printed = print_new(reader, begin_ns, options.json);
     if (!options.follow) {
         if (printed == 0 && !options.json)

@@ -39,16 +39,9 @@ private:
     std::uint64_t missed_ = 0;
 };
 
-// Both clocks at one moment, ns: the rows have the first, people the second.
-struct clock_pair {
-    std::uint64_t monotonic_ns = 0;
-    std::uint64_t real_ns = 0;
-};
-[[nodiscard]] clock_pair clocks_now();
-
-[[nodiscard]] boost::json::object event_view(const mrc_event_row &event, const clock_pair &clocks);
+[[nodiscard]] boost::json::object event_view(const mrc_event_row &event);
 // "2026-11-26 02:47:11.123456  plane 1 to leaf 4 (3 paths): out of use, packets are lost", local time.
-[[nodiscard]] std::string event_line(const mrc_event_row &event, const clock_pair &clocks);
+[[nodiscard]] std::string event_line(const mrc_event_row &event);
 
 // Prints a line per event. The exit status: 1 when the daemon has ended while it followed. Throws ctl_error.
 [[nodiscard]] int print_history(const host_maps &maps, const history_options &options);

@@ -18,7 +18,7 @@ namespace
 {
     const bool denied = error == std::errc::permission_denied || error == std::errc::operation_not_permitted;
     throw ctl_error{fmt::format("cannot read '{}': {}{}", path.string(), error.message(),
-                                denied ? " (mrcctl needs root, or CAP_BPF and access to this directory)" : "")};
+                                denied ? " (this needs root, or CAP_BPF and access to this directory)" : "")};
 }
 
 bool has_host_map(const std::filesystem::path &directory)

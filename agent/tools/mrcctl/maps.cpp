@@ -18,7 +18,7 @@ namespace
 std::string hint(int error)
 {
     if (error == EPERM || error == EACCES)
-        return " (mrcctl needs root, or CAP_BPF and access to this file)";
+        return " (this needs root, or CAP_BPF and access to this file)";
     return error == ENOENT ? " (this mrcd is just starting or ending, or of another version)" : "";
 }
 
@@ -43,7 +43,7 @@ kernel::unique_fd open_map(const instance &of, map_shape &shape)
     if (configured)
         shape.rows = info.max_entries;
     if (info.key_size != shape.key_size || info.value_size != shape.row_size || info.max_entries != shape.rows)
-        throw ctl_error{fmt::format("map '{}' has {} rows of {} bytes, this mrcctl knows {} of {}: mrcd and mrcctl "
+        throw ctl_error{fmt::format("map '{}' has {} rows of {} bytes, this tool knows {} of {}: mrcd and its tools "
                                     "are of different versions",
                                     path, info.max_entries, info.value_size, shape.rows, shape.row_size)};
     return map;
@@ -53,7 +53,8 @@ kernel::mapping map_rows(const kernel::unique_fd &map, const map_shape &shape)
 {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t bytes = (std::size_t{shape.rows} * shape.row_size + page - 1) / page * page;
-    void *address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, map.get(), 0);
+    void *address =
+        ::mmap(nullptr, bytes, shape.written ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, map.get(), 0);
     if (address == MAP_FAILED)
         throw ctl_error{fmt::format("cannot map '{}': {}", shape.name, std::strerror(errno))};
     return {address, bytes};

@@ -20,8 +20,9 @@ struct map_shape {
     const char *name;
     std::uint32_t key_size;
     std::uint32_t row_size;
-    std::uint32_t rows;  // 0: as many as the daemon was configured for
-    bool mapped = false; // by map_rows; else read by system calls
+    std::uint32_t rows;   // 0: as many as the daemon was configured for
+    bool mapped = false;  // by map_rows; else read by system calls
+    bool written = false; // the mapping can be written
 };
 
 // Throws ctl_error when it is not there, not readable, or of another version. Sets the rows that it has.

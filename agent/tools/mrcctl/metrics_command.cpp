@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kernel/whole_file.h"
+#include "tools/http/endpoint.h"
 #include "tools/mrcctl/command_line.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/exposition.h"
@@ -55,9 +56,7 @@ int print_metrics(const host_maps &maps, bool json, const std::string &file)
 
 void tell_address(const boost::asio::ip::tcp::endpoint &at)
 {
-    const std::string address = at.address().to_string();
-    fmt::print(stderr, "mrcctl: metrics at http://{}:{}/metrics\n",
-               at.address().is_v6() ? fmt::format("[{}]", address) : address, at.port());
+    fmt::print(stderr, "mrcctl: metrics at http://{}/metrics\n", tools::http::to_text(at));
 }
 
 } // namespace
@@ -74,7 +73,7 @@ void add_metrics(CLI::App &app, invocation &chosen)
         ->add_option("--listen", *listen,
                      "Serve GET /metrics at [ADDR:]PORT, of the loopback without ADDR, until SIGTERM")
         ->type_name("[ADDR:]PORT")
-        ->check(understood_by(parse_endpoint))
+        ->check(understood_by(tools::http::parse_endpoint))
         ->excludes(output);
     command->callback([&chosen, file, listen] {
         if (listen->empty()) {
@@ -84,7 +83,8 @@ void add_metrics(CLI::App &app, invocation &chosen)
         if (chosen.json)
             throw CLI::ExcludesError{"--listen", "--json"};
         chosen.serve = [listen](const map_opener &open) {
-            serve_metrics(*parse_endpoint(*listen), [&open] { return rendered(open(), false); }, &tell_address);
+            serve_metrics(
+                *tools::http::parse_endpoint(*listen), [&open] { return rendered(open(), false); }, &tell_address);
             return 0;
         };
     });

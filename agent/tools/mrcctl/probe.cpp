@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <thread>
 
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
@@ -66,6 +69,11 @@ std::vector<mrc_ctl_ev> evs_of_all_paths(const controller_device &device)
     for (const mrc_ctl_ev_op_entry &entry : evs_of(device, 0))
         evs.push_back(entry.ev);
     return evs;
+}
+
+double share_lost(std::uint64_t sent, std::uint64_t answered)
+{
+    return sent == 0 ? 0 : static_cast<double>(sent - answered) / static_cast<double>(sent);
 }
 
 struct probed_ev {
@@ -162,6 +170,7 @@ private:
                 {"port", one.ev.port},
                 {"sent", one.rtts_ns.size()},
                 {"answered", known.size()},
+                {"loss", share_lost(one.rtts_ns.size(), known.size())},
                 {"rtt_min_ns", or_null(any ? std::ranges::min(known) : 0)},
                 {"rtt_mean_ns",
                  or_null(any ? std::accumulate(known.begin(), known.end(), std::uint64_t{0}) / known.size() : 0)},
@@ -182,11 +191,48 @@ private:
 
 } // namespace
 
+json::array by_plane(const json::array &rows)
+{
+    struct sums {
+        std::uint64_t sent = 0;
+        std::vector<std::uint64_t> rtts_ns;
+    };
+    std::map<std::uint64_t, sums> planes; // by port
+    for (const json::value &row : rows) {
+        sums &of = planes[row.at("port").to_number<std::uint64_t>()];
+        of.sent += row.at("sent").to_number<std::uint64_t>();
+        for (const json::value &rtt : row.at("rtts_ns").as_array())
+            if (!rtt.is_null())
+                of.rtts_ns.push_back(rtt.to_number<std::uint64_t>());
+    }
+    json::array all;
+    for (const auto &[port, of] : planes) {
+        const std::size_t answered = of.rtts_ns.size();
+        const auto or_null = [answered](std::uint64_t value) {
+            return answered == 0 ? json::value(nullptr) : json::value(value);
+        };
+        const auto sum = std::accumulate(of.rtts_ns.begin(), of.rtts_ns.end(), std::uint64_t{0});
+        all.push_back(json::object{{"plane", port - 1},
+                                   {"port", port},
+                                   {"sent", of.sent},
+                                   {"answered", answered},
+                                   {"loss", share_lost(of.sent, answered)},
+                                   {"rtt_min_ns", or_null(answered == 0 ? 0 : std::ranges::min(of.rtts_ns))},
+                                   {"rtt_mean_ns", or_null(answered == 0 ? 0 : sum / answered)},
+                                   {"rtt_max_ns", or_null(answered == 0 ? 0 : std::ranges::max(of.rtts_ns))}});
+    }
+    return all;
+}
+
 probes_sent send_probes(const controller_device &device, const probe_options &options)
 {
     prober here{device, options};
-    for (unsigned batch = 0; batch < options.count; ++batch)
+    const auto begin = std::chrono::steady_clock::now();
+    for (unsigned batch = 0; batch < options.count; ++batch) {
+        std::this_thread::sleep_until(begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                  std::chrono::duration<double>{batch * options.interval_s}));
         here.send_batch();
+    }
     return here.result();
 }
 

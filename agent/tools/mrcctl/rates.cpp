@@ -21,6 +21,36 @@ double seconds_between(const sample &before, const sample &after)
     return static_cast<double>(after.time_ns - before.time_ns) * 1e-9;
 }
 
+double business(const json::value &qp)
+{
+    return qp.at("tx_bits_per_s").as_double() + qp.at("rx_bits_per_s").as_double();
+}
+
+} // namespace
+
+sample take_sample(const host_maps &maps)
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    sample taken;
+    taken.time_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+    for (std::uint32_t row = 0; row < MRC_MAX_QPS; ++row) {
+        if (maps.qps().in_place(row).qpn == 0)
+            continue; // most are free, and copying them all takes milliseconds
+        if (const mrc_qp_row qp = maps.qps()[row]; qp.qpn != 0)
+            taken.qps.emplace(qp.qpn, qp);
+    }
+    for (std::uint32_t plane = 0; plane < MRC_MAX_PORTS; ++plane)
+        taken.ports[plane] = maps.ports()[plane];
+    taken.verdicts = maps.verdicts();
+    return taken;
+}
+
+double rate_between(std::uint64_t before, std::uint64_t after, double seconds)
+{
+    return seconds > 0 ? static_cast<double>(grown(before, after)) / seconds : 0;
+}
+
 json::object plane_rates(std::uint32_t plane, const mrc_port_row &before, const mrc_port_row &after, double seconds)
 {
     json::object view = port_view(plane, after);
@@ -42,34 +72,6 @@ json::object qp_rates(const mrc_qp_row &before, const mrc_qp_row &after, double 
     view["tx_bits_per_s"] = 8 * rate_between(before.tx_bytes, after.tx_bytes, seconds);
     view["rx_bits_per_s"] = 8 * rate_between(before.rx_bytes, after.rx_bytes, seconds);
     return view;
-}
-
-double business(const json::value &qp)
-{
-    return qp.at("tx_bits_per_s").as_double() + qp.at("rx_bits_per_s").as_double();
-}
-
-} // namespace
-
-sample take_sample(const host_maps &maps)
-{
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    sample taken;
-    taken.time_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-    for (std::uint32_t row = 0; row < MRC_MAX_QPS; ++row)
-        if (const mrc_qp_row qp = maps.qps()[row]; qp.qpn != 0)
-            taken.qps.emplace(qp.qpn, qp);
-    for (std::uint32_t plane = 0; plane < MRC_MAX_PORTS; ++plane)
-        taken.ports[plane] = maps.ports()[plane];
-    taken.verdicts = maps.verdicts();
-    return taken;
-}
-
-double rate_between(std::uint64_t before, std::uint64_t after, double seconds)
-{
-    const std::uint64_t more = after >= before ? after - before : after;
-    return seconds > 0 ? static_cast<double>(more) / seconds : 0;
 }
 
 json::object rates_view(const sample &before, const sample &after)

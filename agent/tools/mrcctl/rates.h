@@ -20,8 +20,18 @@ struct sample {
 
 [[nodiscard]] sample take_sample(const host_maps &maps);
 
-// Per second; a counter that went back belongs to a QP or a port that began anew, and counts from zero.
+// What a counter has grown by; one that went back belongs to a QP, path or port that began anew: it counts from zero.
+[[nodiscard]] inline std::uint64_t grown(std::uint64_t before, std::uint64_t after)
+{
+    return after >= before ? after - before : after;
+}
+// The same per second.
 [[nodiscard]] double rate_between(std::uint64_t before, std::uint64_t after, double seconds);
+
+// Their views, with rates beside the counters.
+[[nodiscard]] boost::json::object plane_rates(std::uint32_t plane, const mrc_port_row &before,
+                                              const mrc_port_row &after, double seconds);
+[[nodiscard]] boost::json::object qp_rates(const mrc_qp_row &before, const mrc_qp_row &after, double seconds);
 
 // {"seconds", "planes": [per port], "qps": [per QP, the busiest first]}
 [[nodiscard]] boost::json::object rates_view(const sample &before, const sample &after);

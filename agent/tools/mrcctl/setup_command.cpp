@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tools/mrcctl/command_line.h"
+#include "tools/peer_probe/setup_probe.h"
 #include "tools/setup/plan.h"
 #include "tools/setup/run.h"
 
@@ -16,6 +17,12 @@ namespace
 
 constexpr unsigned longest_wait_s = 3600;
 constexpr unsigned most_hosts = setup::most_hosts + 1;
+
+int print_probes(const setup::probe_outcome &of, bool as_json)
+{
+    fmt::print("{}", as_json ? boost::json::serialize(of.view) + '\n' : of.text);
+    return of.status;
+}
 
 } // namespace
 
@@ -47,12 +54,20 @@ void add_setup(CLI::App &app, invocation &chosen)
         ->excludes(dry_run)
         ->excludes(force)
         ->excludes(start);
-    command->callback([&chosen, wish, wait_s, restore] {
-        chosen.local = [&chosen, wish, wait_s, restore] {
+    const auto probe = std::make_shared<bool>();
+    command->add_flag("--probe", *probe, "Only probe the peers of the file, by the daemon that runs")
+        ->excludes(dry_run)
+        ->excludes(force)
+        ->excludes(start);
+    command->callback([&chosen, wish, wait_s, restore, probe] {
+        chosen.local = [&chosen, wish, wait_s, restore, probe] {
             wish->longest = std::chrono::seconds{*wait_s};
             const char *const named = std::getenv("MRC_INSTANCE");
             wish->instance = chosen.instance.empty() && named != nullptr ? named : chosen.instance;
             wish->json = chosen.json;
+            wish->probe = &probe_peers;
+            if (*probe)
+                return print_probes(probe_peers(*wish), chosen.json);
             return *restore ? setup::restore_addresses(*wish) : setup::run_setup(*wish);
         };
     });

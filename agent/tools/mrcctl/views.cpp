@@ -10,6 +10,7 @@
 #include "kernel/map_names.h"
 #include "kernel/monotonic_clock.h"
 #include "service/address.h"
+#include "tools/hosts/lookup.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/json_values.h"
 
@@ -341,17 +342,16 @@ json::object count_paths(const host_maps &maps, const path_filter &wanted)
     return view;
 }
 
-path_range paths_toward(const host_maps &maps, const std::string &address)
+path_range paths_toward(const host_maps &maps, const std::string &named)
 {
-    const auto parsed = service::parse_ip(address);
-    if (!parsed)
-        throw ctl_error{
-            fmt::format("peer '{}' is no address; allowed: an MRC address, such as fd6d:7263::1:1", address)};
-    const auto peer = maps.peer(*parsed);
+    const auto address = tools::address_of_peer(named, maps.of().name);
+    if (!address)
+        throw ctl_error{address.error()};
+    const auto peer = maps.peer(service::parse_ip(*address).value_or(mrc_ip{}));
     if (!peer)
         throw ctl_error{fmt::format("'{}' is no peer that paths of instance '{}' lead to, as its own host is none; "
                                     "`mrcctl qp list` names those in use",
-                                    address, maps.of().name)};
+                                    *address, maps.of().name)};
     return range_of(*peer);
 }
 

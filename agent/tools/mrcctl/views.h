@@ -76,7 +76,7 @@ struct qp_counter {
 
 // Number of paths by state.
 [[nodiscard]] boost::json::object count_paths(const host_maps &maps, const path_filter &wanted);
-// Throws ctl_error for an address that is no peer's.
-[[nodiscard]] path_range paths_toward(const host_maps &maps, const std::string &address);
+// `named`: by address or name. Throws ctl_error for one that is no peer's.
+[[nodiscard]] path_range paths_toward(const host_maps &maps, const std::string &named);
 
 } // namespace mrc::ctl

@@ -11,6 +11,7 @@
 #include "service/daemon.h"
 #include "service/log.h"
 #include "service/sessions/session_listener.h"
+#include "tools/setup/init.h"
 
 namespace
 {
@@ -27,6 +28,16 @@ int serve(const mrc::service::daemon_config &config)
     return 0;
 }
 
+int set_up(const std::string &file)
+{
+    try {
+        return mrc::setup::run_init(file);
+    } catch (const std::exception &error) {
+        fmt::print(stderr, "mrcd: --init: {}\n", error.what());
+        return 1;
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -38,9 +49,19 @@ int main(int argc, char **argv)
     app.add_option("--config,-c", file, "configuration file (TOML), see mrcd(8)")->capture_default_str();
     app.add_flag("--check", check, "check the configuration and exit");
     app.add_flag("--print-config", print, "print the effective configuration with the origin of each value and exit");
+    bool init = false;
+    app.add_flag("--init", init,
+                 "write the configuration unless there is one, as mrcctl setup --yes does on hosts that are cabled or "
+                 "switched to each other, and exit");
     app.set_version_flag("--version", MRC_VERSION);
     CLI11_PARSE(app, argc, argv);
 
+    if (init)
+        return set_up(file);
+    if (const std::string step = mrc::setup::first_step(file); !step.empty()) {
+        fmt::print(stderr, "mrcd: {}\n", step);
+        return 2;
+    }
     const auto config = mrc::service::load_config(file);
     if (!config) {
         fmt::print(stderr, "mrcd: {}\n", config.error().text());

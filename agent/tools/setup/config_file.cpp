@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -46,6 +47,15 @@ void keep_aside(const std::string &path)
 }
 
 } // namespace
+
+bool has_no_setting(std::string_view text)
+{
+    std::istringstream lines{std::string{text}};
+    for (std::string line; std::getline(lines, line);)
+        if (const auto first = line.find_first_not_of(" \t\r"); first != std::string::npos && line[first] != '#')
+            return false;
+    return true;
+}
 
 void write_config(const std::string &path, std::string_view text, bool replace)
 {

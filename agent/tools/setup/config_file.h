@@ -14,6 +14,9 @@ namespace mrc::setup
     return path + ".before-setup";
 }
 
+// Nothing but comments, as of a sample that is not in use yet, and of a file that is not there.
+[[nodiscard]] bool has_no_setting(std::string_view text);
+
 // Makes its folder where there is none. A file that is there is left alone and the call fails, unless `replace`: then
 // it stays under replaced_path(). Throws std::runtime_error, which names the file.
 void write_config(const std::string &path, std::string_view text, bool replace);

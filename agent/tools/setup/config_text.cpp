@@ -38,7 +38,7 @@ std::vector<service::device_address> addresses_of(const heard_so_far &heard, con
 }
 
 std::string config_text(const heard_so_far &heard, const plan &made, const std::vector<std::string> &devices,
-                        const std::string &instance)
+                        const std::string &instance, const chosen_names &names)
 {
     const auto peers = made.peers_of(heard.own.host);
     std::string text =
@@ -58,10 +58,11 @@ std::string config_text(const heard_so_far &heard, const plan &made, const std::
                            plane, service::to_text(plane_address(heard.own.host, static_cast<std::uint8_t>(plane))));
             before = ",\n        ";
         }
-    text += "]\n# The other hosts: the same address of theirs, and those on the planes.\npeer = [\n";
+    text += "]\n# The other hosts: their names here, the same address of theirs, and those on the planes.\npeer = [\n";
     for (const std::uint64_t host : peers)
-        fmt::format_to(to, "  {{ address = \"{}\", addresses = [{}] }}, # {}\n", service::to_text(common_address(host)),
-                       addresses_text(made, host), heard.hosts.at(host).name);
+        fmt::format_to(to, "  {{ name = \"{}\", address = \"{}\", addresses = [{}] }},\n",
+                       names.of.contains(host) ? names.of.at(host) : "none", service::to_text(common_address(host)),
+                       addresses_text(made, host));
     text += "]\n";
     return text;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "service/ports/own_addresses.h"
+#include "tools/setup/names.h"
 #include "tools/setup/plan.h"
 
 namespace mrc::setup
@@ -18,6 +19,7 @@ namespace mrc::setup
 // Ten lines for two planes and one other host; one more for each further of them, and one for an instance that is not
 // "default".
 [[nodiscard]] std::string config_text(const heard_so_far &heard, const plan &made,
-                                      const std::vector<std::string> &devices, const std::string &instance);
+                                      const std::vector<std::string> &devices, const std::string &instance,
+                                      const chosen_names &names);
 
 } // namespace mrc::setup

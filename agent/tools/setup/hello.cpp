@@ -34,10 +34,9 @@ constexpr std::size_t link_bytes = 10;
 constexpr std::size_t link_port = 8;
 constexpr std::size_t link_by = 9;
 
-bool may_stand_in_name(char letter)
+bool is_hello_name(std::string_view name)
 {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
-           letter == '-' || letter == '.';
+    return session::is_host_label(name) && session::is_host_name(name);
 }
 
 std::uint8_t number(std::span<const std::byte> from, std::size_t offset)
@@ -49,7 +48,7 @@ bool is_allowed(const hello &decoded)
 {
     const auto is_port = [](std::uint8_t port, std::uint8_t ports) { return port < ports; };
     return decoded.host != 0 && decoded.ports <= MRC_MAX_PORTS && is_port(decoded.port, decoded.ports) &&
-           !decoded.name.empty() && std::ranges::all_of(decoded.name, may_stand_in_name) &&
+           is_hello_name(decoded.name) &&
            std::ranges::all_of(decoded.heard,
                                [&](const heard_link &link) {
                                    return link.from.host != 0 && is_port(link.from.port, MRC_MAX_PORTS) &&
@@ -62,9 +61,11 @@ bool is_allowed(const hello &decoded)
 
 std::string hello_name(const std::string &host_name)
 {
-    std::string name = host_name.substr(0, most_name_bytes);
-    std::ranges::replace_if(name, [](char letter) { return !may_stand_in_name(letter); }, '-');
-    return name.empty() ? "host" : name;
+    std::string name = host_name.substr(0, host_name.find('.')).substr(0, session::most_label_bytes);
+    std::ranges::replace_if(name, [](char letter) { return !session::is_host_label({&letter, 1}); }, '-');
+    name.erase(0, name.find_first_not_of('-'));
+    name.erase(name.find_last_not_of('-') + 1);
+    return is_hello_name(name) ? name : "host";
 }
 
 std::vector<std::byte> encode_hello(const hello &from)
@@ -98,7 +99,7 @@ std::optional<hello> decode_hello(std::span<const std::byte> datagram)
         return std::nullopt;
     const std::size_t name_bytes = number(datagram, at::name_bytes);
     const std::size_t links = codec::load_be<std::uint16_t>(&datagram[at::links]);
-    if (name_bytes > most_name_bytes || links > most_links ||
+    if (name_bytes > session::most_label_bytes || links > most_links ||
         datagram.size() != at::name + name_bytes + links * link_bytes)
         return std::nullopt;
     hello decoded{.host = codec::load_be<std::uint64_t>(&datagram[at::host]),

@@ -18,15 +18,15 @@
 #include <vector>
 
 #include "mrc/abi/maps.h"
+#include "session/host_names.h"
 
 namespace mrc::setup
 {
 
 inline constexpr std::uint16_t hello_udp_port = 4972;
 inline constexpr const char *hello_group = "ff12::6d72:63"; // link-local, not a registered one (RFC 4291 section 2.7)
-inline constexpr std::size_t most_name_bytes = 63;          // of a label (RFC 1035 section 2.3.4)
 inline constexpr std::size_t most_links = 96;               // a hello then fits the least MTU of IPv6
-inline constexpr std::size_t most_hello_bytes = 34 + most_name_bytes + most_links * 10;
+inline constexpr std::size_t most_hello_bytes = 34 + session::most_label_bytes + most_links * 10;
 
 // A port of a host, by its place in the order in which the host counts them.
 struct port_id {
@@ -50,13 +50,14 @@ struct hello {
     std::uint64_t plan = 0; // what the sender makes of all that it hears (plan.h), to compare
     std::uint8_t port = 0;
     std::uint8_t ports = 1;
-    std::string name;              // letters, digits, - and . only
+    std::string name;              // one label, and a host name: a stranger has no domain to claim
     std::vector<heard_link> heard; // ascending
 
     bool operator==(const hello &) const = default;
 };
 
-// A name as hellos carry it: cut, and with - for what may not stand there; "host" for nothing.
+// A name as hellos carry it: its first label, cut, and with - for what may not stand there; "host" for what is none
+// then.
 [[nodiscard]] std::string hello_name(const std::string &host_name);
 
 // Links beyond most_links are left out.

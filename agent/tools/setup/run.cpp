@@ -62,11 +62,16 @@ names names_of(const setup_wish &wish)
     return chosen;
 }
 
+// Empty where there is none.
+std::string text_of_file(const std::string &path)
+{
+    std::ifstream stream{path};
+    return {std::istreambuf_iterator<char>{stream}, {}};
+}
+
 hello own_hello()
 {
-    std::ifstream stream{machine_id_file};
-    const std::string text{std::istreambuf_iterator<char>{stream}, {}};
-    const auto host = host_of(text);
+    const auto host = host_of(text_of_file(machine_id_file));
     if (!host)
         throw std::runtime_error{fmt::format("{} {}", machine_id_file, host.error())};
     std::array<char, 256> name{};
@@ -148,7 +153,7 @@ json::array strings(const std::vector<std::string> &lines)
 }
 
 json::object view_of(const discovery &found, const std::vector<port_facts> &facts,
-                     const std::vector<std::string> &devices)
+                     const std::vector<std::string> &devices, const chosen_names &named)
 {
     json::array ports;
     for (std::uint8_t place = 0; place < found.heard.own.ports; ++place) {
@@ -168,12 +173,18 @@ json::object view_of(const discovery &found, const std::vector<port_facts> &fact
         ports.push_back(std::move(row));
     }
     json::array peers;
-    for (const std::uint64_t host : found.made.peers_of(found.heard.own.host))
-        peers.push_back(json::object{{"name", found.heard.hosts.at(host).name},
-                                     {"address", service::to_text(common_address(host))}});
+    for (const std::uint64_t host : found.made.peers_of(found.heard.own.host)) {
+        const auto name = named.of.find(host);
+        peers.push_back(
+            json::object{{"name", name == named.of.end() ? json::value(nullptr) : json::value(name->second)},
+                         {"says_name", found.heard.hosts.at(host).name},
+                         {"address", service::to_text(common_address(host))}});
+    }
+    std::vector<std::string> remarks = remarks_on(found.heard, found.made, devices);
+    remarks.insert(remarks.end(), named.remarks.begin(), named.remarks.end());
     return {{"name", found.heard.own.name},       {"address", service::to_text(common_address(found.heard.own.host))},
             {"planes", found.made.planes.size()}, {"ports", std::move(ports)},
-            {"peers", std::move(peers)},          {"remarks", strings(remarks_on(found.heard, found.made, devices))},
+            {"peers", std::move(peers)},          {"remarks", strings(remarks)},
             {"malformed_hellos", found.malformed}};
 }
 
@@ -198,19 +209,26 @@ discovery find_others(const setup_wish &wish, const hello &own, const std::vecto
     return found;
 }
 
-std::string next_command(const discovery &found, const names &to, bool started)
+std::string next_command(const discovery &found, const chosen_names &named, const names &to, bool started)
 {
     const std::uint64_t first = found.made.peers_of(found.heard.own.host).front();
+    const auto name = named.of.find(first);
     std::string perf = fmt::format("mrc-perf on {}, then mrc-perf {} here", found.heard.hosts.at(first).name,
-                                   service::to_text(common_address(first)));
+                                   name == named.of.end() ? service::to_text(common_address(first)) : name->second);
     if (started)
         return perf;
+    perf = "then mrcctl setup --probe" + (to.is_of_unit ? "" : " -o " + to.file) + ", " + perf;
     return to.is_of_unit ? fmt::format("systemctl enable {0} && systemctl restart {0} (or mrcd --config {1}), {2}",
                                        to.unit, to.file, perf)
                          : fmt::format("mrcd --config {}, {}", to.file, perf);
 }
 
 } // namespace
+
+std::string config_file_of(const setup_wish &wish)
+{
+    return names_of(wish).file;
+}
 
 int run_setup(const setup_wish &wish)
 {
@@ -220,7 +238,8 @@ int run_setup(const setup_wish &wish)
     if (wish.start && !to.is_of_unit)
         throw std::runtime_error{fmt::format("--start: {} does not read {}; leave --start out and run mrcd --config {}",
                                              to.unit, to.file, to.file)};
-    if (!wish.force && !wish.dry_run && std::filesystem::exists(to.file))
+    const bool is_blank = has_no_setting(text_of_file(to.file));
+    if (!wish.force && !wish.dry_run && !is_blank)
         throw std::runtime_error{fmt::format("{} is there already: --force replaces it and keeps it as {}, -o writes "
                                              "another file",
                                              to.file, replaced_path(to.file))};
@@ -230,7 +249,10 @@ int run_setup(const setup_wish &wish)
         say(line);
     const std::vector<port_facts> facts = look_at(chosen.ports);
     const discovery found = find_others(wish, own, chosen.ports);
-    const std::string text = config_text(found.heard, found.made, chosen.ports, to.instance);
+    const chosen_names named = choose_names(found.heard, found.made, text_of_file(to.file));
+    for (const std::string &line : named.remarks)
+        say(line);
+    const std::string text = config_text(found.heard, found.made, chosen.ports, to.instance, named);
     require_valid(text, to);
 
     bool is_written = false;
@@ -242,7 +264,7 @@ int run_setup(const setup_wish &wish)
         const auto added = put_addresses(addresses);
         try {
             await_addresses(addresses);
-            write_config(to.file, text, wish.force);
+            write_config(to.file, text, wish.force || (is_blank && std::filesystem::exists(to.file)));
         } catch (...) {
             take_off(added);
             throw;
@@ -253,21 +275,27 @@ int run_setup(const setup_wish &wish)
         if (wish.start && !is_started)
             say(fmt::format("{} is not started: there is no systemctl here, or it says why above", to.unit));
     }
-    const std::string next = wish.dry_run ? "mrcctl setup, without --dry-run" : next_command(found, to, is_started);
+    const probe_outcome probed = is_started && wish.probe ? wish.probe(wish) : probe_outcome{};
+    const std::string next = wish.dry_run          ? "mrcctl setup, without --dry-run"
+                             : probed.next.empty() ? next_command(found, named, to, is_started)
+                                                   : probed.next;
     if (wish.json) {
-        json::object view = view_of(found, facts, chosen.ports);
+        json::object view = view_of(found, facts, chosen.ports, named);
         view["config"] = text;
         view["file"] = to.file;
         view["written"] = is_written;
         view["started"] = is_started;
         view["next"] = next;
+        if (!probed.view.empty())
+            view["probe"] = probed.view;
         fmt::print("{}\n", json::serialize(view));
     } else if (wish.dry_run) {
         fmt::print("{}", text);
     } else {
-        fmt::print("{} is written. Next: {}\n", to.file, next);
+        fmt::print("{} is written. {}", to.file,
+                   probed.text.empty() ? fmt::format("Next: {}\n", next) : "\n" + probed.text);
     }
-    return 0;
+    return probed.status;
 }
 
 int restore_addresses(const setup_wish &wish)

@@ -4,12 +4,23 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <boost/json/object.hpp>
+
 namespace mrc::setup
 {
+
+// What the peers answered.
+struct probe_outcome {
+    int status = 0; // 1: not all on all planes
+    std::string text;
+    boost::json::object view;
+    std::string next; // command to type
+};
 
 struct setup_wish {
     std::vector<std::string> ports; // empty: all that look like ports
@@ -22,7 +33,12 @@ struct setup_wish {
     bool force = false;
     bool start = false;
     bool json = false;
+    // Once the daemon has been started.
+    std::function<probe_outcome(const setup_wish &)> probe;
 };
+
+// That is written, and read by --restore and --probe.
+[[nodiscard]] std::string config_file_of(const setup_wish &wish);
 
 // Tells what it finds on standard error, the result on standard output. Returns the exit status. Throws
 // std::runtime_error with what cannot be, and what helps; then nothing is written.

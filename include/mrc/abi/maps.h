@@ -20,7 +20,7 @@
 #define MRC_MAX_QUEUES 16       /* receive queues per port that get an AF_XDP socket */
 #define MRC_MAX_PATHS (1 << 20) /* path rows that a host can have; row 0 counts packets of unknown paths */
 #define MRC_USUAL_PATHS 8192    /* that it has, unless its configuration says otherwise */
-#define MRC_MAX_QPS 8192        /* power of two: the low bits of a QPN are its row */
+#define MRC_MAX_QPS 16384       /* power of two: the low bits of a QPN are its row */
 #define MRC_MAX_PEERS 131072    /* hosts in use at one time that a host can have rows for, a row for each address */
 #define MRC_USUAL_PEERS 4096
 #define MRC_MAX_CLIENTS 8192 /* that are listed at one time; more are served */
@@ -528,6 +528,7 @@ struct mrc_event_row {
     char name[16];          /* device of the port, command of the session */
     __u64 tx_packets;       /* sent on the path until then, and of them inferred lost: as in its row */
     __u64 losses;           /* of those */
+    __u64 real_time_ns;     /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -627,6 +628,63 @@ struct mrc_push_ring {
     __u64 reserved[4];
 };
 
+/*
+ * `capture_slots`: array of MRC_CAPTURE_SLOTS copies of packets, and `capture_ring`, one row: what `mrcctl capture` has
+ * asked for. An array and no BPF_MAP_TYPE_RINGBUF: packets that leave by AF_XDP pass no program, and user space cannot
+ * write into such a ring. host_rx, host_push, host_tx and the worker claim the slot `producer` by compare and swap
+ * (include/mrc/abi/capture.h); mrcctl takes those that have their number, in order.
+ */
+#define MRC_CAPTURE_SLOTS 1024 /* power of two */
+#define MRC_CAPTURE_SLOT_BYTES 4096
+#define MRC_CAPTURE_SNAP_MAX (MRC_CAPTURE_SLOT_BYTES - 32)
+#define MRC_CAPTURE_BURST_NS 10000000 /* how far packets may run ahead of the rate */
+
+/* Where a packet was copied. */
+enum mrc_capture_point {
+    MRC_CAPTURE_ARRIVED,  /* received, as it arrived */
+    MRC_CAPTURE_POPPED,   /* received, without its outer header, as it is handed on */
+    MRC_CAPTURE_ANSWERED, /* sent: the answer to an EV probe, back out of the port that the probe came by */
+    MRC_CAPTURE_PUSHED,   /* sent by XDP transmit */
+    MRC_CAPTURE_AF_XDP,   /* sent by AF_XDP */
+    MRC_CAPTURE_OVERLAY,  /* sent by an ordinary socket over the overlay, before the kernel cuts it into segments */
+    MRC_CAPTURE_POINT_COUNT
+};
+
+/* Writer: host_rx, host_push, host_tx, mrcd: worker. Readers: mrcctl. */
+struct mrc_capture_slot {
+    __u64 number;   /* 1 for the first ever, of the slot that it stands in; stored last: the slot is whole */
+    __u64 time_ns;  /* when it was copied */
+    __u32 length;   /* bytes of the packet, from Ethernet on */
+    __u16 captured; /* of them, those in `bytes` */
+    __u16 verdict;  /* enum mrc_verdict */
+    __u8 point;     /* enum mrc_capture_point */
+    __u8 port;      /* row of `ports` */
+    __u8 reserved[6];
+    __u8 bytes[MRC_CAPTURE_SNAP_MAX]; /* the packet, from Ethernet on */
+};
+
+/* Writer: mrcctl. Readers: host_rx, host_push, host_tx, mrcd: worker. */
+struct mrc_capture_ring {
+    __u64 lease_ns;    /* packets are copied until then, which mrcctl puts off; 0: none are [and who finds it over] */
+    __u64 producer;    /* slots claimed [host_rx, host_push, host_tx, mrcd: worker, atomic] */
+    __u64 consumer;    /* slots taken */
+    __u64 chosen;      /* packets that the filter let pass [host_rx, host_push, host_tx, mrcd: worker, atomic] */
+    __u64 no_room;     /* copies that found no free slot [host_rx, host_push, host_tx, mrcd: worker, atomic] */
+    __u64 over_rate;   /* packets beyond the rate [host_rx, host_push, host_tx, mrcd: worker, atomic] */
+    __u64 due_ns;      /* when the next one would come at that rate [host_rx, host_push, host_tx, mrcd: worker] */
+    __u32 interval_ns; /* of the rate, between two packets; 0: as many as come */
+    __u32 sample;      /* of so many packets one is copied, 1 at least */
+    __u32 snap_bytes;  /* of a packet at most, 14 at least */
+    __u32 planes;      /* bit p: packets of the port of plane p */
+    __u32 qpn;         /* received packets to this queue pair only; 0: whatever they are */
+    __u32 peer_qpn;    /* and sent ones to this, where `qpn` is not 0 */
+    __u32 psn_first;   /* packets whose BTH has this PSN, or one of the following */
+    __u32 psn_count;   /* so many PSNs; 0: any */
+    __u32 owner;       /* process of the mrcctl that captures, in its own PID namespace */
+    __u32 reserved;
+    __u64 reserved2[4];
+};
+
 MRC_ASSERT_SIZE(struct mrc_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_next_hop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_host_row, 64);
@@ -640,13 +698,15 @@ MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
-MRC_ASSERT_SIZE(struct mrc_event_row, 128);
+MRC_ASSERT_SIZE(struct mrc_event_row, 136);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
+MRC_ASSERT_SIZE(struct mrc_capture_slot, MRC_CAPTURE_SLOT_BYTES);
+MRC_ASSERT_SIZE(struct mrc_capture_ring, 128);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, port, 20);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, magic, 28);
 

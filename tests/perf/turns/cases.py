@@ -5,7 +5,7 @@ are set beside those of the baseline at the same point of the same round."""
 import dataclasses
 import typing
 
-from . import labs
+from . import collectives, labs
 from .programs import iperf, mrc, small_beside, sockperf, stall
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
@@ -38,6 +38,11 @@ def places(builds):
     for engine in ENGINES:
         for name, build in ({"": None} | builds).items():
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
+    for hosts in collectives.RANKS:
+        found[f"kernel, {hosts} hosts"] = lambda hosts=hosts: labs.by_kernel(hosts, "near")
+        for name, build in ({"": None} | builds).items():
+            found[of_build(f"xdp, {hosts} hosts", name)] = lambda hosts=hosts, build=build: labs.with_mrcd(
+                "xdp", build, hosts)
     return found
 
 
@@ -144,6 +149,21 @@ def own_host_latency(_builds):
             row("", "MRC, spinning", "xdp", mrc("--lat", host="h1")))
 
 
+def by_gloo(builds):
+    rows = []
+    for ranks in collectives.RANKS:
+        kernel, overlay = f"kernel, {ranks} hosts", of_build(f"xdp, {ranks} hosts", next(iter(builds), ""))
+        for operation in collectives.OPERATIONS:
+            for size in collectives.SIZES:
+                point, what = f"{ranks} ranks, {operation}, {size}", (operation, size)
+                rows += [row(point, "TCP, one plane", kernel, collectives.by_tcp(*what)),
+                         row(point, "MPTCP, a subflow per plane", kernel, collectives.by_tcp(*what, wrapper=MPTCP)),
+                         row(point, "TCP over mrcnet0", overlay, collectives.by_overlay(*what)),
+                         *(row(point, of_build("MRC", build), of_build(f"xdp, {ranks} hosts", build),
+                               collectives.by_mrc(*what)) for build in builds or {"": None})]
+    return tuple(rows)
+
+
 RATE = {"gbps": "Gbit/s"}
 ROUND_TRIP = {"p50_us": "us", "p99_us": "us", "p999_us": "us"}
 
@@ -172,4 +192,7 @@ def all_cases(builds):
                          own_host(builds)),
         "own-host-latency": case("half a round trip of 8 bytes between two programs of one host", ROUND_TRIP,
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
+        "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "
+                            "of each size, whatever --seconds", {"latency_us": "us"} | RATE,
+                            "TCP, one plane", by_gloo(builds)),
     }

@@ -10,6 +10,7 @@ from lab_support import lab
 
 PLANES = 4
 FIRST_SPINE = 0
+FIRST_TABLE = 200  # of routes by a source's plane
 
 
 class place:
@@ -23,29 +24,45 @@ def plane_address(plane, host):
     return f"fd00:{plane + 1:x}::{host + 1:x}"
 
 
-def set_up_planes(fabric):
+def path_of(plane, own, peer):
+    """The uSIDs from a host to another, by the first spine where they have different leaves."""
+    usids = [usid(2, plane, own["leaf"])]
+    if own["leaf"] != peer["leaf"]:
+        usids += [usid(1, plane, FIRST_SPINE), usid(2, plane, peer["leaf"])]
+    return ":".join([*usids, usid(8, plane, peer["downlink"])])
+
+
+def pushed(destination, plane, own, peer):
+    """What `ip -6 route add` takes to send to an address by a plane."""
+    return f"{destination} encap seg6 mode encap.red segs fcbb:bb00:{path_of(plane, own, peer)}:: dev p{plane}"
+
+
+def set_up_planes(fabric, joined_from):
     """Hosts without mrcd, with an address in each plane, whose packets the kernel pushes and pops
-    (lab_kernel_hosts.py); MPTCP may have a subflow by each."""
+    (lab_kernel_hosts.py); MPTCP may have a subflow by each: "far", to the addresses that h1 offers; "near", from each
+    of the connecting host's to the one address that the other listens at, as Gloo does."""
     hosts = set_up_hosts(fabric)
-    names = ("h0", "h1")
-    for number, name in enumerate(names):
-        own, peer = hosts[name], hosts[names[1 - number]]
+    for number, (name, own) in enumerate(hosts.items()):
+        peers = [(other, peer) for other, peer in enumerate(hosts.values()) if other != number]
         commands = [f"ip mptcp limits set subflows {PLANES} add_addr_accepted {PLANES}"]
         for plane in range(PLANES):
-            path = ":".join([usid(2, plane, own["leaf"]), usid(1, plane, FIRST_SPINE), usid(2, plane, peer["leaf"]),
-                             usid(8, plane, peer["downlink"])])
             address = plane_address(plane, number)
-            commands += [
-                f"ip address add {address}/128 dev lo nodad",  # a source at once
-                f"ip -6 route add {plane_address(plane, 1 - number)} encap seg6 mode encap.red segs "
-                f"fcbb:bb00:{path}:: dev p{plane} src {address}"]
-            if number and plane:  # the far end offers the other planes, and the near end joins by each
+            commands.append(f"ip address add {address}/128 dev lo nodad")  # a source at once
+            commands += [f"ip -6 route add {pushed(plane_address(plane, other), plane, own, peer)} src {address}"
+                         for other, peer in peers]
+            if plane and joined_from == "near":
+                table = FIRST_TABLE + plane
+                commands += [f"ip -6 rule add from {address} lookup {table}",
+                             f"ip mptcp endpoint add {address} subflow",
+                             *(f"ip -6 route add {pushed(plane_address(0, other), plane, own, peer)} table {table}"
+                               for other, peer in peers)]
+            elif plane and number:
                 commands.append(f"ip mptcp endpoint add {address} signal")
         fabric.inside(name, "sh", "-ec", "\n".join(commands))
 
 
 @contextlib.contextmanager
-def with_mrcd(engine, build=None):
+def with_mrcd(engine, build=None, hosts=2):
     """`build`: (directory of binaries, ring_packets or "")."""
     directory, ring_packets = build or (None, "")
     config = f"[transmit]\nring_packets = {ring_packets}\n" if ring_packets else ""
@@ -53,7 +70,8 @@ def with_mrcd(engine, build=None):
     if directory:
         os.environ["MRC_BIN"] = directory
     try:
-        with lab(f"turns-{engine[0]}", "--planes", str(PLANES), "--engine", engine, "--ipv4", config=config) as fabric:
+        with lab(f"turns-{engine[0]}", "--planes", str(PLANES), "--engine", engine, "--ipv4", "--hosts", str(hosts),
+                 config=config) as fabric:
             yield place(fabric)
     finally:
         if directory:
@@ -63,9 +81,9 @@ def with_mrcd(engine, build=None):
 
 
 @contextlib.contextmanager
-def by_kernel():
-    with lab("turns-k", "--planes", str(PLANES), "--no-daemons") as fabric:
-        set_up_planes(fabric)
+def by_kernel(hosts=2, joined_from="far"):
+    with lab("turns-k", "--planes", str(PLANES), "--no-daemons", "--hosts", str(hosts)) as fabric:
+        set_up_planes(fabric, joined_from)
         yield place(fabric)
 
 

@@ -82,6 +82,40 @@ TEST_F(waiting_queue_pairs_test, whose_path_has_fallen_silent_waits_no_longer)
     EXPECT_EQ(changed(), (std::vector{qps_[2].get(), qps_[3].get()}));
 }
 
+TEST_F(waiting_queue_pairs_test, looking_costs_nothing_while_nothing_happens)
+{
+    all_wait();
+    EXPECT_TRUE(changed().empty());
+    const std::uint64_t before = waiting_.looks();
+    for (int round = 0; round < 1000; ++round)
+        EXPECT_TRUE(changed().empty());
+    EXPECT_EQ(waiting_.looks(), before);
+}
+
+// Whatever it is that changes a way, on the way there or at the peer, it is noticed.
+TEST_F(waiting_queue_pairs_test, what_changes_at_the_peer_is_noticed)
+{
+    const protocol::instant now{std::chrono::seconds{1}};
+    const protocol::plane_index plane{0};
+    all_wait();
+    EXPECT_TRUE(changed().empty());
+    EXPECT_TRUE(near_.suspected.suspect(plane, protocol::plane_mask{0b11}, now));
+    EXPECT_EQ(changed().size(), 2u) << "it is suspected toward the host";
+
+    all_wait();
+    near_.suspected.on_delivered(plane, now + std::chrono::milliseconds{1});
+    near_.suspected.on_delivered(plane, now + std::chrono::milliseconds{2});
+    near_.suspected.on_delivered(plane, now + std::chrono::milliseconds{3});
+    ASSERT_TRUE(near_.suspected.suspected().empty());
+    EXPECT_EQ(changed().size(), 2u) << "and not any more";
+
+    all_wait();
+    const protocol::endpoint_request_packet one_port{
+        .request_id = 0x4001, .operation = MRC_EP_PORT_STATUS_UPDATE, .port_status_mask = 0b100};
+    EXPECT_EQ(near_.ports.on_request(one_port, {}, now), protocol::port_status::outcome::taken);
+    EXPECT_EQ(changed().size(), 2u) << "the peer has lost a port";
+}
+
 TEST_F(waiting_queue_pairs_test, who_goes_is_not_told)
 {
     all_wait();

@@ -2,6 +2,7 @@
 #include "kernel/event_history.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -20,13 +21,15 @@ struct history {
     mrc_host_row host{};
     event_history writer{rows, host};
 
+    static constexpr std::chrono::system_clock::time_point told{std::chrono::seconds{1'795'661'220}};
+
     void add(mrc_event_kind kind, std::uint64_t value = 0)
     {
         mrc_event_row event{};
         event.kind = kind;
         event.time_ns = value;
         event.losses = value;
-        writer.add(event);
+        writer.add(event, told);
     }
 
     // Numbers of the events that are there, in the order of the rows.
@@ -50,6 +53,7 @@ TEST(event_history, numbers_events_through_all_classes)
     EXPECT_EQ(to.numbers(MRC_EVENTS_OF_PORTS), (std::vector<std::uint64_t>{1, 3}));
     EXPECT_EQ(to.numbers(MRC_EVENTS_OF_SESSIONS), (std::vector<std::uint64_t>{2}));
     EXPECT_EQ(to.host.events, 3U);
+    EXPECT_EQ(to.rows[0].real_time_ns, 1'795'661'220'000'000'000U) << "by the clock that the writer was told";
 }
 
 TEST(event_history, every_kind_has_its_class)

@@ -254,6 +254,13 @@ TEST_F(ring_connection_test, an_unknown_immediate_is_a_failure)
     EXPECT_EQ(a.failure, "the far end speaks another language");
 }
 
+TEST_F(ring_connection_test, credit_for_what_was_not_sent_is_a_failure)
+{
+    a.connection.on_received(immediate{.kind = immediate_kind::credit, .value = 1}.encode(), 0);
+    EXPECT_EQ(a.failure, "it gives back more credit than it was sent messages");
+    EXPECT_TRUE(a.abandoned);
+}
+
 TEST_F(ring_connection_test, who_is_detached_is_called_no_more)
 {
     bool done = false;

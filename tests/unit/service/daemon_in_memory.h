@@ -36,6 +36,8 @@ public:
     [[nodiscard]] service::session_resources resources();
     [[nodiscard]] mrc_ip address() const { return rules_.address_of(rules_.self()); }
     [[nodiscard]] datapath::worker &worker() { return worker_; }
+    // Of each user, for sessions to come.
+    [[nodiscard]] service::limit_options &limits() { return config_.limits; }
     // Queue pairs that anybody has.
     [[nodiscard]] std::size_t qps_in_use() const;
     [[nodiscard]] const mrc_qp_row &row_of(std::uint32_t qpn) const { return tables_.qps[MRC_QPN_ROW(qpn)]; }

@@ -32,6 +32,26 @@ struct wish {
     }
 };
 
+TEST(xdp_mode, is_generic_where_the_driver_has_no_metadata)
+{
+    struct row {
+        const char *driver;
+        attach_mode configured;
+        kernel::xdp_mode chosen;
+    };
+    const row table[] = {
+        {"mlx5_core", attach_mode::automatic, kernel::xdp_mode::automatic},
+        {"", attach_mode::automatic, kernel::xdp_mode::automatic},
+        {"ena", attach_mode::automatic, kernel::xdp_mode::generic},
+        {"gve", attach_mode::automatic, kernel::xdp_mode::generic},
+        {"hv_netvsc", attach_mode::automatic, kernel::xdp_mode::generic},
+        {"ena", attach_mode::native, kernel::xdp_mode::native},
+        {"mlx5_core", attach_mode::generic, kernel::xdp_mode::generic},
+    };
+    for (const row &entry : table)
+        EXPECT_EQ(xdp_mode_of(entry.configured, entry.driver), entry.chosen) << entry.driver;
+}
+
 TEST(make_plan, chooses_payload_buffers_and_engine)
 {
     using enum engine_kind;

@@ -90,12 +90,28 @@ TEST_F(queue_pairs, of_a_user_are_limited_and_each_has_a_bell_of_its_own)
     EXPECT_EQ(create().reply.qp.bell, bell);
 }
 
+TEST_F(queue_pairs, of_a_session_are_as_many_as_it_has_bells)
+{
+    daemon_.limits() = {};
+    daemon_.limits().queue_pairs = session::bell_page::queue_pairs + 1;
+    test::session_in_memory first{daemon_, 2, client_.state.account};
+    const session::qp_request wanted = first.qp_request(first.make_pd(), first.make_cq());
+    while (first.state.qps.size() < session::bell_page::queue_pairs) {
+        const answer made = create_qp(first.state, wanted);
+        ASSERT_EQ(made.reply.error, 0) << made.reply.text;
+    }
+    const answer one_more = create_qp(first.state, wanted);
+    EXPECT_EQ(one_more.reply.error, ENOMEM);
+    EXPECT_EQ(std::string{one_more.reply.text}, "all 4096 queue pairs of a session are in use");
+    EXPECT_EQ(create().reply.error, 0) << "another session of the user";
+}
+
 TEST_F(queue_pairs, requests_of_a_user_are_limited_over_all_of_its_sessions)
 {
     test::session_in_memory second{daemon_, 2, client_.state.account};
     session::qp_request deep = request();
     deep.send_depth = deep.receive_depth = limits_.work_requests;
-    while (client_.held(resource::work_requests) + 2 * limits_.work_requests <= limits_.total_requests)
+    while (client_.held(resource::work_requests) + 2ULL * limits_.work_requests <= limits_.total_requests)
         ASSERT_EQ(create_qp(client_.state, deep).reply.error, 0);
     session::qp_request there = second.qp_request(second.make_pd(), second.make_cq());
     there.send_depth = there.receive_depth = limits_.work_requests;

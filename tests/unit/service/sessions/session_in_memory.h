@@ -34,8 +34,8 @@ public:
         client->bell_memory =
             service::map_whole(service::sealed_memory("bells", sizeof(session::bell_page)), sizeof(session::bell_page));
         client->number = number;
-        client->by_bell.resize(state.shared.config.limits.queue_pairs);
-        client->active.reserve(state.shared.config.limits.queue_pairs);
+        client->by_bell.resize(service::most_of_a_session(state.shared.config.limits));
+        client->active.reserve(service::most_of_a_session(state.shared.config.limits));
         state.worker_side = client.get();
         demand(state.shared.worker.hear(client->doorbell), "no doorbell");
         state.shared.worker.add_client(std::move(client));

@@ -18,7 +18,7 @@ hello usual()
             .plan = 9,
             .port = 1,
             .ports = 2,
-            .name = "node-a.rack",
+            .name = "node-a-rack",
             .heard = {{.from = {.host = 5, .port = 0}, .by = 1}, {.from = {.host = 6, .port = 7}, .by = 0}}};
 }
 
@@ -71,6 +71,11 @@ TEST(hello, with_a_value_that_is_not_allowed_is_none)
     EXPECT_FALSE(decode_hello(changed(45 + 8, 8))) << "no host has a port 8";
     EXPECT_FALSE(decode_hello(changed(45 + 9, 2))) << "it has no port 2 to hear by";
     EXPECT_FALSE(decode_hello(changed(45 + 7, 7))) << "out of order";
+    for (const char *name : {"localhost", "a.b", "-a", "a-", "127", "0xa"}) {
+        hello named = usual();
+        named.name = name;
+        EXPECT_FALSE(decode_hello(encode_hello(named))) << name;
+    }
     hello nobody = usual();
     nobody.host = 0;
     EXPECT_FALSE(decode_hello(encode_hello(nobody)));
@@ -104,7 +109,7 @@ TEST(hello, never_has_more_links_than_fit)
     crowded.heard.clear();
     for (std::uint64_t host = 1; host <= most_links + 4; ++host)
         crowded.heard.push_back({.from = {.host = host, .port = 0}, .by = 0});
-    crowded.name = std::string(most_name_bytes, 'x');
+    crowded.name = std::string(session::most_label_bytes, 'x');
     const auto datagram = encode_hello(crowded);
     EXPECT_EQ(datagram.size(), most_hello_bytes);
     const auto decoded = decode_hello(datagram);
@@ -114,10 +119,12 @@ TEST(hello, never_has_more_links_than_fit)
 
 TEST(hello, names_are_cut_and_cleaned)
 {
-    EXPECT_EQ(hello_name("node-a.rack"), "node-a.rack");
+    EXPECT_EQ(hello_name("node-a.rack"), "node-a") << "a stranger has no domain to claim";
     EXPECT_EQ(hello_name("a\x1b[31m b"), "a--31m-b");
-    EXPECT_EQ(hello_name(""), "host");
-    EXPECT_EQ(hello_name(std::string(100, 'x')).size(), most_name_bytes);
+    EXPECT_EQ(hello_name("-a_"), "a");
+    for (const char *none : {"", "-", ".", "localhost", "10", "0x7f"})
+        EXPECT_EQ(hello_name(none), "host") << none;
+    EXPECT_EQ(hello_name(std::string(100, 'x')).size(), session::most_label_bytes);
 }
 
 } // namespace

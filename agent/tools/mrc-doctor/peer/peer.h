@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mrc-doctor --peer`: a host of a configuration in direct mode, seen from this one by each plane.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "service/config/config.h"
+#include "tools/mrc-doctor/peer/evidence.h"
+#include "tools/mrc-doctor/report.h"
+
+namespace mrc::doctor
+{
+
+struct peer_report {
+    std::string peer; // as the user calls it
+    std::string address;
+    unsigned planes = 0; // that both hosts are on
+    std::vector<finding> findings;
+
+    // On each plane, as far as could be tried.
+    [[nodiscard]] bool is_reached() const;
+};
+
+// Probes toward this MRC address, by plane; empty: no mrcd runs here.
+using peer_prober = std::function<std::map<unsigned, probe_count>(const std::string &address)>;
+
+// The row of [[peer]] that is meant by its name or an address. Throws std::runtime_error with those that there are.
+[[nodiscard]] const service::host_entry &find_peer(const service::daemon_config &config, const std::string &peer);
+// Throws std::runtime_error where nothing can be tried: SRv6 mode, no plane in common.
+[[nodiscard]] peer_report examine_peer(service::daemon_config config, const std::string &peer,
+                                       const peer_prober &probe);
+
+[[nodiscard]] std::string to_text(const peer_report &of);
+[[nodiscard]] boost::json::object to_json(const peer_report &of);
+
+} // namespace mrc::doctor

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what was seen to what is at fault. A pure function.
+#pragma once
+
+#include "tools/mrcctl/diagnose/finding.h"
+#include "tools/mrcctl/diagnose/snapshot.h"
+
+namespace mrc::ctl::diagnose
+{
+
+// Faults of the host first, then of the network from near to far, then what is merely busy.
+[[nodiscard]] findings findings_of(const snapshot &at);
+
+} // namespace mrc::ctl::diagnose

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// On which half of a round trip packets are lost, by others that go out the same way and come back by ways that are
+// known.
+#pragma once
+
+#include "tools/mrcctl/diagnose/finding.h"
+#include "tools/mrcctl/diagnose/snapshot.h"
+
+namespace mrc::ctl::diagnose
+{
+
+// `loss`: share of round trips that the link loses, both halves together. `out`: packets that went out over it;
+// `others`: such that differ by nothing but that they did not. The half that explains the counts best; unknown when
+// another does so nearly as well: packets are too few.
+[[nodiscard]] direction direction_of_loss(const tally &out, const tally &others, double loss);
+
+} // namespace mrc::ctl::diagnose

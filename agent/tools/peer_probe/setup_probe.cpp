@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/peer_probe/setup_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include "kernel/probes/device.h"
+#include "service/config/config.h"
+#include "tools/mrc-doctor/peer/peer.h"
+#include "tools/peer_probe/peer_probe.h"
+#include "tools/table/table.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+namespace json = boost::json;
+using clock = std::chrono::steady_clock;
+using by_plane = std::map<unsigned, doctor::probe_count>;
+
+constexpr std::chrono::milliseconds between_tries{300};
+constexpr column columns[] = {{"PEER", "peer"},
+                              {"PLANE", "plane"},
+                              {"PORT", "port"},
+                              {"SPEED", "speed_bps", column_unit::bitrate},
+                              {"ANSWERED", "answered"},
+                              {"OF", "sent"},
+                              {"ROUND TRIP", "rtt_ns", column_unit::time}};
+
+struct probed_peer {
+    std::string name;
+    std::string address;
+    std::set<unsigned> shared; // planes that this host is on, too
+    by_plane planes;
+
+    [[nodiscard]] bool answers() const
+    {
+        return std::ranges::all_of(shared, [&](unsigned plane) {
+            const auto found = planes.find(plane);
+            return found != planes.end() && found->second.answered == found->second.sent;
+        });
+    }
+};
+
+std::vector<probed_peer> peers_of(const service::daemon_config &config)
+{
+    std::vector<probed_peer> peers;
+    for (const service::host_entry &host : config.hosts)
+        if (host.common && !service::is_same(*host.common, config.host.address)) {
+            const std::string address = service::to_text(*host.common);
+            probed_peer peer{.name = host.name.value_or(address), .address = address, .shared = {}, .planes = {}};
+            for (const service::port_options &port : config.ports)
+                if (host.addresses[port.plane.value])
+                    peer.shared.insert(port.plane.value);
+            peers.push_back(std::move(peer));
+        }
+    return peers;
+}
+
+bool all_answer(std::vector<probed_peer> &peers, const std::string &instance)
+{
+    bool all = true;
+    for (probed_peer &peer : peers) {
+        if (!peer.answers())
+            peer.planes = probe_planes(instance, peer.address);
+        all = peer.answers() && all;
+    }
+    return all;
+}
+
+json::array rows_of(const probed_peer &peer, const service::daemon_config &config)
+{
+    json::array rows;
+    for (const service::port_options &port : config.ports) {
+        const auto found = peer.planes.find(port.plane.value);
+        if (found == peer.planes.end() || !peer.shared.contains(port.plane.value))
+            continue;
+        json::object row{{"peer", peer.name},    {"plane", port.plane.value},          {"port", port.device},
+                         {"speed_bps", nullptr}, {"answered", found->second.answered}, {"sent", found->second.sent},
+                         {"rtt_ns", nullptr}};
+        if (const auto mbps = kernel::probes::link_speed_mbps(port.device))
+            row["speed_bps"] = std::uint64_t{*mbps} * 1'000'000;
+        if (found->second.answered > 0)
+            row["rtt_ns"] = found->second.least_rtt_ns;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+} // namespace
+
+setup::probe_outcome probe_peers(const setup::setup_wish &wish)
+{
+    const std::string file = setup::config_file_of(wish);
+    const auto config = service::load_config(file);
+    if (!config)
+        throw std::runtime_error{config.error().text()};
+    if (config->fabric.mode != service::fabric_mode::direct)
+        throw std::runtime_error{
+            fmt::format("--probe: {} has no peers listed: it is in SRv6 mode; mrcctl probe probes any", file)};
+    std::vector<probed_peer> peers = peers_of(*config);
+    if (peers.empty())
+        throw std::runtime_error{fmt::format("--probe: {} has no peer with an address to probe", file)};
+    const auto end = clock::now() + wish.longest;
+    while (!all_answer(peers, config->daemon.instance) && clock::now() < end)
+        std::this_thread::sleep_for(between_tries);
+    if (std::ranges::all_of(peers, [](const probed_peer &peer) { return peer.planes.empty(); }))
+        throw std::runtime_error{fmt::format("no mrcd of instance '{}' runs here: start it, then mrcctl setup --probe",
+                                             config->daemon.instance)};
+    setup::probe_outcome outcome;
+    json::array rows;
+    json::array troubles;
+    std::string trouble_text;
+    for (const probed_peer &peer : peers) {
+        for (auto &row : rows_of(peer, *config))
+            rows.push_back(std::move(row));
+        if (peer.answers())
+            continue;
+        const doctor::peer_report report =
+            doctor::examine_peer(*config, peer.name, [&](const std::string &) { return peer.planes; });
+        troubles.push_back(doctor::to_json(report));
+        trouble_text += "\n" + doctor::to_text(report);
+        outcome.status = 1;
+    }
+    outcome.next = outcome.status == 0 ? fmt::format("mrc-perf on {0}, then mrc-perf {0} here", peers.front().name)
+                                       : "mend what is named, then mrcctl setup --probe";
+    outcome.text = to_table(columns, rows) + trouble_text + fmt::format("\nNext: {}\n", outcome.next);
+    outcome.view = {{"planes", std::move(rows)}, {"troubles", std::move(troubles)}, {"next", outcome.next}};
+    return outcome;
+}
+
+} // namespace mrc::ctl

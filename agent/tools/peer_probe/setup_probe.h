@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last step of a set-up: whether the peers of the configuration answer, how far away they are, and what comes next.
+#pragma once
+
+#include "tools/setup/run.h"
+
+namespace mrc::ctl
+{
+
+// Waits, at most for wish.longest, until every peer answers on every plane; what does not is examined as by mrc-doctor
+// --peer. Throws std::runtime_error where the configuration cannot be used, or no mrcd runs at the end.
+[[nodiscard]] setup::probe_outcome probe_peers(const setup::setup_wish &wish);
+
+} // namespace mrc::ctl
