@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -125,12 +126,15 @@ void send_to(const unique_fd &from, std::string_view address, std::uint16_t port
     EXPECT_EQ(::sendto(from.get(), "x", 1, 0, name.get(), name.size), 1) << std::strerror(errno);
 }
 
-// Whose datagram waits there; empty: none does.
+// Whose datagram arrives there; empty: none does. On a busy machine the kernel delivers later than sendto() returns.
 std::optional<socket_name> receive(const unique_fd &at)
 {
+    constexpr int limit_ms = 20'000;
+    pollfd readable{.fd = at.get(), .events = POLLIN, .revents = 0};
     char byte = 0;
     socket_name from;
-    if (::recvfrom(at.get(), &byte, 1, MSG_DONTWAIT, from.get(), &from.size) != 1)
+    if (::poll(&readable, 1, limit_ms) != 1 ||
+        ::recvfrom(at.get(), &byte, 1, MSG_DONTWAIT, from.get(), &from.size) != 1)
         return std::nullopt;
     return from;
 }

@@ -40,7 +40,8 @@ class ranks:
                 sys.exit(f"FAIL: rank {rank} ended before '{text}': {self.said(rank)}")
             return text in self.said(rank)
         if not wait_until(there, LIMIT_S):
-            sys.exit(f"FAIL: rank {rank} does not say '{text}': {self.said(rank)}")
+            said = "\n".join(f"rank {one}: {self.said(one)}" for one in range(len(self.logs)))
+            sys.exit(f"FAIL: rank {rank} does not say {text!r}; all that was said:\n{said}")
 
     def all_succeed(self):
         deadline = time.monotonic() + LIMIT_S

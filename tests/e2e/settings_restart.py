@@ -3,6 +3,7 @@
 """What a controller has set outlives mrcd, also one that is killed: profiles and their states, what is denied, ports
 that are switched off."""
 
+import pathlib
 import signal
 
 from lab_support import DEADLINE_S, check, lab, left_behind, need_binaries, need_root
@@ -30,6 +31,12 @@ def make_settings(here):
     here.json("port", "disable", "2")
 
 
+def saved(running):
+    """What mrcd has written of them, up to a tenth of a second and a disk's time after it has answered."""
+    file = pathlib.Path(f"/run/mrc-lab/{running.prefix}/settings/h0/controller.toml")
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrcctl")
@@ -45,6 +52,7 @@ def main():
             check({row["ev"]: row["state"] for row in before["built in"]["evs"]}[ev(1, 0)] == "denied",
                   "an EV is denied")
             check(before["ports"][1] == (2, "down", "disabled"), "a port is switched off")
+            check(wait_until(lambda: "disabled_ports = [2]" in saved(running), DEADLINE_S), "the last of them is saved")
             process.send_signal(signal.SIGKILL)
             process.wait()
         with started(running, config) as (process, said):
