@@ -93,7 +93,7 @@ function(mrc_precompile target set)
 endfunction()
 
 # Sources of one target are compiled together, sixteen at a time, and headers parsed once for all: half the time of a
-# whole build. OFF compiles file by file, as clang-tidy and the fuzzers' tree see them, where one file is worked on.
+# whole build. OFF compiles file by file, as clang-tidy sees them, where one file is worked on.
 option(MRC_UNITY "compile a target's sources together" ON)
 function(mrc_compile_together target)
   get_target_property(sources ${target} SOURCES)
