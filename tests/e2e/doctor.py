@@ -23,7 +23,7 @@ MAY_LACK = {"af_xdp_zero_copy", "huge_pages", "clock"}
 OF_THE_PAIR = {"xdp_native", "xdp_generic", "live_frames", "live_frames_cost", "redirect", "af_xdp_copy",
                "af_xdp_multi_buffer"}
 OF_A_PORT = {"link", "mtu", "xdp_native", "xdp_generic", "redirect", "af_xdp_copy", "af_xdp_zero_copy",
-             "af_xdp_multi_buffer", "checksum_offload", "receive_offload", "receive_steering"}
+             "af_xdp_multi_buffer", "driver", "checksum_offload", "receive_offload", "receive_steering"}
 
 
 def doctor(*arguments, wrapper=(), status=0):

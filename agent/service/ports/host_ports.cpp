@@ -11,6 +11,7 @@
 #include "kernel/probes/ring_cost.h"
 #include "kernel/startup_error.h"
 #include "service/log.h"
+#include "service/ports/nic_drivers.h"
 
 namespace mrc::service
 {
@@ -24,6 +25,19 @@ std::uint32_t queues_of(const host_modes &modes)
     for (const port_modes &port : modes.ports)
         queues += port.queues;
     return queues;
+}
+
+// A port that got generic XDP for its MTU would have the driver's own with a smaller one.
+void warn_of_mtu(const port_options &port, std::string_view driver, bool several_buffers, std::string_view attached)
+{
+    const std::uint32_t mtu = kernel::probes::mtu_of(port.device);
+    if (attached != "generic" || port.mode != attach_mode::automatic || !has_metadata(driver) ||
+        !refuses_mtu(driver, mtu, several_buffers))
+        return;
+    const std::uint32_t largest = largest_single_buffer_mtu(driver);
+    log::warn("port {}: XDP is generic, several times slower, as {} takes an MTU of {} at most and the port has {}: ip "
+              "link set dev {} mtu {}",
+              port.device, driver, largest, mtu, port.device, largest);
 }
 
 std::uint64_t eui64_of(const mac_address &mac)
@@ -322,6 +336,7 @@ void attach_ports(const daemon_config &config, kernel::host_programs &programs, 
             log::warn("port {}: host_rx drops every MRC packet, as native XDP of {} has no room for metadata; allowed "
                       "there: mode = \"generic\" or \"auto\"",
                       config.ports[i].device, driver);
+        warn_of_mtu(config.ports[i], driver, modes.several_buffers, attached[i]);
     }
     if (!modes.single_buffer.empty())
         log::warn("packets longer than one buffer are not received, port {}", modes.single_buffer);

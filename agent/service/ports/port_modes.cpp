@@ -177,6 +177,7 @@ host_modes choose_modes(const daemon_config &config, const link_monitor &links, 
     require_attached(tried.ports);
     const kernel::probes::attempt live_frames = frames ? frames->possible() : kernel::probes::worked();
     host_modes modes = settle_modes(plan.engine, std::move(tried), live_frames);
+    modes.several_buffers = plan.multi_buffer;
     add_missing(config, links, plan, live_frames, modes);
     return modes;
 }

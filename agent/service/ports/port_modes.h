@@ -43,6 +43,7 @@ struct host_modes {
     bool force_copy = false;       // not all ports have zero copy, and one memory cannot serve both kinds of sockets
     bool some_zero_copy = false;   // though some have it
     std::string single_buffer;     // why packets of several buffers are not received; empty: they are, if any can come
+    bool several_buffers = false;  // programs take such packets
 };
 
 struct tried_port {

@@ -7,6 +7,7 @@
 
 #include "kernel/probes/device.h"
 #include "kernel/startup_error.h"
+#include "service/ports/nic_drivers.h"
 
 namespace mrc::service
 {
@@ -31,11 +32,6 @@ std::uint32_t packet_overhead(fabric_mode mode)
     constexpr std::uint32_t with_outer_header = MRC_MAX_HEADERS + MRC_ICRC_LEN;
     constexpr std::uint32_t outer_header = MRC_OUTER_BYTES - MRC_ETHERNET_BYTES;
     return mode == fabric_mode::direct ? with_outer_header - outer_header : with_outer_header;
-}
-
-bool has_metadata(std::string_view driver)
-{
-    return driver != "ena" && driver != "gve" && driver != "hv_netvsc";
 }
 
 kernel::xdp_mode xdp_mode_of(const port_options &port)

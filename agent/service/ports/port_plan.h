@@ -61,10 +61,7 @@ void require_ports(const daemon_config &config, link_monitor &links);
 // Of the ports that are there.
 [[nodiscard]] mtu_range mtus_of(std::span<const port_condition> ports);
 
-// Whether a driver's own XDP has room for what host_rx writes in front of packets (bpf_xdp_adjust_meta; docs/nics.md).
-// By its name: nothing but a packet from the wire could show it.
-[[nodiscard]] bool has_metadata(std::string_view driver);
-// As configured; for `auto` generic where the driver has no metadata.
+// As configured; for `auto` generic where the driver has no metadata (nic_drivers.h).
 [[nodiscard]] kernel::xdp_mode xdp_mode_of(attach_mode mode, std::string_view driver);
 [[nodiscard]] kernel::xdp_mode xdp_mode_of(const port_options &port);
 

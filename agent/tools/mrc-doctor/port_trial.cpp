@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "service/ports/port_plan.h"
+#include "service/ports/nic_drivers.h"
 
 namespace mrc::doctor
 {
@@ -16,10 +16,10 @@ namespace
 std::string remedy_for_mtu(const subject &of)
 {
     constexpr const char *set = "ip link set dev {} mtu {}";
-    std::string remedy =
-        of.mtu > service::single_buffer_mtu ? fmt::format(set, of.device, service::single_buffer_mtu) : std::string{};
+    const std::uint32_t largest = service::largest_single_buffer_mtu(of.driver);
+    std::string remedy = of.mtu > largest ? fmt::format(set, of.device, largest) : std::string{};
     if (of.driver == "veth") // counts the MTU of its other end
-        remedy += (remedy.empty() ? "" : "; ") + fmt::format(set, "PEER", service::single_buffer_mtu) +
+        remedy += (remedy.empty() ? "" : "; ") + fmt::format(set, "PEER", largest) +
                   "  # PEER: the other end of the link";
     return remedy;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "kernel/probes/device.h"
+#include "service/ports/nic_drivers.h"
 #include "service/ports/port_plan.h"
 
 namespace mrc::doctor
@@ -13,6 +14,14 @@ namespace mrc::doctor
 
 namespace
 {
+
+std::string describe(const service::nic_driver &driver)
+{
+    return fmt::format("{}: native XDP up to an MTU of {} in one buffer, {}several buffers, {}metadata; known of its "
+                       "source, not tried",
+                       driver.name, driver.single_buffer_mtu, driver.several_buffers ? "" : "no ",
+                       driver.metadata ? "" : "no ");
+}
 
 } // namespace
 
@@ -27,8 +36,8 @@ finding examine_link(const subject &of)
 
 finding examine_mtu(const subject &of)
 {
-    // As configured, else what `auto` takes of a port whose packets just fit one buffer.
-    const std::uint32_t wanted = service::payload_of(of.config, service::single_buffer_mtu);
+    // As configured, else what `auto` takes of a port whose packets just fit one buffer of its driver.
+    const std::uint32_t wanted = service::payload_of(of.config, service::largest_single_buffer_mtu(of.driver));
     const std::string found = fmt::format("MTU {}", of.mtu);
     const std::uint32_t enough = wanted + service::packet_overhead(of.config.fabric.mode);
     const std::string remedy = fmt::format("ip link set dev {} mtu {}", of.device, enough);
@@ -42,6 +51,38 @@ finding examine_mtu(const subject &of)
         return of.make("mtu", state::works, payload);
     return of.make("mtu", state::slower, payload,
                    {.cost = "smaller packets on all ports, so more of them for the same data", .remedy = remedy});
+}
+
+finding examine_driver(const subject &of, bool several_buffers, std::uint32_t cpus)
+{
+    const service::nic_driver *const known = service::find_nic_driver(of.driver);
+    if (known == nullptr)
+        return of.make("driver", state::untried, of.driver.empty() ? "has no name" : of.driver + ": nothing is known");
+    const std::string found = describe(*known);
+    if (!known->metadata && of.port.mode == service::attach_mode::native)
+        return of.make(
+            "driver", state::broken, found,
+            {.cost = "every MRC packet is dropped: the receive program has no room for what it writes there",
+             .remedy = by_hand(of.config.origin.file, "[port]", fmt::format("mode = \"auto\" for {}", of.device))});
+    if (!known->metadata)
+        return of.make(
+            "driver", state::slower, found,
+            {.cost = "mrcd takes generic XDP, several times slower: the driver's own would drop every packet",
+             .remedy = {}});
+    if (service::refuses_mtu(of.driver, of.mtu, several_buffers))
+        return of.make("driver", state::slower, found,
+                       {.cost = fmt::format("refuses native XDP at the port's MTU of {}; generic XDP is several times "
+                                            "slower",
+                                            of.mtu),
+                        .remedy = fmt::format("ip link set dev {} mtu {}", of.device,
+                                              service::largest_single_buffer_mtu(of.driver))});
+    const std::uint32_t queues = kernel::probes::receive_queues(of.device);
+    if (known->own_queue_only && queues < cpus && of.config.transmit.engine != service::engine_kind::af_xdp)
+        return of.make("driver", state::slower, found,
+                       {.cost = fmt::format("may lose what mrcd sends by XDP on CPUs from {} on: {} queues, {} CPUs",
+                                            queues, queues, cpus),
+                        .remedy = fmt::format("ethtool -L {} combined {}", of.device, cpus)});
+    return of.make("driver", state::works, found);
 }
 
 finding examine_checksum_offload(const subject &of)
