@@ -217,7 +217,8 @@ void examine_ports(const service::daemon_config &config, report &to)
     for (subject &of : ports) {
         if (of.ifindex != 0) {
             to.ports.push_back({.device = of.device, .driver = of.driver});
-            of.findings.push_back(examine_driver(of, plan.multi_buffer, std::thread::hardware_concurrency()));
+            if (auto known = examine_driver(of, plan.multi_buffer, std::thread::hardware_concurrency()))
+                of.findings.push_back(*std::move(known));
             of.findings.push_back(examine_checksum_offload(of));
             of.findings.push_back(examine_receive_offload(of));
             of.findings.push_back(examine_steering(of));

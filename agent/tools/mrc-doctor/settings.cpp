@@ -2,6 +2,7 @@
 #include "tools/mrc-doctor/settings.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -53,11 +54,11 @@ finding examine_mtu(const subject &of)
                    {.cost = "smaller packets on all ports, so more of them for the same data", .remedy = remedy});
 }
 
-finding examine_driver(const subject &of, bool several_buffers, std::uint32_t cpus)
+std::optional<finding> examine_driver(const subject &of, bool several_buffers, std::uint32_t cpus)
 {
     const service::nic_driver *const known = service::find_nic_driver(of.driver);
     if (known == nullptr)
-        return of.make("driver", state::untried, of.driver.empty() ? "has no name" : of.driver + ": nothing is known");
+        return std::nullopt;
     const std::string found = describe(*known);
     if (!known->metadata && of.port.mode == service::attach_mode::native)
         return of.make(
