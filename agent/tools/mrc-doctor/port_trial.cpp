@@ -19,8 +19,8 @@ std::string remedy_for_mtu(const subject &of)
     const std::uint32_t largest = service::largest_single_buffer_mtu(of.driver);
     std::string remedy = of.mtu > largest ? fmt::format(set, of.device, largest) : std::string{};
     if (of.driver == "veth") // counts the MTU of its other end
-        remedy += (remedy.empty() ? "" : "; ") + fmt::format(set, "PEER", largest) +
-                  "  # PEER: the other end of the link";
+        remedy +=
+            (remedy.empty() ? "" : "; ") + fmt::format(set, "PEER", largest) + "  # PEER: the other end of the link";
     return remedy;
 }
 
