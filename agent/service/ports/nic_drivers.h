@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the native XDP of some drivers can do, as their source says (docs/nics.md has files and functions): nothing of it
-// is tried, and some could be by nothing but a packet from the wire.
+// What the native XDP of some drivers can do, as their source says (docs/nics.md has files and functions): nothing of
+// it is tried, and some could be by nothing but a packet from the wire.
 #pragma once
 
 #include <cstdint>
