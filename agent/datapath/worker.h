@@ -87,7 +87,8 @@ public:
         // reached; a path has changed its state.
         std::function<void(const worker_peer &)> on_peer_change;
         std::function<void(const protocol::path_transition &)> on_path_state;
-        std::function<void()> on_batch_done; // of start_batch
+        std::function<void()> on_batch_done;                      // of start_batch
+        std::function<void(const worker_qp &)> on_qp_failed = {}; // each once
     };
 
     worker(const worker_options &options, resources borrowed);
@@ -170,6 +171,7 @@ private:
     bool look_at_ways();
     void report();
     void report_changes();
+    void report_failure(worker_qp &qp);
     void follow_receive_drops();
     void sleep();
     [[nodiscard]] protocol::instant next_deadline();
