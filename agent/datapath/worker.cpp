@@ -224,6 +224,8 @@ std::size_t worker::round()
     std::size_t work = calls_.run_all();
     (void)memory_.replenish();
     const instant now = kernel::monotonic_now();
+    if (io_.trace != nullptr)
+        io_.trace->look(now);
     const receive_result received = receive(now);
     work += received.frames;
     work += loopback_.deliver([&](const loopback::passing &packet) { on_own_packet(packet, now); });

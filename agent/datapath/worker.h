@@ -13,6 +13,7 @@
 // packets between queue pairs of this host           loopback.h, own_host.h
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
+// what happens, for whoever traces it                trace_ring.h
 //
 // Counters show up in the maps every 10 ms. What is more than a count, a path's state or a packet dropped, shows
 // up before the worker sleeps, too: a sleep may last.
@@ -39,6 +40,7 @@
 #include "datapath/service_calls.h"
 #include "datapath/sleeper.h"
 #include "datapath/timer_gate.h"
+#include "datapath/trace_ring.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/turn_scheduler.h"
 #include "datapath/waiting_queue_pairs.h"
@@ -89,6 +91,7 @@ public:
         std::function<void(const protocol::path_transition &)> on_path_state;
         std::function<void()> on_batch_done;                      // of start_batch
         std::function<void(const worker_qp &)> on_qp_failed = {}; // each once
+        trace_ring *trace = nullptr;                              // null: there is nothing to be traced
     };
 
     worker(const worker_options &options, resources borrowed);
@@ -146,6 +149,8 @@ public:
     [[nodiscard]] region_table &regions() { return regions_; }
     // Of its queue pairs. It is the worker's alone.
     [[nodiscard]] protocol::slab_pool &memory() { return memory_; }
+    // For what it drives; null: nobody can trace it.
+    [[nodiscard]] protocol::trace_sink *trace() const { return io_.trace; }
     [[nodiscard]] const worker_counters &counters() const { return counters_; }
 
     // As sleeper's; a doorbell is heard until its client is removed.

@@ -143,7 +143,8 @@ daemon::daemon(daemon_config config)
                .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },
                .on_batch_done = [this] { control_.note_batch(); },
                .on_qp_failed =
-                   [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); }}},
+                   [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); },
+               .trace = &trace_}},
       control_{control_surroundings()},
       port_watch_{{.config = config_,
                    .links = links_,

@@ -99,7 +99,8 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
                                   .peer_ports = &peer.ports->peer_ports(),
                                   .peer = peer.planes,
                                   .pool = &state.shared.worker.memory(),
-                                  .proofs = peer.proofs});
+                                  .proofs = peer.proofs,
+                                  .trace = state.shared.worker.trace()});
     return built;
 }
 

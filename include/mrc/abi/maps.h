@@ -705,6 +705,39 @@ struct mrc_capture_ring {
     __u64 reserved2[4];
 };
 
+/*
+ * `trace_rows`: array of MRC_TRACE_ROWS rows, the last protocol events of the worker, and `trace_ring`, one row: what
+ * `mrcctl trace` has asked for. Nothing is consumed and the worker waits for nobody: the newest row takes the place of
+ * the oldest. It is written as those of `events` are, so a reader finds out which rows it came too late for.
+ */
+#define MRC_TRACE_ROWS 32768 /* power of two */
+
+/* What a kind of event does not have is zero. */
+/* Writer: mrcd: worker. Readers: mrcctl. */
+struct mrc_trace_row {
+    __u64 number;   /* 1 for the first ever; 0: the row is being written, or has not been used */
+    __u64 time_ns;  /* when it happened; of arrivals, when host_rx saw the packet */
+    __u64 value;    /* as the kind has it: agent/protocol/trace_event.h */
+    __u32 qpn;      /* 0: of no queue pair */
+    __u32 peer_qpn; /* of the peer's queue pair */
+    __u32 psn;      /* of the packet */
+    __u32 ev;       /* of the packet, or the path */
+    __u16 kind;     /* as `mrcctl trace` names it: agent/protocol/trace_event.h */
+    __u16 reason;   /* likewise */
+    __u32 reserved;
+};
+
+/* Writer: mrcctl. Readers: mrcd: worker. */
+struct mrc_trace_ring {
+    __u64 lease_ns; /* events are written until then, which mrcctl puts off; 0: none are [and who finds it over] */
+    __u64 newest;   /* number of the last row [mrcd: worker] */
+    __u32 kinds;    /* bit k: events of kind k */
+    __u32 qpn;      /* of this queue pair only, and of paths; 0: of all */
+    __u32 owner;    /* process of the mrcctl that traces, in its own PID namespace */
+    __u32 reserved;
+    __u64 reserved2[4];
+};
+
 MRC_ASSERT_SIZE(struct mrc_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_next_hop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_host_row, 64);
@@ -727,6 +760,8 @@ MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
 MRC_ASSERT_SIZE(struct mrc_capture_slot, MRC_CAPTURE_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_capture_ring, 128);
+MRC_ASSERT_SIZE(struct mrc_trace_row, 48);
+MRC_ASSERT_SIZE(struct mrc_trace_ring, 64);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, port, 20);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, magic, 28);
 
