@@ -29,6 +29,7 @@
 #include "tools/mrcctl/setup_command.h"
 #include "tools/mrcctl/text.h"
 #include "tools/mrcctl/top.h"
+#include "tools/mrcctl/trace/command.h"
 #include "tools/mrcctl/views.h"
 
 namespace mrc::ctl
@@ -242,6 +243,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_diagnose(app, to);
     add_metrics(app, to);
     add_capture(app, to);
+    add_trace(app, to);
     add_ev_profile(app, to);
     add_ev_format(app, to);
     add_cc_profile(app, to);
