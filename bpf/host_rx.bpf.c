@@ -30,6 +30,8 @@ MRC_USES(signals);
 MRC_USES(xsks);
 MRC_USES(clients); /* this and the next are of no program: created and pinned with the others, for the agent to write */
 MRC_USES(events);
+MRC_USES(trace_ring);
+MRC_USES(trace_rows);
 
 /*
  * The QP that is addressed exists and is connected to the sender, whichever of the addresses that speak for it this is;

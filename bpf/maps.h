@@ -48,6 +48,8 @@ MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
 MRC_ROWS(push_ring, struct mrc_push_ring, 1);
 MRC_ROWS(capture_slots, struct mrc_capture_slot, MRC_CAPTURE_SLOTS);
 MRC_ROWS(capture_ring, struct mrc_capture_ring, 1);
+MRC_ROWS(trace_rows, struct mrc_trace_row, MRC_TRACE_ROWS);
+MRC_ROWS(trace_ring, struct mrc_trace_ring, 1);
 MRC_MAP(peers, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_peer_row, (MRC_USUAL_PEERS * MRC_RX_ADDRESSES),
         BPF_F_NO_PREALLOC);
 MRC_MAP(xsks, BPF_MAP_TYPE_XSKMAP, __u32, __u32, (MRC_MAX_PORTS * MRC_MAX_QUEUES), 0);

@@ -72,6 +72,8 @@ public:
             of_.loopback_.end_turn();
         else
             of_.output_.end_turn();
+        if (qp.protocol->state() == protocol::qp_state::error) [[unlikely]]
+            of_.report_failure(qp);
         of_.deadlines_.expect(qp, qp.protocol->next_deadline());
     }
     bool retire(worker_qp &qp)
@@ -173,6 +175,8 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
     std::unique_ptr<worker_qp> qp = qps_.remove(number);
     if (!qp)
         return nullptr;
+    if (qp->protocol->state() == protocol::qp_state::error)
+        report_failure(*qp);
     qp->protocol->fail(protocol::completion_status::flushed); // what it had in flight leaves the window of its peer
     turns_.deactivate(*qp);
     qp->client->by_bell[qp->bell] = nullptr;
@@ -220,6 +224,8 @@ std::size_t worker::round()
     std::size_t work = calls_.run_all();
     (void)memory_.replenish();
     const instant now = kernel::monotonic_now();
+    if (io_.trace != nullptr)
+        io_.trace->look(now);
     const receive_result received = receive(now);
     work += received.frames;
     work += loopback_.deliver([&](const loopback::passing &packet) { on_own_packet(packet, now); });
@@ -388,6 +394,12 @@ void worker::report_changes()
         }
     });
     verdicts_.publish_drops(counters_.drops);
+}
+
+void worker::report_failure(worker_qp &qp)
+{
+    if (!std::exchange(qp.failure_told, true) && io_.on_qp_failed)
+        io_.on_qp_failed(qp);
 }
 
 void worker::follow_receive_drops()

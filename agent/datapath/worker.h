@@ -13,6 +13,7 @@
 // packets between queue pairs of this host           loopback.h, own_host.h
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
+// what happens, for whoever traces it                trace_ring.h
 //
 // Counters show up in the maps every 10 ms. What is more than a count, a path's state or a packet dropped, shows
 // up before the worker sleeps, too: a sleep may last.
@@ -39,6 +40,7 @@
 #include "datapath/service_calls.h"
 #include "datapath/sleeper.h"
 #include "datapath/timer_gate.h"
+#include "datapath/trace_ring.h"
 #include "datapath/transmit_engine.h"
 #include "datapath/turn_scheduler.h"
 #include "datapath/waiting_queue_pairs.h"
@@ -87,7 +89,9 @@ public:
         // reached; a path has changed its state.
         std::function<void(const worker_peer &)> on_peer_change;
         std::function<void(const protocol::path_transition &)> on_path_state;
-        std::function<void()> on_batch_done; // of start_batch
+        std::function<void()> on_batch_done;                      // of start_batch
+        std::function<void(const worker_qp &)> on_qp_failed = {}; // each once
+        trace_ring *trace = nullptr;                              // null: there is nothing to be traced
     };
 
     worker(const worker_options &options, resources borrowed);
@@ -145,6 +149,8 @@ public:
     [[nodiscard]] region_table &regions() { return regions_; }
     // Of its queue pairs. It is the worker's alone.
     [[nodiscard]] protocol::slab_pool &memory() { return memory_; }
+    // For what it drives; null: nobody can trace it.
+    [[nodiscard]] protocol::trace_sink *trace() const { return io_.trace; }
     [[nodiscard]] const worker_counters &counters() const { return counters_; }
 
     // As sleeper's; a doorbell is heard until its client is removed.
@@ -170,6 +176,7 @@ private:
     bool look_at_ways();
     void report();
     void report_changes();
+    void report_failure(worker_qp &qp);
     void follow_receive_drops();
     void sleep();
     [[nodiscard]] protocol::instant next_deadline();

@@ -59,6 +59,7 @@ struct worker_qp {
     bool active = false;              // in the client's list
     bool failure_reported = false;    // as an event
     bool drain_reported = false;
+    bool failure_told = false; // to the service thread
 };
 
 struct worker_client {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map `events`, written by one thread and read by any number of processes, none of which the writer knows or waits for.
+// Map `events`, written by one thread and read by any number of processes, none of which the writer knows or waits for
+// (numbered_row.h).
 //
 // An array and no BPF_MAP_TYPE_RINGBUF: a ring buffer's records are consumed, by one reader for all; where nobody
 // reads, the oldest stay and what comes finds no room; and user space writes one only by running a program for each.
@@ -7,13 +8,13 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "kernel/mapped_array.h"
+#include "kernel/numbered_row.h"
 #include "mrc/abi/maps.h"
 
 namespace mrc::kernel
@@ -27,32 +28,19 @@ namespace mrc::kernel
         return MRC_EVENTS_OF_PLANES;
     if (kind <= MRC_EVENT_PEER_SILENT)
         return MRC_EVENTS_OF_PEERS;
-    return kind <= MRC_EVENT_PATH_DENIED ? MRC_EVENTS_OF_PATHS : MRC_EVENTS_OF_SESSIONS;
-}
-
-// Word by word, as other processes may read or write meanwhile: a reader that finds any word of the new row finds the
-// number that was stored before it, too.
-using event_words = std::array<std::uint64_t, sizeof(mrc_event_row) / sizeof(std::uint64_t)>;
-static_assert(offsetof(mrc_event_row, number) == 0, "the first word");
-
-// const_cast, here and below: before C++26 there is no atomic_ref to what is const. Only read where it is.
-[[nodiscard]] inline std::atomic_ref<std::uint64_t> event_word(const mrc_event_row &row, std::size_t word)
-{
-    return std::atomic_ref{reinterpret_cast<std::uint64_t *>(const_cast<mrc_event_row *>(&row))[word]};
+    if (kind <= MRC_EVENT_PATH_DENIED)
+        return MRC_EVENTS_OF_PATHS;
+    return kind <= MRC_EVENT_SESSION_CLOSED ? MRC_EVENTS_OF_SESSIONS : MRC_EVENTS_OF_QUEUE_PAIRS;
 }
 
 // The row as it was at one moment; nothing while it is being written, and of one that has not been used.
 [[nodiscard]] inline std::optional<mrc_event_row> read_event(const mrc_event_row &row)
 {
-    event_words copy{};
-    for (std::size_t word = 0; word < copy.size(); ++word)
-        copy[word] = event_word(row, word).load(std::memory_order_acquire);
-    if (copy[0] == 0 || event_word(row, 0).load(std::memory_order_relaxed) != copy[0])
-        return std::nullopt;
-    return std::bit_cast<mrc_event_row>(copy);
+    return read_row(row);
 }
 
-// The number of the last event, whose row and all before it are written; 0: there was none.
+// The number of the last event, whose row and all before it are written; 0: there was none. const_cast: before C++26
+// there is no atomic_ref to what is const.
 [[nodiscard]] inline std::uint64_t last_event(const mrc_host_row &host)
 {
     return std::atomic_ref{const_cast<__u64 &>(host.events)}.load(std::memory_order_acquire);
@@ -71,11 +59,7 @@ public:
         mrc_event_row &row = rows_[of * std::size_t{MRC_EVENT_ROWS} + counts_[of]++ % MRC_EVENT_ROWS];
         event.number = ++last_;
         event.real_time_ns = static_cast<__u64>(std::chrono::nanoseconds{told.time_since_epoch()}.count());
-        const auto words = std::bit_cast<event_words>(event);
-        event_word(row, 0).store(0, std::memory_order_relaxed);
-        for (std::size_t word = 1; word < words.size(); ++word)
-            event_word(row, word).store(words[word], std::memory_order_release);
-        event_word(row, 0).store(event.number, std::memory_order_release);
+        write_row(row, event);
         std::atomic_ref{host_.events}.store(last_, std::memory_order_release);
     }
 

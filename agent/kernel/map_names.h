@@ -130,7 +130,7 @@ static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
 
 // In the order of enum mrc_event_class, mrc_event_kind and mrc_event_reason: what follows the prefix, in small letters.
 inline constexpr auto event_class_names =
-    std::to_array<std::string_view>({"ports", "planes", "peers", "paths", "sessions"});
+    std::to_array<std::string_view>({"ports", "planes", "peers", "paths", "sessions", "queue_pairs"});
 static_assert(event_class_names.size() == MRC_EVENT_CLASSES);
 
 inline constexpr auto event_kind_names = std::to_array<std::string_view>({
@@ -151,14 +151,48 @@ inline constexpr auto event_kind_names = std::to_array<std::string_view>({
     "path_denied",
     "session_opened",
     "session_closed",
+    "qp_connected",
+    "qp_error",
+    "qp_closed",
 });
 static_assert(event_kind_names.size() == MRC_EVENT_COUNT);
 
 inline constexpr auto event_reason_names = std::to_array<std::string_view>({
-    "none",     "missing",   "down",        "no_carrier", "no_neighbour", "several_neighbours",
-    "replaced", "small_mtu", "disabled",    "silence",    "loss",         "always_skip",
-    "calm",     "probes",    "deliveries",  "controller", "peer_says",    "other_planes",
-    "reached",  "no_answer", "client_gone", "violation",  "daemon_ends",
+    "none",
+    "missing",
+    "down",
+    "no_carrier",
+    "no_neighbour",
+    "several_neighbours",
+    "replaced",
+    "small_mtu",
+    "disabled",
+    "silence",
+    "loss",
+    "always_skip",
+    "calm",
+    "probes",
+    "deliveries",
+    "controller",
+    "peer_says",
+    "other_planes",
+    "reached",
+    "no_answer",
+    "client_gone",
+    "violation",
+    "daemon_ends",
+    "retries",
+    "remote_access",
+    "remote_operation",
+    "remote_invalid",
+    "local_protection",
+    "refused_access",
+    "refused_operation",
+    "refused_invalid",
+    "overrun",
+    "client",
+    "reset",
+    "session_end",
 });
 static_assert(event_reason_names.size() == MRC_REASON_COUNT);
 

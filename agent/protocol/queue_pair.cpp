@@ -6,6 +6,7 @@
 #include "protocol/send/acks.h"
 #include "protocol/send/next_packet.h"
 #include "protocol/send/timers.h"
+#include "protocol/trace_packets.h"
 
 namespace mrc::protocol
 {
@@ -49,8 +50,9 @@ queue_pair::queue_pair(const qp_config &config, const qp_surroundings &around)
                  around.selector != nullptr ? *around.selector : own_selector_,
                  around.control,
                  counters_,
-                 around.pool},
-      responder_{config, around.memory, counters_, around.pool}, state_{config.state}
+                 around.pool,
+                 around.trace},
+      responder_{config, around.memory, counters_, around.pool, around.trace}, state_{config.state}
 {
     requester_.draining = state_ == qp_state::send_queue_drained;
     if (state_ == qp_state::error)
@@ -80,6 +82,8 @@ bool queue_pair::modify(qp_event event)
         fail(completion_status::flushed);
     state_ = *next;
     requester_.draining = state_ == qp_state::send_queue_drained;
+    if (state_ != qp_state::error) // fail() has told
+        trace_state();
     return true;
 }
 
@@ -160,6 +164,8 @@ std::optional<outgoing> queue_pair::next_answer(instant now)
         return std::nullopt;
     if (auto *sack = std::get_if<sack_packet>(&*answer); sack != nullptr && unwanted(paths_, cause))
         sack->m = MRC_SACK_M_ALWAYS_SKIP;
+    trace(requester_.trace,
+          [&] { return answer_event(*answer, {.local = local_, .peer = requester_.config.peer, .at = now}); });
     paths_.on_answer_sent(now);
     return outgoing{*answer, {}, where->entropy, where->index, MRC_DSCP_CONTROL, MRC_ECN_NOT_ECT};
 }
@@ -201,8 +207,20 @@ void queue_pair::fail(completion_status status)
     if (state_ == qp_state::error)
         return;
     state_ = next_state(state_, qp_event::fail).value_or(qp_state::error);
+    trace_state();
     protocol::fail(requester_, status);
     responder_.fail();
+}
+
+void queue_pair::trace_state() const
+{
+    trace(requester_.trace, [&] {
+        return trace_event{.kind = trace_kind::state,
+                           .at = requester_.trace.now(),
+                           .local = local_,
+                           .peer = requester_.config.peer,
+                           .value = static_cast<std::uint64_t>(state_)};
+    });
 }
 
 void queue_pair::follow(std::optional<completion_status> failure)

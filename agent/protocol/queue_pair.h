@@ -36,6 +36,7 @@ struct qp_surroundings {
     path_selector *selector = nullptr;      // null: the QP rotates by the MRC rule (mrc_selector.h)
     slab_pool *pool = nullptr;              // of the QP's thread; null: it has all that it can ever need from the start
     sack_proofs *proofs = nullptr;          // for as many slots as the group; QPs of a thread share it; null: its own
+    trace_sink *trace = nullptr;            // null: nobody traces it
 };
 
 class queue_pair
@@ -112,6 +113,11 @@ public:
 
     [[nodiscard]] const qp_counters &counters() const { return counters_; }
     [[nodiscard]] qp_state state() const { return state_; }
+    // What its first request that failed met with, once it is in ERROR; `flushed`: it was made to fail.
+    [[nodiscard]] std::optional<completion_status> failure() const
+    {
+        return state_ == qp_state::error ? requester_.failure : std::nullopt;
+    }
     // The Transport NAK (MRC_AETH_NAK_*) of the peer's request that made this end fail, if one did.
     [[nodiscard]] std::optional<std::uint8_t> receive_failure() const { return responder_.failure_syndrome(); }
     // Posted, not yet taken by next_completion.
@@ -139,6 +145,7 @@ private:
         return state_ == qp_state::ready_to_send || state_ == qp_state::send_queue_drained;
     }
     void follow(std::optional<completion_status> failure);
+    void trace_state() const;
 
     qpn local_;
     path_group &paths_;

@@ -19,6 +19,7 @@
 #include "service/ports/own_addresses.h"
 #include "service/ports/port_speed.h"
 #include "service/predecessor.h"
+#include "service/qp_failure.h"
 #include "service/table_sizes.h"
 #include "service/worker_setup.h"
 
@@ -140,7 +141,10 @@ daemon::daemon(daemon_config config)
                        control_.note_peer(peer.address, condition_of(peer));
                    },
                .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },
-               .on_batch_done = [this] { control_.note_batch(); }}},
+               .on_batch_done = [this] { control_.note_batch(); },
+               .on_qp_failed =
+                   [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); },
+               .trace = &trace_}},
       control_{control_surroundings()},
       port_watch_{{.config = config_,
                    .links = links_,

@@ -25,6 +25,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "datapath/trace_ring.h"
 #include "kernel/event_history.h"
 #include "kernel/socket_programs.h"
 #include "kernel/tap_device.h"
@@ -98,6 +99,7 @@ private:
     std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted
     kernel::host_programs programs_;
     kernel::event_history history_{programs_.tables().events, programs_.host()[0]}; // of log_
+    datapath::trace_ring trace_{programs_.map_fd("trace_ring"), programs_.map_fd("trace_rows")};
     std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
     protocol::local_ports local_; // read by all path groups on the worker thread, changed there only

@@ -40,6 +40,8 @@ std::string object_text(const mrc_event_row &event)
         return fmt::format("peer {}", to_text(event.peer));
     case MRC_EVENTS_OF_PATHS:
         return fmt::format("path by uplink {} of {}", event.uplink, plane_text(event));
+    case MRC_EVENTS_OF_QUEUE_PAIRS:
+        return fmt::format("queue pair {} of session {}", event.qpn, event.session);
     case MRC_EVENTS_OF_SESSIONS:
     case MRC_EVENT_CLASSES:
         break;
@@ -80,7 +82,12 @@ std::string what_text(const mrc_event_row &event)
     case MRC_EVENT_SESSION_OPENED:
         return fmt::format("opened by {}, process {} of user {}", name_in(event), event.pid, event.uid);
     case MRC_EVENT_SESSION_CLOSED:
+    case MRC_EVENT_QP_CLOSED:
         return "closed";
+    case MRC_EVENT_QP_CONNECTED:
+        return fmt::format("connected to {} of peer {}", event.peer_qpn, to_text(event.peer));
+    case MRC_EVENT_QP_ERROR:
+        return "failed";
     case MRC_EVENT_NONE:
     case MRC_EVENT_COUNT:
         break;
@@ -130,6 +137,30 @@ std::string_view reason_text(mrc_event_reason reason)
         return "the client broke the protocol, or a request of its failed";
     case MRC_REASON_DAEMON_ENDS:
         return "the daemon ends";
+    case MRC_REASON_RETRIES:
+        return "nothing that was sent again was acknowledged";
+    case MRC_REASON_REMOTE_ACCESS:
+        return "the peer refused a request: key, bounds or permission";
+    case MRC_REASON_REMOTE_OPERATION:
+        return "the peer could not carry out a request";
+    case MRC_REASON_REMOTE_INVALID:
+        return "the peer takes a request to be invalid";
+    case MRC_REASON_LOCAL_PROTECTION:
+        return "a request names memory that may not be read";
+    case MRC_REASON_REFUSED_ACCESS:
+        return "a request of the peer was refused: key, bounds or permission";
+    case MRC_REASON_REFUSED_OPERATION:
+        return "a request of the peer could not be carried out";
+    case MRC_REASON_REFUSED_INVALID:
+        return "a request of the peer was invalid";
+    case MRC_REASON_OVERRUN:
+        return "a completion queue was full";
+    case MRC_REASON_CLIENT:
+        return "by the client";
+    case MRC_REASON_RESET:
+        return "the client reset it";
+    case MRC_REASON_SESSION_END:
+        return "its session ended";
     case MRC_REASON_COUNT:
         break;
     }

@@ -104,7 +104,8 @@ path_groups::known_group &path_groups::make(group_key key, const path_group_rows
             .heartbeats = {},
             .reverse = {},
             .id_part = terms.id_part,
-            .seed = random_seed()},
+            .seed = random_seed(),
+            .trace = worker_.trace()},
         local_, linked_.to(rows.leaf));
     made.proofs = std::make_unique<protocol::sack_proofs>(made.paths->size());
     write_rows(made);

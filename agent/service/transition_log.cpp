@@ -232,4 +232,17 @@ void transition_log::on_session_closed(std::uint32_t session, const mrc_client_r
     note(event, now);
 }
 
+void transition_log::on_queue_pair(mrc_event_kind kind, const queue_pair_names &which, mrc_event_reason reason,
+                                   protocol::instant now)
+{
+    mrc_event_row event{};
+    event.kind = kind;
+    event.reason = reason;
+    event.session = which.session;
+    event.qpn = which.qpn;
+    event.peer_qpn = which.peer_qpn;
+    event.peer = which.peer;
+    note(event, now);
+}
+
 } // namespace mrc::service

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports, planes, peers and paths that go out of use and come back, and sessions that come and go: each is an event
-// (struct mrc_event_row), which is kept, and one line of the log, which is that event's text. Ports, planes and peers
-// are logged at `info`, each class within its rate; paths and sessions at `debug`.
+// Ports, planes, peers and paths that go out of use and come back, sessions and queue pairs that come and go: each is
+// an event (struct mrc_event_row), which is kept, and one line of the log, which is that event's text. Ports, planes
+// and peers are logged at `info`, each class within its rate; paths, sessions and queue pairs at `debug`.
 //
 // One thread, with the time as an argument.
 #pragma once
@@ -36,6 +36,13 @@ struct path_figures {
     std::uint64_t tx_packets = 0;
     std::uint64_t losses = 0;
     std::uint64_t last_ack_ns = 0; // CLOCK_MONOTONIC; 0: none yet
+};
+
+struct queue_pair_names {
+    std::uint32_t qpn = 0;
+    std::uint32_t peer_qpn = 0;
+    std::uint32_t session = 0;
+    mrc_ip peer{};
 };
 
 class transition_log
@@ -86,6 +93,10 @@ public:
     // With what the client had then.
     void on_session_closed(std::uint32_t session, const mrc_client_row &client, mrc_event_reason reason,
                            protocol::instant now);
+
+    // To what `kind` says: connected, in error, closed.
+    void on_queue_pair(mrc_event_kind kind, const queue_pair_names &which, mrc_event_reason reason,
+                       protocol::instant now);
 
     // Lines held back are counted here as soon as their class may have a line again; `never`: there are none.
     [[nodiscard]] protocol::instant next_deadline() const;

@@ -20,6 +20,8 @@ NAMED_TESTS = [
     (r"agent/tools/mrcctl/", ["e2e.mrcctl", "e2e.completion"]),
     (r"(agent/tools/mrcctl/capture/|agent/datapath/capture_tap|bpf/capture|include/mrc/abi/capture)",
      ["e2e.capture_xdp", "e2e.capture_af_xdp"]),
+    (r"(agent/tools/mrcctl/trace/|agent/datapath/trace_|agent/protocol/trace_|docs/trace\.md)",
+     ["e2e.trace", "e2e.trace_probes", "e2e.trace_bpftrace"]),
     (r"agent/tools/mrc-perf/", ["e2e.transfer_tool"]),
     (r"agent/tools/mrc-collectives/", ["e2e.gloo_program"]),
     (r"agent/tools/mrc-doctor/", ["e2e.doctor"]),

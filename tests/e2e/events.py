@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`mrcctl event`: what happened to a host of a lab, in order and with reasons. A plane cut under a transfer and
-restored, a peer's port, a client that is killed; the same in the daemon's log, in bpftool's dump of the map, for one
-who follows and for one who comes late; and the end of the daemon, which ends who follows."""
+restored, a peer's port, queue pairs, a client that is killed; the same in the daemon's log, in bpftool's dump of the
+map, for one who follows and for one who comes late; and the end of the daemon, which ends who follows."""
 
 import json
 import os
@@ -66,6 +66,18 @@ def check_session(here):
           opened["session"] == closed["session"] and opened["uid"] == os.geteuid(), f"whose process is named: {closed}")
     check(closed["reason"] == "client_gone" and closed["queue_pairs"] == closed["registered_bytes"] == 0,
           "which left nothing behind")
+    check_queue_pairs(here, opened, closed)
+
+
+def check_queue_pairs(here, opened, closed):
+    of_session = [event for event in here.of("qp_connected", "qp_error", "qp_closed")
+                  if event["session"] == opened["session"]]
+    stories = {event["qpn"]: [one for one in of_session if one["qpn"] == event["qpn"]] for event in of_session}
+    check(stories and all([event["event"] for event in story] == ["qp_connected", "qp_closed"]
+                          for story in stories.values()), f"its {len(stories)} queue pairs were connected and closed")
+    check(all(event["peer"] and event["peer_qpn"] > 0 and opened["number"] < event["number"] < closed["number"]
+              for event in of_session) and {event["reason"] for event in of_session} == {None, "client"},
+          f"within it, to a peer: {of_session[0]['text']}")
 
 
 def check_killed_client(fabric, here):
@@ -83,6 +95,8 @@ def check_killed_client(fabric, here):
     last = here.of("session_closed")[-1]
     check(last["reason"] == "client_gone" and last["queue_pairs"] > 0 and last["registered_bytes"] > 0,
           f"closes with what it had: {last['text']}")
+    check({event["reason"] for event in here.of("qp_closed") if event["session"] == last["session"]} ==
+          {"session_end"}, "and its queue pairs are closed with it")
 
 
 def check_ports(fabric, here, peer):

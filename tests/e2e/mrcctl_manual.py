@@ -11,7 +11,7 @@ from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
 OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "diagnose", "metrics", "capture",
-           "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup")
+           "trace", "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
@@ -37,6 +37,11 @@ REFUSED = {
     ("capture", "-w", "-", "--sample", "1/0"): ("--sample", "'1/0'", "1/N"),
     ("capture", "-w", "-", "--snaplen", "1"): ("--snaplen", "64", "4064"),
     ("capture", "-w", "-", "-j"): ("pcapng", "--json"),
+    ("trace", "--kind", "dance"): ("--kind", "dance", "send", "loss", "state"),
+    ("trace", "--qp", "0"): ("--qp", "1", "16777215"),
+    ("trace", "--seconds", "0"): ("--seconds", "0.01", "86400"),
+    ("trace", "--merge", "a"): ("--merge", "mrcctl trace --help"),
+    ("trace", "--merge", "a", "b", "--seconds", "1"): ("--merge", "--seconds"),
     ("ev-profile", "nonsense"): ("'nonsense'", "list", "show", "create", "set", "online", "offline", "delete",
                                  "replace", "deny", "allow", "query", "events"),
     ("ev-profile", "deny", "0", "12@"): ("'12@' is no EV", "hexadecimal digits, @, port", "00000801@2"),

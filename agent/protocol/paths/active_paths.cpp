@@ -28,6 +28,29 @@ void take_place(path_group_state &group, unsigned newcomer, unsigned leaver)
     count_good(group, plane, (is_in_use(in.state) ? 1 : 0) - (is_in_use(out.state) ? 1 : 0));
 }
 
+constexpr trace_reason traced(path_cause cause)
+{
+    return cause == path_cause::none
+               ? trace_reason::none
+               : static_cast<trace_reason>(static_cast<int>(trace_reason::silent) + static_cast<int>(cause) - 1);
+}
+static_assert(traced(path_cause::silence) == trace_reason::silent &&
+              traced(path_cause::always_skip) == trace_reason::always_skip &&
+              traced(path_cause::controller) == trace_reason::controller);
+
+void trace_step(const path_group_state &group, unsigned slot)
+{
+    trace_sink &sink = trace_or_none(group.config.trace);
+    trace(sink, [&] {
+        const path_record &path = group.paths[slot];
+        return trace_event{.kind = trace_kind::path,
+                           .reason = traced(path.cause),
+                           .at = sink.now(),
+                           .entropy = path.entropy,
+                           .value = static_cast<std::uint64_t>(path.state)};
+    });
+}
+
 } // namespace
 
 bool step(path_group_state &group, unsigned slot, path_event event, path_cause cause)
@@ -42,6 +65,7 @@ bool step(path_group_state &group, unsigned slot, path_event event, path_cause c
         count_good(group, group.plane_at(slot), (is_in_use(*to) ? 1 : 0) - (is_in_use(path.state) ? 1 : 0));
     path.state = *to;
     path.cause = cause;
+    trace_step(group, slot);
     if (!std::exchange(path.changed, true))
         group.changed.put(slot);
     return true;

@@ -22,6 +22,7 @@
 #include "protocol/paths/path_states.h"
 #include "protocol/paths/plane_suspension.h"
 #include "protocol/paths/reverse_evs.h"
+#include "protocol/trace_sink.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
@@ -70,6 +71,7 @@ struct path_group_config {
     reverse_config reverse;
     unsigned id_part = 0; // of the ids of probes and heartbeats: groups that ask the same hosts have different ones
     std::uint64_t seed = 1;
+    trace_sink *trace = nullptr; // outlives the group; null: nobody traces it
 };
 
 struct path_record {

@@ -43,16 +43,24 @@ std::uint8_t nak_for(write_refusal why)
     return MRC_AETH_NAK_REMOTE_OPERATION;
 }
 
+constexpr trace_reason traced(reception what)
+{
+    return static_cast<trace_reason>(static_cast<int>(trace_reason::fresh) + static_cast<int>(what));
+}
+static_assert(traced(reception::trimmed_unanswered) == trace_reason::trimmed_unanswered &&
+              traced(reception::beyond_window) == trace_reason::beyond_window);
+
 } // namespace
 
-responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters, slab_pool *pool)
+responder::responder(const qp_config &config, memory_sink &memory, qp_counters &counters, slab_pool *pool,
+                     trace_sink *trace)
     : local_{config.local}, peer_{config.peer}, answer_trimmed_{config.answer_trimmed},
       nack_out_of_window_{config.nack_out_of_window}, dynamic_mpr_{config.dynamic_mpr},
       service_time_{config.service_time}, backlog_mark_{config.backlog_mark}, space_{config.first_receive},
-      memory_{memory}, counters_{counters}, pool_{pool}, received_{config.receive_window_psns, pool},
-      ends_{config.receive_window_psns, pool}, immediate_ends_{config.receive_window_psns, pool},
-      immediates_{config.receive_max_wimm, pool}, receives_{config.receive_queue_depth, pool}, sacks_{pool},
-      nacks_{nack_capacity, pool}
+      memory_{memory}, counters_{counters}, pool_{pool}, trace_{trace_or_none(trace)},
+      received_{config.receive_window_psns, pool}, ends_{config.receive_window_psns, pool},
+      immediate_ends_{config.receive_window_psns, pool}, immediates_{config.receive_max_wimm, pool},
+      receives_{config.receive_queue_depth, pool}, sacks_{pool}, nacks_{nack_capacity, pool}
 {
 }
 
@@ -138,6 +146,7 @@ void responder::on_data(const data_packet &data, std::span<const std::byte> payl
         what = reception::no_memory;
     if (what == reception::fresh)
         what = place(data, payload, number);
+    trace_arrival(traced(what), data.sequence, payload.size(), how);
     const auto follow = [&](const acceptance &rule) __attribute__((always_inline)) {
         ++(counters_.*rule.counter);
         counters_.rx_congested += rule.congestion && how.congestion_experienced ? 1 : 0;
@@ -181,6 +190,12 @@ bool responder::may_answer_beyond(psn sequence, instant now)
         return false;
     beyond_.sequences[beyond_.count++] = sequence;
     return true;
+}
+
+inline void responder::trace_arrival(trace_reason what, psn sequence, std::uint64_t value, const arrival &how) const
+{
+    trace(trace_,
+          [&] { return trace_event{trace_kind::arrive, what, how.at, local_, peer_, sequence, how.entropy, value}; });
 }
 
 void responder::send_nack(const data_packet &data, std::uint8_t reason, const arrival &how)
@@ -349,6 +364,7 @@ void responder::acknowledge_again(path_index path)
 
 void responder::on_probe(const probe_packet &probe, const arrival &how)
 {
+    trace_arrival(trace_reason::probe, {}, probe.probe_id, how);
     const sack_trigger trigger{.number = received_.edge() - 1,
                                .entropy = how.entropy,
                                .tx_timestamp = probe.tx_timestamp,

@@ -34,6 +34,7 @@
 #include "protocol/receive/receive_queue.h"
 #include "protocol/receive/sack_bitmap.h"
 #include "protocol/slab_queue.h"
+#include "protocol/trace_sink.h"
 
 namespace mrc::protocol
 {
@@ -42,7 +43,8 @@ class responder
 {
 public:
     // What it remembers of packets is borrowed from the pool, if there is one.
-    responder(const qp_config &config, memory_sink &memory, qp_counters &counters, slab_pool *pool = nullptr);
+    responder(const qp_config &config, memory_sink &memory, qp_counters &counters, slab_pool *pool = nullptr,
+              trace_sink *trace = nullptr);
 
     void on_data(const data_packet &data, std::span<const std::byte> payload, const arrival &how, instant now);
     void on_probe(const probe_packet &probe, const arrival &how);
@@ -125,6 +127,7 @@ private:
     pending_sacks::outcome put(const sack_trigger &trigger);
     void acknowledge_again(path_index path);
     void send_nack(const data_packet &data, std::uint8_t reason, const arrival &how);
+    void trace_arrival(trace_reason what, psn sequence, std::uint64_t value, const arrival &how) const;
 
     [[nodiscard]] std::uint16_t reflected(std::uint16_t stamp, instant arrived, instant now) const;
     [[nodiscard]] packet_number bitmap_base(const sack_trigger &trigger);
@@ -144,6 +147,7 @@ private:
     memory_sink &memory_;
     qp_counters &counters_;
     const slab_pool *pool_;
+    trace_sink &trace_;
 
     sack_bitmap received_;
     bit_ring ends_;               // the packet is the last of its message

@@ -8,6 +8,7 @@
 #include "protocol/send/delivery.h"
 #include "protocol/send/loss_inference.h"
 #include "protocol/send/path_blame.h"
+#include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
 #include "protocol/send/silence.h"
 
@@ -169,13 +170,17 @@ void on_sack(requester_state &sender, const sack_packet &sack, const arrival &ho
     scan.arrived = how.at;
     const packet_number trigger = scan.cack + sack.ack_psn_offset;
     if (!plausible(sender, sack, scan, trigger)) {
+        trace_answer(sender, trace_kind::sack, trace_reason::rejected, sack, how);
         ++sender.counters.sacks_rejected;
         return;
     }
     if (scan.cack < sender.edge() - 1 - 2 * static_cast<packet_number>(sender.config.window_psns)) {
+        trace_answer(sender, trace_kind::sack, trace_reason::stale, sack, how);
         ++sender.counters.sacks_stale;
         return;
     }
+    trace_answer(sender, trace_kind::sack, sack.probe_response ? trace_reason::probe_answer : trace_reason::accepted,
+                 sack, how);
     ++sender.counters.sacks_received;
     sender.counters.penalties += sack.rcv_cwnd_penalty != 0 ? 1 : 0;
     on_heard(sender, now);
@@ -211,6 +216,7 @@ void on_nack(requester_state &sender, const nack_packet &nack, const arrival &ho
 {
     const packet_number number = sender.space.number_of(nack.sequence, sender.edge());
     if (number < sender.edge() || number >= sender.next) { // late, or forged
+        trace_answer(sender, trace_kind::nack, trace_reason::rejected, nack, how);
         ++sender.counters.nacks_rejected;
         return;
     }
@@ -222,9 +228,11 @@ void on_nack(requester_state &sender, const nack_packet &nack, const arrival &ho
         tell_selector(sender, *slot, path_feedback::trimmed, now);
     const auto round_trip = match(sender, sent, slot, nack.tx_timestamp, how.at);
     if (sent.fate != packet_fate::inflight || (!round_trip && nack.reason != MRC_NACK_UNEXP_EVENT)) {
+        trace_answer(sender, trace_kind::nack, trace_reason::stale, nack, how);
         ++sender.counters.nacks_stale; // told before, or of an earlier transmission
         return;
     }
+    trace_answer(sender, trace_kind::nack, trace_reason::accepted, nack, how);
     if (nack.reason == MRC_NACK_UNEXP_EVENT) {
         sender.failure = completion_status::remote_operation_error;
         return;
@@ -235,10 +243,12 @@ void on_nack(requester_state &sender, const nack_packet &nack, const arrival &ho
     sent.nacked = true;
     const std::uint32_t charged = land(sender, sent) ? nominal(sent) : 0;
     sender.control.on_nack({.bytes = charged, .reason = nack.reason, .rtt = round_trip}, now);
-    if (nack.reason == MRC_NACK_TRIMMED || nack.reason == MRC_NACK_TRIMMED_LASTHOP)
+    if (nack.reason == MRC_NACK_TRIMMED || nack.reason == MRC_NACK_TRIMMED_LASTHOP) {
+        trace_loss(sender, trace_reason::nacked, number, now);
         give_up(sender, number);
-    else // resources and windows recover with time, not by haste
+    } else { // resources and windows recover with time, not by haste
         send_when_timer_ends(sender, number, now);
+    }
 }
 
 void on_transport_ack(requester_state &sender, const transport_ack_packet &ack, const arrival &how, instant now)
@@ -251,9 +261,11 @@ void on_transport_ack(requester_state &sender, const transport_ack_packet &ack, 
         return;
     }
     if (number >= sender.next || (nak && !refusable(sender, number))) {
+        trace_answer(sender, trace_kind::ack, trace_reason::rejected, ack, how);
         ++sender.counters.acks_rejected;
         return;
     }
+    trace_answer(sender, trace_kind::ack, nak ? trace_reason::nak : trace_reason::ack, ack, how);
     ++sender.counters.acks_received;
     on_heard(sender, now);
     // Cumulative: everything before it was executed, so it arrived.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
 
 namespace mrc::protocol
@@ -41,6 +42,7 @@ void deliver(requester_state &sender, packet_number number, sack_scan &scan)
     if (sent.fate == packet_fate::inflight) {
         (land(sender, sent) ? scan.newly_bytes : sender.credited_bytes) += nominal(sent);
     } else if (sent.fate == packet_fate::lost) {
+        trace_loss(sender, trace_reason::withdrawn, number, scan.arrived);
         sender.lost.erase(number);
     }
     // Confirmed sooner than the copy can have travelled.

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "protocol/send/path_blame.h"
+#include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
 
 namespace mrc::protocol
@@ -33,6 +34,7 @@ void judge(requester_state &sender, packet_number number, const sack_scan &scan,
         return;
     if (sender.same_path.lost(sent.slot, sent.in(), sent.order, scan.cack + 1 == sender.edge())) {
         ++sender.counters.losses;
+        trace_loss(sender, trace_reason::same_ev, number, now);
         blame_loss(sender, sent, now);
         lose(sender, number, now);
         return;
@@ -46,6 +48,7 @@ void judge(requester_state &sender, packet_number number, const sack_scan &scan,
         return;
     }
     ++sender.counters.losses_by_age;
+    trace_loss(sender, trace_reason::age, number, now);
     blame_age(sender, sent, now);
     lose(sender, number, now);
 }
@@ -88,6 +91,7 @@ void infer_losses_by_count(requester_state &sender, std::uint32_t out_of_order, 
         if (sent.fate != packet_fate::inflight || sent.transmissions != 1 || now - sent.sent_at < youngest)
             continue;
         ++sender.counters.losses_by_sleek;
+        trace_loss(sender, trace_reason::count, number, now);
         lose(sender, number, now);
     }
 }

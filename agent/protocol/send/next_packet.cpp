@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
 #include "protocol/send/segmentation.h"
 #include "protocol/send/send_limit.h"
@@ -28,8 +29,12 @@ std::uint8_t dscp_of(const requester_state &sender, traffic_class in)
     return in == traffic_class::retransmission ? MRC_DSCP_TRIMMABLE_RETX : MRC_DSCP_TRIMMABLE;
 }
 
-outgoing probe_on(requester_state &sender, const path_choice &where, std::uint16_t id, std::uint8_t dscp, instant now)
+outgoing probe_on(requester_state &sender, const path_choice &where, std::uint16_t id, std::uint8_t dscp,
+                  trace_reason why, instant now)
 {
+    trace(sender.trace, [&] {
+        return trace_event{trace_kind::probe, why, now, sender.config.local, sender.config.peer, {}, where.entropy, id};
+    });
     probe_packet probe;
     probe.destination = sender.config.peer;
     probe.probe_id = id;
@@ -41,9 +46,10 @@ outgoing probe_on(requester_state &sender, const path_choice &where, std::uint16
 }
 
 // Reliability probes ride the class of data, or the same-EV rule would not hold for them.
-outgoing ask(requester_state &sender, const path_choice &where, traffic_class in, instant now)
+outgoing ask(requester_state &sender, const path_choice &where, traffic_class in, trace_reason why, instant now)
 {
-    return probe_on(sender, where, sender.tail.on_sent(where.slot, in, ++sender.order, now), dscp_of(sender, in), now);
+    return probe_on(sender, where, sender.tail.on_sent(where.slot, in, ++sender.order, now), dscp_of(sender, in), why,
+                    now);
 }
 
 // On the path of the oldest packet at first, if that may still be used; later ones look for a path that lives.
@@ -66,7 +72,7 @@ std::optional<outgoing> send_probe(requester_state &sender, instant now)
     sender.due.probe_elsewhere = true;
     sender.probed = where->plane;
     sender.tail.on_round();
-    return ask(sender, *where, in, now);
+    return ask(sender, *where, in, trace_reason::tail, now);
 }
 
 std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant now)
@@ -77,7 +83,7 @@ std::optional<outgoing> send_probe_elsewhere(requester_state &sender, instant no
     const auto where = draw(sender, now, avoid);
     if (!where || where->plane == sender.probed || !sender.tail.hold())
         return std::nullopt;
-    return ask(sender, *where, traffic_class::first_transmission, now);
+    return ask(sender, *where, traffic_class::first_transmission, trace_reason::elsewhere, now);
 }
 
 // For congestion control: how long the round trip takes past the queues of data.
@@ -87,12 +93,14 @@ std::optional<outgoing> send_clean_probe(requester_state &sender, instant now)
     if (!where || !sender.tail.hold())
         return std::nullopt;
     sender.due.clean_probe = false;
-    return probe_on(sender, *where, sender.tail.on_clean_sent(where->slot, ++sender.order, now), MRC_DSCP_CONTROL, now);
+    return probe_on(sender, *where, sender.tail.on_clean_sent(where->slot, ++sender.order, now), MRC_DSCP_CONTROL,
+                    trace_reason::clean, now);
 }
 
 std::optional<outgoing> make_data(const requester_state &sender, const send_request &request, packet_number number,
-                                  const path_choice &where, bool retransmission, instant now)
+                                  const path_choice &where, trace_reason why, instant now)
 {
+    const bool retransmission = why != trace_reason::first;
     const std::uint32_t payload_bytes = sender.config.payload_bytes;
     // Built where the caller will find it: packets are too large to be copied from hand to hand.
     std::optional<outgoing> out{std::in_place};
@@ -112,6 +120,7 @@ std::optional<outgoing> make_data(const requester_state &sender, const send_requ
     out->path = where.index;
     out->dscp = dscp_of(sender, retransmission ? traffic_class::retransmission : traffic_class::first_transmission);
     out->ecn = MRC_ECN_ECT0;
+    trace_sent(sender, why, data, where.entropy, now);
     return out;
 }
 
@@ -135,7 +144,8 @@ std::optional<outgoing> transmit(requester_state &sender, packet_number number, 
     sender.way.peer.on_sent(where.plane);
     sender.tail.on_activity(now);
     ++sender.counters.tx_packets;
-    return make_data(sender, sender.queue.at(sent.request), number, where, retransmission, now);
+    return make_data(sender, sender.queue.at(sent.request), number, where,
+                     retransmission ? trace_reason::again : trace_reason::first, now);
 }
 
 std::optional<outgoing> send_lost(requester_state &sender, instant now)
@@ -173,7 +183,7 @@ std::optional<outgoing> send_last_again(requester_state &sender, instant now)
     ++sender.counters.tx_packets;
     ++sender.counters.retransmits;
     sender.way.paths.on_sent(where->slot, true);
-    return make_data(sender, *oldest, oldest->end() - 1, *where, true, now);
+    return make_data(sender, *oldest, oldest->end() - 1, *where, trace_reason::last, now);
 }
 
 std::optional<outgoing> send_new(requester_state &sender, instant now)

@@ -10,8 +10,9 @@ namespace mrc::protocol
 
 requester_state::requester_state(const qp_config &config_, const route &way_, sack_proofs &proofs,
                                  path_selector &selector_, congestion_control &control_, qp_counters &counters_,
-                                 slab_pool *pool)
-    : config{config_}, way{way_}, selector{selector_}, control{control_}, counters{counters_}, space{config.first_send},
+                                 slab_pool *pool, trace_sink *trace_)
+    : config{config_}, way{way_}, selector{selector_}, control{control_}, counters{counters_},
+      trace{trace_or_none(trace_)}, space{config.first_send},
       queue{config.send_queue_depth, config.payload_bytes, pool}, window{config.window_psns},
       packets{config.window_psns, pool}, delivered{config.window_psns, pool}, lost{config.window_psns, pool},
       timers{config.window_psns, pool}, same_path{proofs, way.paths.size(), pool}, retry{config.retry}, tail{pool},

@@ -11,6 +11,7 @@
 // path_blame.h      what a loss says about its path
 // timers.h          time-outs, tail probes, giving up
 // silence.h         what to do while nothing comes back
+// requester_trace.h what is told of it while somebody traces
 //
 // The life of one packet is in flight.h.
 #pragma once
@@ -39,6 +40,7 @@
 #include "protocol/send/send_queue.h"
 #include "protocol/send/sleek.h"
 #include "protocol/send/tail_probe.h"
+#include "protocol/trace_sink.h"
 
 namespace mrc::protocol
 {
@@ -61,7 +63,8 @@ struct route {
 
 struct requester_state {
     requester_state(const qp_config &config, const route &way, sack_proofs &proofs, path_selector &selector,
-                    congestion_control &control, qp_counters &counters, slab_pool *pool = nullptr);
+                    congestion_control &control, qp_counters &counters, slab_pool *pool = nullptr,
+                    trace_sink *trace = nullptr);
 
     // What it works with.
     qp_config config;
@@ -69,6 +72,7 @@ struct requester_state {
     path_selector &selector;
     congestion_control &control;
     qp_counters &counters;
+    trace_sink &trace;
 
     // Requests, and the packets that they become.
     psn_space space;

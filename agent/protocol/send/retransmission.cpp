@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "protocol/send/requester_trace.h"
+
 namespace mrc::protocol
 {
 
@@ -55,10 +57,13 @@ void leave_paths(requester_state &sender, instant now)
         const transmission &sent = sender.packets[number];
         if (sent.fate != packet_fate::inflight)
             continue;
-        if (gone.has(paths.path(sent.slot).plane))
+        if (gone.has(paths.path(sent.slot).plane)) {
+            trace_loss(sender, trace_reason::plane_down, number, now);
             lose(sender, number, now, loss_of::link);
-        else if (silenced && paths.silenced(sent.slot))
+        } else if (silenced && paths.silenced(sent.slot)) {
+            trace_loss(sender, trace_reason::path_silent, number, now);
             lose(sender, number, now, loss_of::path);
+        }
     }
 }
 

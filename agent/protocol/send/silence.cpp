@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
 
 namespace mrc::protocol
@@ -24,6 +25,7 @@ void ask(requester_state &sender, instant now)
 {
     if (!sender.silence.probe_due(now, sender.retry, sender.rto()))
         return; // also while one waits for a usable plane
+    trace_timer(sender, trace_reason::silence, now);
     sender.way.peer.on_silence(now);
     sender.due.probe = true;
 }
@@ -34,8 +36,10 @@ void resend_oldest(requester_state &sender, instant now)
         sender.due.last_again = true;
         return;
     }
-    if (sender.packets[sender.edge()].fate != packet_fate::lost)
-        lose(sender, sender.edge(), now);
+    if (sender.packets[sender.edge()].fate == packet_fate::lost)
+        return;
+    trace_loss(sender, trace_reason::oldest, sender.edge(), now);
+    lose(sender, sender.edge(), now);
 }
 
 } // namespace
@@ -65,6 +69,7 @@ void stay_silent(requester_state &sender, instant now)
 void on_heard(requester_state &sender, instant now)
 {
     if (sender.silence.active()) {
+        trace_timer(sender, trace_reason::heard, now);
         sender.silence.end();
         sender.timer_floor = now;
         sender.blame_floor = sender.order;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "protocol/send/path_blame.h"
+#include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
 #include "protocol/send/silence.h"
 
@@ -17,19 +18,24 @@ void on_timeout(requester_state &sender, packet_number number, instant now)
 {
     transmission &sent = sender.packets[number];
     if (sent.fate == packet_fate::refused) {
+        trace_loss(sender, trace_reason::refused, number, now);
         lose(sender, number, now);
         return;
     }
     if (sender.rtt.has_sample() && sender.untried(sent, now)) {
+        trace_packet(sender, trace_kind::timer, trace_reason::waits, number, now);
         sender.timers.arm(sender.packets.index(number), sender.retry.level(sent.failures), now);
         return;
     }
     ++sender.counters.timeouts;
     // "Later" must be later by the margin: packets of the instant in which everything stopped prove nothing.
     if (sender.reached < sent.sent_at + sender.reordering_margin()) {
+        trace_packet(sender, trace_kind::timer, trace_reason::peer_silent, number, now);
         fall_silent(sender, number, now);
         return; // the peer's silence has its own back-off
     }
+    trace_packet(sender, trace_kind::timer, trace_reason::time_out, number, now);
+    trace_loss(sender, trace_reason::time_out, number, now);
     if (sender.way.paths.evidence().delivered(sent.slot) > sent.sent_at) {
         blame_loss(sender, sent, now);
         lose(sender, number, now);
@@ -84,6 +90,7 @@ void ask_for_late(requester_state &sender, instant now)
     if (sender.silence.active() || now < late_at(sender))
         return;
     const transmission &oldest = sender.packets[sender.edge()];
+    trace_packet(sender, trace_kind::timer, trace_reason::late, sender.edge(), now);
     sender.asked_about = oldest.order;
     sender.due.probe = true;
     sender.tail.on_activity(now);
@@ -94,6 +101,7 @@ void probe_quiet_tail(requester_state &sender, instant now)
     if (sender.silence.active() || !sender.waiting() ||
         now < sender.tail.next_deadline(sender.rtt, sender.retry.shortest()))
         return;
+    trace_timer(sender, trace_reason::quiet, now);
     const bool all_sacked = sender.edge() == sender.next;
     sender.due.probe = true;
     sender.due.last_again = sender.due.last_again || (all_sacked && sender.tail.unanswered() != 0);
@@ -108,6 +116,7 @@ void on_timer(requester_state &sender, instant now)
         return;
     leave_dead_paths(sender, now);
     if (now >= gives_up_at(sender)) {
+        trace_timer(sender, trace_reason::gives_up, now);
         sender.failure = completion_status::retry_exceeded;
         return;
     }

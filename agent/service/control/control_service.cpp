@@ -93,6 +93,11 @@ void control_service::note_peer(const mrc_ip &peer, const peer_condition &condit
     push(noted_peer{.peer = peer, .condition = condition});
 }
 
+void control_service::note_failure(const queue_pair_names &which, mrc_event_reason reason)
+{
+    push(noted_failure{.which = which, .reason = reason});
+}
+
 void control_service::note_batch()
 {
     [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
@@ -139,6 +144,11 @@ void control_service::observe(const noted_path &one)
 void control_service::observe(const noted_peer &one)
 {
     around_.log.on_peer(one.peer, one.condition, kernel::monotonic_now());
+}
+
+void control_service::observe(const noted_failure &one)
+{
+    around_.log.on_queue_pair(MRC_EVENT_QP_ERROR, one.which, one.reason, kernel::monotonic_now());
 }
 
 std::expected<held_peer, peer_refusal> control_service::peer_for(const mrc_ip &address, std::uint64_t ev_profile)

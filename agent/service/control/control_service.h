@@ -74,11 +74,15 @@ public:
     void note(const protocol::path_transition &change);
     // On the worker thread: what a peer says of its ports has changed, or whether and on which planes it is reached.
     void note_peer(const mrc_ip &peer, const peer_condition &condition);
+    // On the worker thread: a queue pair has failed.
+    void note_failure(const queue_pair_names &which, mrc_event_reason reason);
     // On the worker thread: a batch is over.
     void note_batch();
     // Readable when one of them was called; then take_notes().
     [[nodiscard]] int notes_fd() const { return bell_.get(); }
     void take_notes();
+    // What the worker has noted until now: before anything is told that came after it.
+    void observe_notes();
 
 private:
     struct noted_path {
@@ -89,7 +93,11 @@ private:
         mrc_ip peer{};
         peer_condition condition;
     };
-    using noted = std::variant<noted_path, noted_peer>;
+    struct noted_failure {
+        queue_pair_names which;
+        mrc_event_reason reason = MRC_REASON_NONE;
+    };
+    using noted = std::variant<noted_path, noted_peer, noted_failure>;
 
     [[nodiscard]] session::outcome<bool> port_enabled(unsigned port) override;
     session::outcome<> enable_port(unsigned port, bool enabled) override;
@@ -108,9 +116,9 @@ private:
 
     [[nodiscard]] control::setting_stores stores();
     void push(const noted &one);
-    void observe_notes();
     void observe(const noted_path &one);
     void observe(const noted_peer &one);
+    void observe(const noted_failure &one);
 
     surroundings around_;
     control::controller controller_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "kernel/monotonic_clock.h"
 #include "service/address.h"
 #include "service/config/profiles.h"
 #include "service/congestion.h"
@@ -98,7 +99,8 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
                                   .peer_ports = &peer.ports->peer_ports(),
                                   .peer = peer.planes,
                                   .pool = &state.shared.worker.memory(),
-                                  .proofs = peer.proofs});
+                                  .proofs = peer.proofs,
+                                  .trace = state.shared.worker.trace()});
     return built;
 }
 
@@ -129,6 +131,8 @@ answer connect_qp(session_state &state, owned_qp &qp)
     qp.in_worker = true;
     qp.peer = std::move(held->hold);
     qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_receive);
+    state.shared.log.on_queue_pair(MRC_EVENT_QP_CONNECTED, names_of(state, qp), MRC_REASON_NONE,
+                                   kernel::monotonic_now());
     return {};
 }
 
@@ -156,8 +160,23 @@ answer start_sending(session_state &state, owned_qp &qp)
     return {};
 }
 
+void tell_closed(const session_state &state, const queue_pair_names &which, mrc_event_reason reason)
+{
+    state.shared.control.observe_notes(); // it may have failed before
+    state.shared.log.on_queue_pair(MRC_EVENT_QP_CLOSED, which, reason, kernel::monotonic_now());
+}
+
+queue_pair_names names_of(const session_state &state, const owned_qp &qp)
+{
+    return {.qpn = qp.numbers.qpn,
+            .peer_qpn = qp.now.peer_qpn,
+            .session = state.number,
+            .peer = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)].peer};
+}
+
 void disconnect_qp(session_state &state, owned_qp &qp)
 {
+    const queue_pair_names which = names_of(state, qp);
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.sender = 0; // nothing more comes in; the worker reports there as long as it has the queue pair
     std::unique_ptr<datapath::worker_qp> gone;
@@ -165,6 +184,7 @@ void disconnect_qp(session_state &state, owned_qp &qp)
     row = unconnected_row(state, qp);
     qp.in_worker = false;
     qp.peer = {};
+    tell_closed(state, which, MRC_REASON_RESET);
 }
 
 } // namespace mrc::service

@@ -10,6 +10,7 @@
 #include "service/sessions/client_pipes.h"
 #include "service/sessions/held_profiles.h"
 #include "service/sessions/qp_attributes.h"
+#include "service/sessions/qp_connection.h"
 #include "service/sessions/random_number.h"
 #include "service/sessions/reports.h"
 #include "service/sessions/ring_memory.h"
@@ -67,8 +68,10 @@ std::string refusal_of(const session_state &state, const session::qp_request &re
     return {};
 }
 
-void release_qp(const session_state &state, owned_qp &qp)
+void release_qp(const session_state &state, owned_qp &qp, mrc_event_reason reason)
 {
+    const bool was_connected = qp.in_worker;
+    const queue_pair_names which = names_of(state, qp);
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.qpn = 0; // nothing more comes in
     std::unique_ptr<datapath::worker_qp> gone;
@@ -77,6 +80,8 @@ void release_qp(const session_state &state, owned_qp &qp)
     qp.in_worker = false;
     qp.peer = {};
     row = {};
+    if (was_connected)
+        tell_closed(state, which, reason);
 }
 
 } // namespace
@@ -130,7 +135,7 @@ answer destroy_qp(session_state &state, std::uint32_t qpn)
     const auto at = state.qps.find(qpn);
     if (at == state.qps.end())
         return refuse(EINVAL, "no such queue pair in this session");
-    release_qp(state, at->second);
+    release_qp(state, at->second, MRC_REASON_CLIENT);
     release_profiles(state.shared.control, at->second.now);
     const session::qp_request &made = at->second.made;
     --state.domains.at(made.pd).users;
@@ -143,7 +148,7 @@ answer destroy_qp(session_state &state, std::uint32_t qpn)
 void release_qps(session_state &state)
 {
     for (auto &[qpn, qp] : state.qps) {
-        release_qp(state, qp);
+        release_qp(state, qp, MRC_REASON_SESSION_END);
         release_profiles(state.shared.control, qp.now);
     }
     state.qps.clear();

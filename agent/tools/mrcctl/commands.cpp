@@ -29,6 +29,7 @@
 #include "tools/mrcctl/setup_command.h"
 #include "tools/mrcctl/text.h"
 #include "tools/mrcctl/top.h"
+#include "tools/mrcctl/trace/command.h"
 #include "tools/mrcctl/views.h"
 
 namespace mrc::ctl
@@ -152,8 +153,8 @@ void add_counters(CLI::App &app, invocation &chosen)
 
 void add_event(CLI::App &app, invocation &chosen)
 {
-    CLI::App *command =
-        add_command(app, "event", "What happened to ports, planes, peers, paths and sessions, when and why", chosen);
+    CLI::App *command = add_command(
+        app, "event", "What happened to ports, planes, peers, paths, sessions and queue pairs, and why", chosen);
     const auto options = std::make_shared<history_options>();
     command->add_flag("-f,--follow", options->follow, "Go on with those that come, until interrupted");
     command->add_option("--since", options->since_s, "Only of the last SECONDS")->check(CLI::Range(0.0, longest_s));
@@ -242,6 +243,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_diagnose(app, to);
     add_metrics(app, to);
     add_capture(app, to);
+    add_trace(app, to);
     add_ev_profile(app, to);
     add_ev_format(app, to);
     add_cc_profile(app, to);

@@ -78,6 +78,12 @@ void add_fields(json::object &view, const mrc_event_row &event)
     case MRC_EVENTS_OF_SESSIONS:
         add_session_fields(view, event);
         return;
+    case MRC_EVENTS_OF_QUEUE_PAIRS:
+        view["session"] = event.session;
+        view["qpn"] = event.qpn;
+        view["peer_qpn"] = event.peer_qpn;
+        view["peer"] = address_or_null(event.peer);
+        return;
     case MRC_EVENT_CLASSES:
         return;
     }

@@ -434,10 +434,10 @@ struct mrc_client_row {
 };
 
 /*
- * `events`: the last transitions of ports, planes, peers, paths and sessions, of which each is a line of the daemon's
- * log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one after the other, for each enum
- * mrc_event_class: what flaps in one drives out no history of the others. Numbers count through all of them. Nothing is
- * consumed: whoever comes late, or reads beside others, sees the same rows.
+ * `events`: the last transitions of ports, planes, peers, paths, sessions and queue pairs, of which each is a line of
+ * the daemon's log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one after the other, for each
+ * enum mrc_event_class: what flaps in one drives out no history of the others. Numbers count through all of them.
+ * Nothing is consumed: whoever comes late, or reads beside others, sees the same rows.
  *
  * One writer, the agent's service thread: number 0, the row, its number. A reader has the row as it was if it finds the
  * same number before and after (agent/kernel/event_history.h).
@@ -450,6 +450,7 @@ enum mrc_event_class {
     MRC_EVENTS_OF_PEERS,
     MRC_EVENTS_OF_PATHS,
     MRC_EVENTS_OF_SESSIONS,
+    MRC_EVENTS_OF_QUEUE_PAIRS,
     MRC_EVENT_CLASSES
 };
 
@@ -471,6 +472,9 @@ enum mrc_event_kind {
     MRC_EVENT_PATH_DENIED,
     MRC_EVENT_SESSION_OPENED,
     MRC_EVENT_SESSION_CLOSED,
+    MRC_EVENT_QP_CONNECTED, /* ready to receive: packets of its peer are taken */
+    MRC_EVENT_QP_ERROR,     /* it has failed, and completes nothing but flushed requests */
+    MRC_EVENT_QP_CLOSED,    /* it has left a connection */
     MRC_EVENT_COUNT
 };
 
@@ -502,6 +506,20 @@ enum mrc_event_reason {
     MRC_REASON_CLIENT_GONE, /* it has closed the connection, or its process has ended */
     MRC_REASON_VIOLATION,   /* of the session protocol, or its request failed */
     MRC_REASON_DAEMON_ENDS,
+    /* of queue pairs that fail */
+    MRC_REASON_RETRIES,           /* packets were sent again until none were left to try: nothing is acknowledged */
+    MRC_REASON_REMOTE_ACCESS,     /* the peer refused a request: key, bounds or permission */
+    MRC_REASON_REMOTE_OPERATION,  /* the peer could not carry out a request */
+    MRC_REASON_REMOTE_INVALID,    /* the peer takes a request to be invalid */
+    MRC_REASON_LOCAL_PROTECTION,  /* a request of this end names memory that may not be read */
+    MRC_REASON_REFUSED_ACCESS,    /* this end refused a request of the peer, as the three above */
+    MRC_REASON_REFUSED_OPERATION, /* likewise */
+    MRC_REASON_REFUSED_INVALID,   /* likewise */
+    MRC_REASON_OVERRUN,           /* a completion queue was full */
+    MRC_REASON_CLIENT,            /* the client asked for it */
+    /* of those that are closed: also by the client, which destroyed it */
+    MRC_REASON_RESET,       /* the client took it back to its beginning */
+    MRC_REASON_SESSION_END, /* its session has ended */
     MRC_REASON_COUNT
 };
 
@@ -524,11 +542,13 @@ struct mrc_event_row {
     __u32 quiet_us; /* of paths: since the last acknowledgement that names it; 0: there was none, or it has just come */
     __u64 registered_bytes; /* of the session */
     __u64 profile;          /* EV profile, of planes and paths */
-    struct mrc_ip peer;     /* of peers; of planes and paths in direct mode, where a leaf is a host */
+    struct mrc_ip peer;     /* of peers and queue pairs; of planes and paths in direct mode, where a leaf is a host */
     char name[16];          /* device of the port, command of the session */
     __u64 tx_packets;       /* sent on the path until then, and of them inferred lost: as in its row */
     __u64 losses;           /* of those */
     __u64 real_time_ns;     /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
+    __u32 qpn;              /* of queue pairs, which have a session and a peer as well */
+    __u32 peer_qpn;         /* of the peer's queue pair */
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -685,6 +705,39 @@ struct mrc_capture_ring {
     __u64 reserved2[4];
 };
 
+/*
+ * `trace_rows`: array of MRC_TRACE_ROWS rows, the last protocol events of the worker, and `trace_ring`, one row: what
+ * `mrcctl trace` has asked for. Nothing is consumed and the worker waits for nobody: the newest row takes the place of
+ * the oldest. It is written as those of `events` are, so a reader finds out which rows it came too late for.
+ */
+#define MRC_TRACE_ROWS 32768 /* power of two */
+
+/* What a kind of event does not have is zero. */
+/* Writer: mrcd: worker. Readers: mrcctl. */
+struct mrc_trace_row {
+    __u64 number;   /* 1 for the first ever; 0: the row is being written, or has not been used */
+    __u64 time_ns;  /* when it happened; of arrivals, when host_rx saw the packet */
+    __u64 value;    /* as the kind has it: agent/protocol/trace_event.h */
+    __u32 qpn;      /* 0: of no queue pair */
+    __u32 peer_qpn; /* of the peer's queue pair */
+    __u32 psn;      /* of the packet */
+    __u32 ev;       /* of the packet, or the path */
+    __u16 kind;     /* as `mrcctl trace` names it: agent/protocol/trace_event.h */
+    __u16 reason;   /* likewise */
+    __u32 reserved;
+};
+
+/* Writer: mrcctl. Readers: mrcd: worker. */
+struct mrc_trace_ring {
+    __u64 lease_ns; /* events are written until then, which mrcctl puts off; 0: none are [and who finds it over] */
+    __u64 newest;   /* number of the last row [mrcd: worker] */
+    __u32 kinds;    /* bit k: events of kind k */
+    __u32 qpn;      /* of this queue pair only, and of paths; 0: of all */
+    __u32 owner;    /* process of the mrcctl that traces, in its own PID namespace */
+    __u32 reserved;
+    __u64 reserved2[4];
+};
+
 MRC_ASSERT_SIZE(struct mrc_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_next_hop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_host_row, 64);
@@ -698,7 +751,7 @@ MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
-MRC_ASSERT_SIZE(struct mrc_event_row, 136);
+MRC_ASSERT_SIZE(struct mrc_event_row, 144);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
@@ -707,6 +760,8 @@ MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
 MRC_ASSERT_SIZE(struct mrc_capture_slot, MRC_CAPTURE_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_capture_ring, 128);
+MRC_ASSERT_SIZE(struct mrc_trace_row, 48);
+MRC_ASSERT_SIZE(struct mrc_trace_ring, 64);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, port, 20);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, magic, 28);
 

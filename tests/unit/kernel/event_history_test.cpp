@@ -67,6 +67,8 @@ TEST(event_history, every_kind_has_its_class)
     EXPECT_EQ(class_of(MRC_EVENT_PATH_DENIED), MRC_EVENTS_OF_PATHS);
     EXPECT_EQ(class_of(MRC_EVENT_SESSION_OPENED), MRC_EVENTS_OF_SESSIONS);
     EXPECT_EQ(class_of(MRC_EVENT_SESSION_CLOSED), MRC_EVENTS_OF_SESSIONS);
+    EXPECT_EQ(class_of(MRC_EVENT_QP_CONNECTED), MRC_EVENTS_OF_QUEUE_PAIRS);
+    EXPECT_EQ(class_of(MRC_EVENT_QP_CLOSED), MRC_EVENTS_OF_QUEUE_PAIRS);
 }
 
 TEST(event_history, what_flaps_drives_out_its_own_class_only)

@@ -6,10 +6,14 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "protocol/trace_event.h"
 
 namespace mrc::datapath
 {
@@ -91,6 +95,16 @@ TEST(map_names, classes_kinds_and_reasons_of_events_are_those_of_the_header)
     expect_names("mrc_event_class", "MRC_EVENTS_OF_", kernel::event_class_names);
     expect_names("mrc_event_kind", "MRC_EVENT_", kernel::event_kind_names);
     expect_names("mrc_event_reason", "MRC_REASON_", kernel::event_reason_names);
+}
+
+TEST(map_names, kinds_and_reasons_of_trace_events_are_in_the_document)
+{
+    std::ifstream file{MRC_SOURCE_DIR "/docs/trace.md"};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    for (const std::string_view kind : std::span{protocol::trace_kind_names}.subspan(1))
+        EXPECT_NE(text.find("`" + std::string{kind} + "`"), std::string::npos) << kind;
+    for (const std::string_view reason : std::span{protocol::trace_reason_names}.subspan(1))
+        EXPECT_NE(text.find("`" + std::string{reason} + "`"), std::string::npos) << reason;
 }
 
 TEST(map_names, every_reason_of_a_port_has_a_name_of_its_own)

@@ -8,6 +8,7 @@
 
 #include "codec/frame_codec.h"
 #include "kernel/monotonic_clock.h"
+#include "service/qp_failure.h"
 #include "unit/datapath/table_in_memory.h"
 
 namespace mrc::test
@@ -84,7 +85,9 @@ daemon_in_memory::daemon_in_memory(unsigned leaf)
                .write_verdict = datapath::per_cpu_writer(-1),
                .on_peer_change = {},
                .on_path_state = {},
-               .on_batch_done = [this] { control_.note_batch(); }}},
+               .on_batch_done = [this] { control_.note_batch(); },
+               .on_qp_failed =
+                   [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); }}},
       control_{{.config = config_,
                 .rules = rules_,
                 .tables = tables_,

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <span>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "tools/mrcctl/capture/file.h"
 #include "tools/mrcctl/capture/lease.h"
 #include "tools/mrcctl/capture/reader.h"
+#include "tools/mrcctl/orderly_end.h"
 #include "tools/mrcctl/process.h"
 
 namespace mrc::ctl
@@ -24,7 +24,6 @@ namespace
 {
 
 constexpr std::chrono::milliseconds between_looks{1}; // the slots hold what comes in that time
-constexpr std::chrono::milliseconds between_claims{10};
 constexpr std::uint64_t ns_in_s = 1'000'000'000;
 
 // What happened to packets that the filter chose, since mrcd began.
@@ -37,24 +36,6 @@ capture_tally tally_of(mrc_capture_ring &ring)
 {
     const auto load = [](__u64 &word) { return std::atomic_ref{word}.load(std::memory_order_relaxed); };
     return {.no_room = load(ring.no_room), .over_rate = load(ring.over_rate)};
-}
-
-volatile std::sig_atomic_t ending = 0;
-
-// SIGINT and SIGTERM end a capture in order. A second one ends it at once: whoever reads the file may have stopped.
-void end_by_signals()
-{
-    struct sigaction action{};
-    action.sa_handler = [](int) { ending = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    ::sigaction(SIGINT, &action, nullptr);
-    ::sigaction(SIGTERM, &action, nullptr);
-    std::signal(SIGPIPE, SIG_IGN); // an error of the write
-}
-
-std::uint64_t now_ns()
-{
-    return static_cast<std::uint64_t>(kernel::monotonic_now().time_since_epoch().count());
 }
 
 class capture_run
@@ -70,8 +51,8 @@ public:
     int run()
     {
         std::optional<capture_lease> lease{std::in_place, pins_.ring(),
-                                           settings_of(options_.filter, destination_.peer_qpn()), now_ns,
-                                           [] { std::this_thread::sleep_for(between_claims); }};
+                                           settings_of(options_.filter, destination_.peer_qpn()), lease_clock,
+                                           lease_pause};
         const capture_tally before = tally_of(pins_.ring());
         capture_file file{options_.file, maps_, options_.filter.snap_bytes};
         file.flush();
@@ -87,11 +68,12 @@ public:
 private:
     void follow(capture_lease &lease, capture_file &file)
     {
-        const std::uint64_t start = now_ns();
+        const std::uint64_t start = lease_clock();
         const std::uint64_t end_ns =
             options_.seconds ? start + static_cast<std::uint64_t>(*options_.seconds * ns_in_s) : UINT64_MAX;
         std::uint64_t next_look_ns = start;
-        for (std::uint64_t now = start; ending == 0 && now < end_ns && !is_full(file) && !has_ended_; now = now_ns()) {
+        for (std::uint64_t now = start; !is_to_end() && now < end_ns && !is_full(file) && !has_ended_;
+             now = lease_clock()) {
             lease.renew();
             if (now >= next_look_ns) {
                 has_ended_ = !look_at_daemon(maps_.host()).alive;

@@ -20,7 +20,7 @@ struct capture_options {
 };
 
 // Until SIGINT, SIGTERM, the count, the time, or the end of the daemon. The exit status: 1 at the last. Throws
-// ctl_error and capture_taken, with the file untouched where nothing can be captured.
+// ctl_error and lease_taken, with the file untouched where nothing can be captured.
 [[nodiscard]] int run_capture(const host_maps &maps, const capture_options &options);
 
 } // namespace mrc::ctl

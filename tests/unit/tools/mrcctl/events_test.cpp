@@ -71,12 +71,31 @@ TEST(mrcctl_events, have_names_and_the_fields_of_their_kind)
     EXPECT_EQ(usable.at("plane").to_number<int>(), 1);
 }
 
+TEST(mrcctl_events, of_a_queue_pair_name_both_ends)
+{
+    mrc_event_row failed = event_of(MRC_EVENT_QP_ERROR, MRC_REASON_RETRIES);
+    failed.qpn = 16;
+    failed.peer_qpn = 32;
+    failed.session = 3;
+    failed.peer = {{0xfd, 2}};
+    const json::object view = event_view(failed);
+    EXPECT_EQ(view.at("event").as_string(), "qp_error");
+    EXPECT_EQ(view.at("reason").as_string(), "retries");
+    EXPECT_EQ(view.at("qpn").to_number<int>(), 16);
+    EXPECT_EQ(view.at("peer_qpn").to_number<int>(), 32);
+    EXPECT_EQ(view.at("session").to_number<int>(), 3);
+    EXPECT_EQ(view.at("peer").as_string(), "fd02::");
+    EXPECT_EQ(view.at("text").as_string(),
+              "queue pair 16 of session 3: failed, nothing that was sent again was acknowledged");
+    EXPECT_FALSE(view.contains("pid"));
+}
+
 TEST(mrcctl_events, of_a_later_mrcd_are_told_as_unknown)
 {
     const auto later = event_view(
         event_of(static_cast<mrc_event_kind>(MRC_EVENT_COUNT), static_cast<mrc_event_reason>(MRC_REASON_COUNT)));
-    EXPECT_EQ(later.at("event").as_string(), "unknown (17)");
-    EXPECT_EQ(later.at("reason").as_string(), "unknown (23)");
+    EXPECT_EQ(later.at("event").as_string(), "unknown (" + std::to_string(MRC_EVENT_COUNT) + ")");
+    EXPECT_EQ(later.at("reason").as_string(), "unknown (" + std::to_string(MRC_REASON_COUNT) + ")");
 }
 
 } // namespace

@@ -14,7 +14,7 @@ class capture_lease_test : public testing::Test
 {
 protected:
     // Takes the row; `wait` runs whenever the lease of another is waited for.
-    void claim(const capture_lease::pause &wait = [] { FAIL() << "nothing is to be waited for"; })
+    void claim(const timed_lease::pause &wait = [] { FAIL() << "nothing is to be waited for"; })
     {
         mrc_capture_ring settings{};
         settings.planes = 0xFF;
@@ -77,7 +77,7 @@ TEST_F(capture_lease_test, one_that_is_put_off_by_another_is_refused)
     try {
         claim([this] { ring_.lease_ns += renewal_ns; });
         FAIL() << "two captures at a time";
-    } catch (const capture_taken &taken) {
+    } catch (const lease_taken &taken) {
         EXPECT_STREQ(taken.what(), "process 4711 captures already; allowed: one capture of an mrcd at a time");
     }
     EXPECT_EQ(ring_.sample, 0U);
@@ -88,7 +88,7 @@ TEST_F(capture_lease_test, one_that_another_took_is_left_to_him)
     claim();
     now_ += 2 * lease_ns;
     ring_.lease_ns = now_ + lease_ns / 2;
-    EXPECT_THROW(lease_->renew(), capture_taken);
+    EXPECT_THROW(lease_->renew(), lease_taken);
     lease_.reset();
     EXPECT_EQ(ring_.lease_ns, now_ + lease_ns / 2);
 }

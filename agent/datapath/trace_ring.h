@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's trace events: rows of the map `trace_rows` while an mrcctl has the lease in `trace_ring`, and USDT
+// probes while somebody is attached to one of them (trace_probes.h). Without either, a look in each round of the worker
+// is what it costs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "datapath/trace_probes.h"
+#include "kernel/mapped_array.h"
+#include "mrc/abi/maps.h"
+#include "protocol/trace_sink.h"
+
+namespace mrc::datapath
+{
+
+// Of one worker, whose thread alone writes the rows.
+class trace_ring final : public protocol::trace_sink
+{
+public:
+    // Maps the rows behind these descriptors. Throws startup_error.
+    trace_ring(int ring_fd, int rows_fd)
+        : trace_ring{{ring_fd, 1, "trace_ring"}, {rows_fd, MRC_TRACE_ROWS, "trace_rows"}}
+    {
+    }
+    trace_ring(kernel::mapped_array<mrc_trace_ring> ring, kernel::mapped_array<mrc_trace_row> rows)
+        : ring_{std::move(ring)}, rows_{std::move(rows)}
+    {
+    }
+
+    // At the beginning of each round, with its time.
+    void look(protocol::instant now)
+    {
+        is_leased_ = std::atomic_ref{ring_[0].lease_ns}.load(std::memory_order_relaxed) != 0 && lasts(now);
+        set(is_leased_ || probes_attached(), now);
+    }
+    void record(const protocol::trace_event &event) override;
+
+private:
+    [[nodiscard]] bool lasts(protocol::instant now);
+    [[nodiscard]] bool wants(const protocol::trace_event &event) const;
+
+    kernel::mapped_array<mrc_trace_ring> ring_;
+    kernel::mapped_array<mrc_trace_row> rows_;
+    std::uint64_t newest_ = 0;
+    bool is_leased_ = false;
+};
+
+} // namespace mrc::datapath

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/trace/run.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "kernel/monotonic_clock.h"
+#include "tools/mrcctl/error.h"
+#include "tools/mrcctl/orderly_end.h"
+#include "tools/mrcctl/process.h"
+#include "tools/mrcctl/trace/chrome_trace.h"
+#include "tools/mrcctl/trace/lease.h"
+#include "tools/mrcctl/trace/reader.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+constexpr std::chrono::milliseconds between_reads{2}; // the rows hold what comes in that time many times over
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+std::string host_name()
+{
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()} : "?";
+}
+
+void require_queue_pair(const host_maps &maps, std::uint32_t qpn)
+{
+    if (qpn != 0 && maps.qps()[MRC_QPN_ROW(qpn)].qpn != qpn)
+        throw ctl_error{fmt::format("no queue pair {}; `mrcctl qp list` names those that exist", qpn)};
+}
+
+// "02:47:11.123456789", local time.
+std::string time_of_day(std::uint64_t real_ns)
+{
+    return fmt::format("{:%H:%M:%S}.{:09}", fmt::localtime(static_cast<std::time_t>(real_ns / second_ns)),
+                       real_ns % second_ns);
+}
+
+class trace_run
+{
+public:
+    trace_run(const host_maps &maps, const trace_filter &filter, const trace_end &end, trace_output output)
+        : maps_{maps}, filter_{filter}, end_{end}, output_{std::move(output)}, pins_{maps.of()}
+    {
+        require_queue_pair(maps, filter.qpn);
+        if (!end_.count && !output_.file.empty())
+            end_.count = most_events_of_a_file;
+        recorded_.from = {
+            .instance = maps.of().name, .host = host_name(), .to_real_ns = kernel::real_time_offset().count()};
+    }
+
+    // The exit status.
+    int run()
+    {
+        std::optional<trace_lease> lease{std::in_place, pins_.ring(), filter_, lease_clock, lease_pause};
+        trace_reader reader{pins_.ring(), pins_.rows()};
+        fmt::print(stderr, "mrcctl: tracing on instance '{}'\n", maps_.of().name);
+        if (output_.json)
+            fmt::print("{}\n", first_line(recorded_.from));
+        follow(*lease, reader);
+        const std::uint64_t lapses = lease->lapses();
+        lease.reset();
+        take(reader); // what came before the lease ended
+        finish(reader, lapses);
+        return has_ended_ ? 1 : 0;
+    }
+
+private:
+    void follow(trace_lease &lease, trace_reader &reader)
+    {
+        const std::uint64_t begin = lease_clock();
+        const std::uint64_t end =
+            end_.seconds ? begin + static_cast<std::uint64_t>(*end_.seconds * second_ns) : UINT64_MAX;
+        std::uint64_t next_look = begin;
+        for (std::uint64_t now = begin; !is_to_end() && now < end && !is_full() && !has_ended_; now = lease_clock()) {
+            lease.renew();
+            if (now >= next_look) {
+                has_ended_ = !look_at_daemon(maps_.host()).alive;
+                next_look = now + renewal_ns;
+            }
+            take(reader);
+            std::this_thread::sleep_for(between_reads);
+        }
+    }
+
+    [[nodiscard]] bool is_full() const { return end_.count && events_ >= *end_.count; }
+
+    void take(trace_reader &reader)
+    {
+        const std::uint64_t before = events_;
+        reader.take([this](const mrc_trace_row &row) {
+            if (is_full())
+                return;
+            ++events_;
+            if (!output_.file.empty())
+                recorded_.rows.push_back(row);
+            if (output_.json)
+                fmt::print("{}\n", line_of_row(row, recorded_.from));
+            else if (output_.file.empty())
+                fmt::print("{}  {}\n", time_of_day(row.time_ns + static_cast<std::uint64_t>(recorded_.from.to_real_ns)),
+                           words_of(row));
+        });
+        if (events_ != before && std::fflush(stdout) != 0) // whoever reads a pipe wants them now
+            throw ctl_error{"cannot write to standard output"};
+    }
+
+    void finish(const trace_reader &reader, std::uint64_t lapses)
+    {
+        if (!output_.file.empty())
+            write_chrome_trace(output_.file, {&recorded_, 1}, time_line({&recorded_, 1}, 0, {}), 0, {});
+        if (output_.json)
+            fmt::print("{}\n", last_line(events_, reader.lost()));
+        if (std::fflush(stdout) != 0)
+            throw ctl_error{"cannot write to standard output"};
+        fmt::print(stderr, "mrcctl: {} events; {} lost, others took their places before they could be read\n", events_,
+                   reader.lost());
+        if (lapses != 0)
+            fmt::print(stderr,
+                       "mrcctl: {} times nothing was traced for a while: mrcctl had been held up for a second\n",
+                       lapses);
+        if (has_ended_)
+            fmt::print(stderr, "mrcctl: mrcd of instance '{}' has ended\n", maps_.of().name);
+    }
+
+    const host_maps &maps_;
+    trace_filter filter_;
+    trace_end end_;
+    trace_output output_;
+    trace_maps pins_;
+    recording recorded_; // rows are kept for a file only
+    std::uint64_t events_ = 0;
+    bool has_ended_ = false; // the daemon
+};
+
+} // namespace
+
+int run_trace(const host_maps &maps, const trace_filter &filter, const trace_end &end, const trace_output &output)
+{
+    end_by_signals();
+    return trace_run{maps, filter, end, output}.run();
+}
+
+} // namespace mrc::ctl
