@@ -27,6 +27,8 @@ namespace mrc::kernel
         return MRC_EVENTS_OF_PLANES;
     if (kind <= MRC_EVENT_PEER_SILENT)
         return MRC_EVENTS_OF_PEERS;
+    if (kind <= MRC_EVENT_LINK_DEAD)
+        return MRC_EVENTS_OF_LINKS;
     return kind <= MRC_EVENT_PATH_DENIED ? MRC_EVENTS_OF_PATHS : MRC_EVENTS_OF_SESSIONS;
 }
 
