@@ -309,12 +309,21 @@ void daemon::map_fabric()
 {
     if (loop_cookie_ == 0)
         return;
+    if (config_.fabric_map.deny_lossy)
+        lossy_planes_.emplace(
+            context_, config_.fabric_map,
+            lossy_planes::surroundings{
+                .usable = [this] { return ports_.view().up & control_.enabled_planes(); },
+                .leave = [this](protocol::plane_index plane, bool left) { control_.leave_plane(plane, left); },
+                .write = [](log_level level, const std::string &line) { log::write(level, line); }});
     fabric_map_.emplace(fabric_map::surroundings{.config = config_,
                                                  .tables = programs_.tables(),
                                                  .cookie = loop_cookie_,
                                                  .on_change = [this](const link_change &change) {
                                                      boost::asio::post(context_, [this, change] {
                                                          log_.on_link(event_of(change, config_), change.at);
+                                                         if (lossy_planes_)
+                                                             lossy_planes_->on_change(change);
                                                          held_back_.schedule();
                                                      });
                                                  }});

@@ -35,6 +35,7 @@
 #include "service/daemon_user.h"
 #include "service/drain.h"
 #include "service/fabric_map/fabric_map.h"
+#include "service/fabric_map/lossy_planes.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
 #include "service/linked_planes.h"
@@ -121,6 +122,7 @@ private:
     std::optional<socket_hosts> socket_hosts_; // where sockets can be adopted
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
+    std::optional<lossy_planes> lossy_planes_;   // where they are to be left
     std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers

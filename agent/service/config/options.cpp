@@ -194,7 +194,9 @@ table_of<fabric_map_options> fabric_map_table()
         .add("suspect_interval_us", whole{100, 1'000'000}, &row::suspect_interval_us)
         .add("packets_per_second", whole{1, 1'000'000}, &row::packets_per_second)
         .add("lossy_ppm", whole{100, 900'000}, &row::lossy_ppm)
-        .add("slow_us", whole{1, 1'000'000}, &row::slow_us);
+        .add("slow_us", whole{1, 1'000'000}, &row::slow_us)
+        .add("deny_lossy", flag{}, &row::deny_lossy)
+        .add("min_planes", whole{1, MRC_MAX_PORTS}, &row::min_planes);
 }
 
 table_of<peer_defaults> peer_defaults_table()
