@@ -40,15 +40,15 @@ public:
     // Planes that are left, of those that are `usable` otherwise.
     [[nodiscard]] protocol::plane_mask left(protocol::plane_mask usable, protocol::instant now)
     {
-        for (std::uint8_t number = 0; number < planes_.size(); ++number)
+        for (std::uint8_t number = 0; number < MRC_MAX_PORTS; ++number)
             come_back(planes_[number], now);
-        for (std::uint8_t number = 0; number < planes_.size(); ++number)
+        for (std::uint8_t number = 0; number < MRC_MAX_PORTS; ++number)
             leave(protocol::plane_index{number}, usable, now);
-        for (std::uint8_t number = 0; number < planes_.size() && in_use(usable) < min_planes_; ++number)
+        for (std::uint8_t number = 0; number < MRC_MAX_PORTS && in_use(usable) < min_planes_; ++number)
             if (usable.has(protocol::plane_index{number}))
                 planes_[number].is_left = false;
         protocol::plane_mask all;
-        for (std::uint8_t number = 0; number < planes_.size(); ++number)
+        for (std::uint8_t number = 0; number < MRC_MAX_PORTS; ++number)
             all.set(protocol::plane_index{number}, planes_[number].is_left);
         return all;
     }
@@ -88,7 +88,7 @@ private:
     [[nodiscard]] unsigned in_use(protocol::plane_mask usable) const
     {
         unsigned count = 0;
-        for (std::uint8_t number = 0; number < planes_.size(); ++number)
+        for (std::uint8_t number = 0; number < MRC_MAX_PORTS; ++number)
             count += usable.has(protocol::plane_index{number}) && !planes_[number].is_left ? 1 : 0;
         return count;
     }
