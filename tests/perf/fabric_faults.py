@@ -69,30 +69,6 @@ def report(here, what):
     return 1 if events else 0
 
 
-def load(options):
-    with lab("fabric-load", "--planes", "4", "--spines", str(SPINES), config=CONFIG) as fabric:
-        here, there = watcher(fabric, "h0"), watcher(fabric, "h1")
-        wait_until(lambda: here.is_good() and there.is_good(), DEADLINE_S)
-        here.forget(), there.forget()
-        with server(fabric):
-            client = start_perf(fabric, "h0", fabric.host("h1")["mrc_address"], "-D", str(options.seconds),
-                                "--json")
-            client.communicate()
-        return report(here, f"h0, {options.seconds} s of full rate") + report(there, "h1")
-
-
-def busy(options):
-    with lab("fabric-busy", "--planes", "4", "--spines", str(SPINES), config=CONFIG) as fabric:
-        here, there = watcher(fabric, "h0"), watcher(fabric, "h1")
-        wait_until(lambda: here.is_good() and there.is_good(), DEADLINE_S)
-        here.forget(), there.forget()
-        with hogs(options.programs), server(fabric):
-            client = start_perf(fabric, "h0", fabric.host("h1")["mrc_address"], "-D", str(options.seconds),
-                                "--json")
-            client.communicate()
-        return report(here, f"h0, {options.seconds} s beside {options.programs} busy programs") + report(there, "h1")
-
-
 def goodput_gbps(fabric, seconds):
     with server(fabric, "--once"):
         client = start_perf(fabric, "h0", fabric.host("h1")["mrc_address"], "-D", str(seconds), "--json")
@@ -126,6 +102,25 @@ def policy(options):
         if "deny_lossy" in config:
             wait_until(lambda: "not used while" in fabric.log("h0"), DEADLINE_S)
     return compare(options, {"lossy plane used": CONFIG, "lossy plane left": CONFIG + "deny_lossy = true\n"}, prepare)
+
+
+def watch(options, what, beside):
+    with lab("fabric-watch", "--planes", "4", "--spines", str(SPINES), config=CONFIG) as fabric:
+        here, there = watcher(fabric, "h0"), watcher(fabric, "h1")
+        wait_until(lambda: here.is_good() and there.is_good(), DEADLINE_S)
+        here.forget()
+        there.forget()
+        with beside:
+            print(f"{what}: {goodput_gbps(fabric, options.seconds):.2f} Gbit/s for {options.seconds} s")
+        return report(here, "h0") + report(there, "h1")
+
+
+def load(options):
+    return watch(options, "full rate", contextlib.nullcontext())
+
+
+def busy(options):
+    return watch(options, f"beside {options.programs} busy programs", hogs(options.programs))
 
 
 def main():
