@@ -52,6 +52,7 @@ struct rx_packet {
     __u8 capture; /* enum rx_capture */
     bool encapsulated;
     bool mrc;
+    bool loop; /* UDP right behind the outer header, to our uSID: the fabric map's, or nobody's */
 };
 
 static __always_inline bool is_endpoint_operation(__u8 kind)
@@ -130,6 +131,9 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
         return MRC_RX_PASS_NOT_OURS;
     if (carrier_left(ip6))
         return MRC_RX_DROP_CARRIER_LEFT;
+    packet->loop = ip6->nexthdr == IPPROTO_UDP;
+    if (packet->loop)
+        return MRC_GO_ON;
     if (ip6->nexthdr != IPPROTO_IPV6 && ip6->nexthdr != IPPROTO_IPIP)
         return MRC_RX_DROP_INNER;
     note_outer(packet, ip6);

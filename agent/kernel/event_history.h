@@ -28,6 +28,8 @@ namespace mrc::kernel
         return MRC_EVENTS_OF_PLANES;
     if (kind <= MRC_EVENT_PEER_SILENT)
         return MRC_EVENTS_OF_PEERS;
+    if (kind <= MRC_EVENT_LINK_DEAD)
+        return MRC_EVENTS_OF_LINKS;
     if (kind <= MRC_EVENT_PATH_DENIED)
         return MRC_EVENTS_OF_PATHS;
     return kind <= MRC_EVENT_SESSION_CLOSED ? MRC_EVENTS_OF_SESSIONS : MRC_EVENTS_OF_QUEUE_PAIRS;

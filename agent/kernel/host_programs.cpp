@@ -41,6 +41,9 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         tables_.signals = {map_fd("signals"), options_.tables.paths, "signals"};
         tables_.qps = {map_fd("qps"), MRC_MAX_QPS, "qps"};
         tables_.overlay = {map_fd("overlay"), MRC_MAX_GROUPS, "overlay"};
+        tables_.loops = {map_fd("loops"), options_.tables.loops, "loops"};
+        tables_.loop_arrivals = {map_fd("loop_arrivals"), std::size_t{options_.tables.loops} * MRC_LOOP_SLOTS,
+                                 "loop_arrivals"};
         tables_.events = {map_fd("events"), std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS, "events"};
         timespec now{};
         ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -95,8 +98,11 @@ void host_programs::unlink_pins()
 // Before share_maps(): one that is there already keeps its size.
 void host_programs::size_maps(bpf_object *object) const
 {
-    const std::pair<const char *, std::uint32_t> sizes[] = {
-        {"peers", options_.tables.peers}, {"paths", options_.tables.paths}, {"signals", options_.tables.paths}};
+    const std::pair<const char *, std::uint32_t> sizes[] = {{"peers", options_.tables.peers},
+                                                            {"paths", options_.tables.paths},
+                                                            {"signals", options_.tables.paths},
+                                                            {"loops", options_.tables.loops},
+                                                            {"loop_arrivals", options_.tables.loops * MRC_LOOP_SLOTS}};
     for (const auto &[name, rows] : sizes)
         if (bpf_map *map = bpf_object__find_map_by_name(object, name))
             if (const int result = bpf_map__set_max_entries(map, rows); result != 0)

@@ -37,6 +37,7 @@ struct port_attachment {
 struct table_sizes {
     std::uint32_t peers = MRC_USUAL_PEERS * MRC_RX_ADDRESSES; // their addresses
     std::uint32_t paths = MRC_USUAL_PATHS;                    // with row 0
+    std::uint32_t loops = 1;
 };
 
 struct host_programs_options {

@@ -17,6 +17,8 @@ struct host_tables {
     mapped_array<mrc_signal_row> signals;
     mapped_array<mrc_qp_row> qps;
     mapped_array<mrc_overlay_row> overlay;
+    mapped_array<mrc_loop_row> loops;
+    mapped_array<mrc_loop_arrival> loop_arrivals;
     mapped_array<mrc_event_row> events;
 };
 

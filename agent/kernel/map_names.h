@@ -32,6 +32,8 @@ inline constexpr auto verdict_names = std::to_array<std::string_view>({
     "rx_drop_probe_rate",
     "rx_drop_foreign",
     "rx_drop_neighbour",
+    "rx_loop",
+    "rx_drop_loop",
     "push_sent",
     "push_empty",
     "push_bad_slot",
@@ -130,7 +132,7 @@ static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
 
 // In the order of enum mrc_event_class, mrc_event_kind and mrc_event_reason: what follows the prefix, in small letters.
 inline constexpr auto event_class_names =
-    std::to_array<std::string_view>({"ports", "planes", "peers", "paths", "sessions", "queue_pairs"});
+    std::to_array<std::string_view>({"ports", "planes", "peers", "links", "paths", "sessions", "queue_pairs"});
 static_assert(event_class_names.size() == MRC_EVENT_CLASSES);
 
 inline constexpr auto event_kind_names = std::to_array<std::string_view>({
@@ -145,6 +147,10 @@ inline constexpr auto event_kind_names = std::to_array<std::string_view>({
     "peer_plane_out_of_use",
     "peer_heard",
     "peer_silent",
+    "link_good",
+    "link_slow",
+    "link_lossy",
+    "link_dead",
     "path_good",
     "path_kept",
     "path_assumed_bad",
@@ -178,6 +184,7 @@ inline constexpr auto event_reason_names = std::to_array<std::string_view>({
     "other_planes",
     "reached",
     "no_answer",
+    "loops",
     "client_gone",
     "violation",
     "daemon_ends",
@@ -195,6 +202,13 @@ inline constexpr auto event_reason_names = std::to_array<std::string_view>({
     "session_end",
 });
 static_assert(event_reason_names.size() == MRC_REASON_COUNT);
+
+// In the order of enum mrc_link_state and mrc_link_blame.
+inline constexpr auto link_state_names = std::to_array<std::string_view>({"unknown", "good", "slow", "lossy", "dead"});
+static_assert(link_state_names.size() == MRC_LINK_DEAD + 1);
+inline constexpr auto link_blame_names =
+    std::to_array<std::string_view>({"nothing", "host_link_or_leaf", "leaf", "spine_link_or_spine"});
+static_assert(link_blame_names.size() == MRC_BLAME_SPINE_LINK_OR_SPINE + 1);
 
 // In the order of enum mrc_ordinary_state.
 inline constexpr auto ordinary_state_names = std::to_array<std::string_view>({"silent", "reachable", "own"});

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -20,6 +21,7 @@
 #include "service/ports/port_speed.h"
 #include "service/predecessor.h"
 #include "service/qp_failure.h"
+#include "service/random_seed.h"
 #include "service/table_sizes.h"
 #include "service/worker_setup.h"
 
@@ -31,12 +33,13 @@ namespace
 
 kernel::host_programs_options programs_for(const daemon_config &config, const fabric_rules &rules,
                                            const link_monitor &links, const port_plan &plan, const host_modes &modes,
-                                           const kernel::user_identity &user,
+                                           const kernel::user_identity &user, std::uint64_t loop_cookie,
                                            const std::unique_ptr<kernel::socket_programs> &sockets)
 {
     std::vector<kernel::port_attachment> ports = attachments(config, rules, links, plan);
     for (std::size_t i = 0; i < ports.size(); ++i) {
         ports[i].config.agent_answers = modes.ports[i].agent_answers ? 1 : 0;
+        ports[i].config.loop_cookie = loop_cookie;
         ports[i].config.redirect_answers = modes.ports[i].redirect_answers ? 1 : 0;
     }
     return {.pin_dir = config.daemon.pin_dir,
@@ -124,8 +127,9 @@ daemon::daemon(daemon_config config)
             .keep = [this](const mrc_event_row &event) { history_.add(event, std::chrono::system_clock::now()); },
             .sole_host = [this](std::uint32_t leaf) { return rules_.sole_host(leaf); }}},
       links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
-      modes_{choose_modes(config_, links_, plan_)}, socket_programs_{load_socket_programs(config_, rules_)},
-      programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who, socket_programs_)},
+      modes_{choose_modes(config_, links_, plan_)}, loop_cookie_{loop_ways_of(config_).empty() ? 0 : random_seed()},
+      socket_programs_{load_socket_programs(config_, rules_)},
+      programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who, loop_cookie_, socket_programs_)},
       ports_{config_, rules_, programs_, plan_, modes_, links_}, linked_{listed_hosts(config_).size()},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, linked_, plan_.payload_bytes},
       worker_{worker_options_for(config_, rules_, std::thread::hardware_concurrency()),
@@ -182,6 +186,7 @@ daemon::daemon(daemon_config config)
     listener_.open(config_, user_.who);
     publish_names();
     port_watch_.warn_of_unusable();
+    map_fabric();
     become(user_, config_);
     worker_.start();
 }
@@ -243,6 +248,8 @@ void daemon::run()
     await_signal();
     listener_.start();
     port_watch_.start();
+    if (fabric_map_)
+        fabric_map_->start();
     take_notes();
     follow_live_calls();
     feed_watchdog();
@@ -300,6 +307,30 @@ void daemon::follow_speed()
     log::info("ports have {} Mbit/s now, the slowest counts; in new sessions", mbps);
     session_config_ = std::make_shared<const daemon_config>(config_);
     peers_.renew_congestion();
+}
+
+void daemon::map_fabric()
+{
+    if (loop_cookie_ == 0)
+        return;
+    if (config_.fabric_map.deny_lossy)
+        lossy_planes_.emplace(
+            context_, config_.fabric_map,
+            lossy_planes::surroundings{
+                .usable = [this] { return ports_.view().up & control_.enabled_planes(); },
+                .leave = [this](protocol::plane_index plane, bool left) { control_.leave_plane(plane, left); },
+                .write = [](log_level level, const std::string &line) { log::write(level, line); }});
+    fabric_map_.emplace(fabric_map::surroundings{.config = config_,
+                                                 .tables = programs_.tables(),
+                                                 .cookie = loop_cookie_,
+                                                 .on_change = [this](const link_change &change) {
+                                                     boost::asio::post(context_, [this, change] {
+                                                         log_.on_link(event_of(change, config_), change.at);
+                                                         if (lossy_planes_)
+                                                             lossy_planes_->on_change(change);
+                                                         held_back_.schedule();
+                                                     });
+                                                 }});
 }
 
 void daemon::log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason)

@@ -10,6 +10,7 @@
 // clients                                            sessions/session_listener.h, sessions/session_server.h
 // controllers, and what they have set                control/control_service.h, control/settings_keeper.h
 // XDP transmit that has to wait                      ports/live_call_recovery.h
+// loops, and what they say of links                  fabric_map/fabric_map.h
 // lines of the log, for all that comes and goes      transition_log.h, held_back_lines.h
 // what programs call the peers                       peer_names.h
 // the service manager; the end                       service_manager.h, drain.h
@@ -34,6 +35,8 @@
 #include "service/control/settings_keeper.h"
 #include "service/daemon_user.h"
 #include "service/drain.h"
+#include "service/fabric_map/fabric_map.h"
+#include "service/fabric_map/lossy_planes.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
 #include "service/linked_planes.h"
@@ -74,6 +77,7 @@ private:
     void follow_live_calls();
     void announce(const std::vector<port_change> &changes);
     void follow_speed();
+    void map_fabric();
     void log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason);
     void notify_of_port(protocol::plane_index plane, bool usable);
 
@@ -96,6 +100,7 @@ private:
     link_monitor links_;
     port_plan plan_;
     host_modes modes_;                                         // its attachments until programs_ takes their place
+    std::uint64_t loop_cookie_;                                // of the fabric map; 0: there is none
     std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted
     kernel::host_programs programs_;
     kernel::event_history history_{programs_.tables().events, programs_.host()[0]}; // of log_
@@ -119,6 +124,8 @@ private:
     std::optional<socket_hosts> socket_hosts_; // where sockets can be adopted
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
+    std::optional<lossy_planes> lossy_planes_;   // where they are to be left
+    std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers
     held_back_lines held_back_;

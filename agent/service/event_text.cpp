@@ -29,6 +29,17 @@ std::string plane_text(const mrc_event_row &event)
     return fmt::format("plane {} to {}{}", event.plane, to, profile);
 }
 
+// One host cannot tell a link from the switch behind it.
+std::string link_text(const mrc_event_row &event)
+{
+    if (event.blame == MRC_BLAME_LEAF)
+        return fmt::format("leaf {} of plane {}, toward all its spines", event.leaf, event.plane);
+    if (event.uplink == MRC_LOOP_NO_SPINE)
+        return fmt::format("link of port {} to leaf {} of plane {}, or that leaf", name_in(event), event.leaf,
+                           event.plane);
+    return fmt::format("link of leaf {} to spine {} of plane {}, or that spine", event.leaf, event.uplink, event.plane);
+}
+
 std::string object_text(const mrc_event_row &event)
 {
     switch (kernel::class_of(event.kind)) {
@@ -38,6 +49,8 @@ std::string object_text(const mrc_event_row &event)
         return fmt::format("{} ({} paths)", plane_text(event), event.paths);
     case MRC_EVENTS_OF_PEERS:
         return fmt::format("peer {}", to_text(event.peer));
+    case MRC_EVENTS_OF_LINKS:
+        return link_text(event);
     case MRC_EVENTS_OF_PATHS:
         return fmt::format("path by uplink {} of {}", event.uplink, plane_text(event));
     case MRC_EVENTS_OF_QUEUE_PAIRS:
@@ -71,6 +84,14 @@ std::string what_text(const mrc_event_row &event)
         return "heard again";
     case MRC_EVENT_PEER_SILENT:
         return "silent";
+    case MRC_EVENT_LINK_GOOD:
+        return "good again";
+    case MRC_EVENT_LINK_SLOW:
+        return "slow";
+    case MRC_EVENT_LINK_LOSSY:
+        return "loses packets";
+    case MRC_EVENT_LINK_DEAD:
+        return "dead";
     case MRC_EVENT_PATH_GOOD:
         return "good";
     case MRC_EVENT_PATH_KEPT:
@@ -131,6 +152,8 @@ std::string_view reason_text(mrc_event_reason reason)
         return "packets reach it there";
     case MRC_REASON_NO_ANSWER:
         return "nothing comes back on any plane";
+    case MRC_REASON_LOOPS:
+        return "as loops of this host show";
     case MRC_REASON_CLIENT_GONE:
         return "the client has gone";
     case MRC_REASON_VIOLATION:
@@ -174,6 +197,10 @@ std::string figures_text(const mrc_event_row &event)
                            event.quiet_us == 0
                                ? "acknowledged just now or never"
                                : fmt::format("last acknowledged {:.1f} ms before", event.quiet_us / 1e3));
+    if (event.kind == MRC_EVENT_LINK_SLOW)
+        return fmt::format("{:.1f} us more than the quickest", event.extra_rtt_ns / 1e3);
+    if (kernel::class_of(event.kind) == MRC_EVENTS_OF_LINKS)
+        return fmt::format("{} of {} lost in the last second", event.losses, event.tx_packets);
     if (event.kind == MRC_EVENT_SESSION_CLOSED && (event.queue_pairs != 0 || event.registered_bytes != 0))
         return fmt::format("{} queue pairs and {} bytes of memory were left", event.queue_pairs,
                            event.registered_bytes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "protocol/request_ids.h"
+#include "service/fabric_map/loop_ways.h"
 
 namespace mrc::service
 {
@@ -32,7 +33,8 @@ kernel::table_sizes table_sizes_of(const daemon_config &config, const fabric_rul
     const std::uint64_t paths = config.tables.paths.value_or(
         static_cast<std::uint32_t>(std::min<std::uint64_t>(most_paths(config, rules), usual_paths)));
     return {.peers = static_cast<std::uint32_t>(peers * rules.addresses_of(rules.self()).size()),
-            .paths = static_cast<std::uint32_t>(paths + 1)};
+            .paths = static_cast<std::uint32_t>(paths + 1),
+            .loops = std::max(1U, static_cast<std::uint32_t>(loop_ways_of(config).size()))};
 }
 
 } // namespace mrc::service

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports, planes, peers and paths that go out of use and come back, sessions and queue pairs that come and go: each is
-// an event (struct mrc_event_row), which is kept, and one line of the log, which is that event's text. Ports, planes
-// and peers are logged at `info`, each class within its rate; paths, sessions and queue pairs at `debug`.
+// Ports, planes, peers and paths that go out of use and come back, links that are found at fault, sessions and queue
+// pairs that come and go: each is an event (struct mrc_event_row), which is kept, and one line of the log, which is
+// that event's text. Ports, planes, peers and links are logged at `info`, each class within its rate; paths, sessions
+// and queue pairs at `debug`.
 //
 // One thread, with the time as an argument.
 #pragma once
@@ -89,6 +90,9 @@ public:
     void on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now);
     void forget_peer(const mrc_ip &peer);
 
+    // As event_of() (fabric_map/fabric_map.h) makes it.
+    void on_link(const mrc_event_row &event, protocol::instant now) { note(event, now); }
+
     void on_session_opened(std::uint32_t session, const mrc_client_row &client, protocol::instant now);
     // With what the client had then.
     void on_session_closed(std::uint32_t session, const mrc_client_row &client, mrc_event_reason reason,
@@ -114,7 +118,7 @@ private:
     void write_held_back(mrc_event_class of, protocol::instant now);
 
     surroundings around_;
-    std::array<line_rate, MRC_EVENTS_OF_PEERS + 1> rates_; // of classes at `info`
+    std::array<line_rate, MRC_EVENTS_OF_LINKS + 1> rates_; // of classes at `info`
     std::map<bundle, std::set<unsigned>> lost_;            // uplinks whose paths are out of use
     std::map<std::string, peer_condition> peers_;          // by address; of those that have changed
 };

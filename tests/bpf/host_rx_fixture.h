@@ -38,6 +38,7 @@ struct rx_settings {
     bool agent_answers = false;
     bool redirect_answers = false;
     mrc_carrier_kind carrier = MRC_CARRIER_SRV6;
+    std::uint64_t loop_cookie = 0;
 };
 
 // One loaded instance of host_rx for port 2, with one QP, one peer, and a socket on queue 0.
@@ -52,6 +53,7 @@ public:
         config.fabric = settings.fabric;
         config.agent_answers = settings.agent_answers;
         config.redirect_answers = settings.redirect_answers;
+        config.loop_cookie = settings.loop_cookie;
         config.carrier = static_cast<__u8>(settings.carrier);
         config.outer = to_ip(settings.carrier == MRC_CARRIER_DIRECT ? host_plane_address : host_usid);
         config.addresses[0] = to_ip(host_address);

@@ -161,6 +161,17 @@ struct wire_options {
     std::uint32_t port_mask_base = 1; // bit of port 1 in port status updates (decision D9)
 };
 
+// The fabric map (fabric_map/fabric_map.h); of an SRv6 fabric.
+struct fabric_map_options {
+    std::uint32_t interval_us = 0;            // between two loops of a way; 0: none are sent
+    std::uint32_t suspect_interval_us = 1000; // the same, of a way that has just lost some
+    std::uint32_t packets_per_second = 4000;  // of all ways
+    std::uint32_t lossy_ppm = 10'000;         // more is a fault
+    std::uint32_t slow_us = 1000;             // beyond the quickest
+    bool deny_lossy = false;                  // planes whose own link loses packets are not used
+    std::uint32_t min_planes = 1;             // that stay in use however lossy they are
+};
+
 // What is assumed of peers, because neither the OCP API nor packets tell it.
 struct peer_defaults {
     payload_sizes payload = payload_sizes::any;
@@ -221,6 +232,7 @@ struct daemon_config {
     transmit_options transmit;
     transport_options transport;
     wire_options wire;
+    fabric_map_options fabric_map;
     peer_defaults peers;
     limit_options limits;
     table_options tables;

@@ -186,6 +186,19 @@ table_of<wire_options> wire_table()
         .add("port_mask_base", whole{0, 1}, &row::port_mask_base);
 }
 
+table_of<fabric_map_options> fabric_map_table()
+{
+    using row = fabric_map_options;
+    return table_of<row>{}
+        .add("interval_us", whole{0, 1'000'000}, &row::interval_us)
+        .add("suspect_interval_us", whole{100, 1'000'000}, &row::suspect_interval_us)
+        .add("packets_per_second", whole{1, 1'000'000}, &row::packets_per_second)
+        .add("lossy_ppm", whole{100, 900'000}, &row::lossy_ppm)
+        .add("slow_us", whole{1, 1'000'000}, &row::slow_us)
+        .add("deny_lossy", flag{}, &row::deny_lossy)
+        .add("min_planes", whole{1, MRC_MAX_PORTS}, &row::min_planes);
+}
+
 table_of<peer_defaults> peer_defaults_table()
 {
     using row = peer_defaults;
@@ -285,6 +298,7 @@ const options::table_of<daemon_config> &config_options()
             .add_table("transmit", transmit_table(), &daemon_config::transmit)
             .add_table("transport", transport_table(), &daemon_config::transport)
             .add_table("wire", wire_table(), &daemon_config::wire)
+            .add_table("fabric_map", fabric_map_table(), &daemon_config::fabric_map)
             .add_table("peer_defaults", peer_defaults_table(), &daemon_config::peers)
             .add_table("limits", limits_table(), &daemon_config::limits)
             .add_table("tables", tables_table(), &daemon_config::tables)

@@ -58,7 +58,7 @@ control::stored_settings control_service::settings()
     control::configured_profiles configured;
     std::ranges::transform(around_.config.ev_profiles, std::back_inserter(configured.ev), &ev_profile_options::id);
     std::ranges::transform(around_.config.cc_profiles, std::back_inserter(configured.cc), &cc_profile_options::id);
-    return control::settings_of(stores(), configured, around_.local.enabled, around_.rules.planes());
+    return control::settings_of(stores(), configured, enabled_, around_.rules.planes());
 }
 
 session::outcome<> control_service::restore(const control::stored_settings &settings)
@@ -67,9 +67,10 @@ session::outcome<> control_service::restore(const control::stored_settings &sett
         return right;
     if (auto restored = control::restore(settings, stores(), around_.rules.planes()); !restored)
         return restored;
+    for (const unsigned port : settings.disabled_ports)
+        enabled_.set(protocol::plane_index{static_cast<std::uint8_t>(port - 1)}, false);
     around_.worker.call([&] {
-        for (const unsigned port : settings.disabled_ports)
-            around_.local.enabled.set(protocol::plane_index{static_cast<std::uint8_t>(port - 1)}, false);
+        around_.local.enabled = enabled_;
         around_.worker.ports_changed();
     });
     around_.ports.enable(around_.local.enabled);
@@ -175,25 +176,37 @@ void control_service::release_unused_peers(bool at_once)
 
 session::outcome<bool> control_service::port_enabled(unsigned port)
 {
-    return around_.local.enabled.has(protocol::plane_index{static_cast<std::uint8_t>(port - 1)});
+    return enabled_.has(protocol::plane_index{static_cast<std::uint8_t>(port - 1)});
 }
 
-// Peers hear of it, and nothing is sent there from now on: the O(1) mask is what changes.
 session::outcome<> control_service::enable_port(unsigned port, bool enabled)
 {
     const protocol::plane_index plane{static_cast<std::uint8_t>(port - 1)};
+    enabled_.set(plane, enabled);
+    apply_enabled(plane);
+    return {};
+}
+
+void control_service::leave_plane(protocol::plane_index plane, bool left)
+{
+    left_.set(plane, left);
+    apply_enabled(plane);
+}
+
+// Peers hear of it, and nothing is sent there from now on: the O(1) mask is what changes.
+void control_service::apply_enabled(protocol::plane_index plane)
+{
     bool was_usable = false;
     bool usable = false;
     around_.worker.call([&] {
         was_usable = around_.local.usable().has(plane);
-        around_.local.enabled.set(plane, enabled);
+        around_.local.enabled.set(plane, enabled_.has(plane) && !left_.has(plane));
         around_.worker.ports_changed();
         usable = around_.local.usable().has(plane);
     });
     around_.ports.enable(around_.local.enabled);
     if (usable != was_usable)
         around_.notify_ports(plane, usable);
-    return {};
 }
 
 void control_service::set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)

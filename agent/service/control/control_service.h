@@ -70,6 +70,11 @@ public:
     [[nodiscard]] control::ev_profile_store &ev_profiles() { return controller_.ev_profiles(); }
     [[nodiscard]] control::cc_profile_store &cc_profiles() { return controller_.cc_profiles(); }
 
+    // The host itself leaves the plane, or comes back to it; a controller's word holds besides.
+    void leave_plane(protocol::plane_index plane, bool left);
+    // By controllers.
+    [[nodiscard]] protocol::plane_mask enabled_planes() const { return enabled_; }
+
     // On the worker thread: a path has changed its state.
     void note(const protocol::path_transition &change);
     // On the worker thread: what a peer says of its ports has changed, or whether and on which planes it is reached.
@@ -115,12 +120,15 @@ private:
     session::outcome<> start_batch(control::ep_batch batch) override;
 
     [[nodiscard]] control::setting_stores stores();
+    void apply_enabled(protocol::plane_index plane);
     void push(const noted &one);
     void observe(const noted_path &one);
     void observe(const noted_peer &one);
     void observe(const noted_failure &one);
 
     surroundings around_;
+    protocol::plane_mask enabled_ = protocol::every_plane; // by controllers
+    protocol::plane_mask left_;                            // by the host
     control::controller controller_;
     ep_batches batches_;
     boost::lockfree::spsc_queue<noted, boost::lockfree::capacity<4096>> notes_; // worker to service

@@ -24,6 +24,7 @@
 #include "tools/mrcctl/control_commands.h"
 #include "tools/mrcctl/diagnose/command.h"
 #include "tools/mrcctl/events.h"
+#include "tools/mrcctl/fabric.h"
 #include "tools/mrcctl/metrics_command.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/setup_command.h"
@@ -131,6 +132,13 @@ void add_port(CLI::App &app, invocation &chosen)
     add_port_switches(object, chosen);
 }
 
+void add_fabric(CLI::App &app, invocation &chosen)
+{
+    CLI::App &object = add_object(app, "fabric", "Links and switches around this host");
+    show_with(add_command(object, "map", "Each link that this host probes, and whether it is at fault", chosen), chosen,
+              &fabric_map_of, &fabric_map_text);
+}
+
 void add_counters(CLI::App &app, invocation &chosen)
 {
     CLI::App *command = add_command(app, "counters", "Packets by verdict: passed on, or dropped and why", chosen);
@@ -154,7 +162,7 @@ void add_counters(CLI::App &app, invocation &chosen)
 void add_event(CLI::App &app, invocation &chosen)
 {
     CLI::App *command = add_command(
-        app, "event", "What happened to ports, planes, peers, paths, sessions and queue pairs, and why", chosen);
+        app, "event", "What happened to ports, planes, peers, links, paths, sessions and queue pairs, and why", chosen);
     const auto options = std::make_shared<history_options>();
     command->add_flag("-f,--follow", options->follow, "Go on with those that come, until interrupted");
     command->add_option("--since", options->since_s, "Only of the last SECONDS")->check(CLI::Range(0.0, longest_s));
@@ -237,6 +245,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_qp(app, to);
     add_path(app, to);
     add_port(app, to);
+    add_fabric(app, to);
     add_counters(app, to);
     add_event(app, to);
     add_top(app, to);

@@ -48,6 +48,19 @@ void add_path_fields(json::object &view, const mrc_event_row &event, mrc_event_c
     view["quiet_us"] = event.quiet_us == 0 ? json::value(nullptr) : json::value(event.quiet_us);
 }
 
+void add_link_fields(json::object &view, const mrc_event_row &event)
+{
+    view["plane"] = event.plane;
+    view["leaf"] = event.leaf;
+    view["spine"] = event.uplink == MRC_LOOP_NO_SPINE ? json::value(nullptr) : json::value(event.uplink);
+    view["device"] = text_in(event.name);
+    view["blame"] = event.blame == MRC_BLAME_NOTHING ? json::value(nullptr)
+                                                     : json::value(name_in(kernel::link_blame_names, event.blame));
+    view["loops"] = event.tx_packets;
+    view["lost"] = event.losses;
+    view["extra_rtt_ns"] = event.extra_rtt_ns;
+}
+
 void add_session_fields(json::object &view, const mrc_event_row &event)
 {
     view["session"] = event.session;
@@ -74,6 +87,9 @@ void add_fields(json::object &view, const mrc_event_row &event)
     case MRC_EVENTS_OF_PEERS:
         view["peer"] = address_or_null(event.peer);
         view["plane"] = is_of_a_plane ? json::value(event.plane) : json::value(nullptr);
+        return;
+    case MRC_EVENTS_OF_LINKS:
+        add_link_fields(view, event);
         return;
     case MRC_EVENTS_OF_SESSIONS:
         add_session_fields(view, event);

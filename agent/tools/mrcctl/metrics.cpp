@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -268,6 +269,52 @@ void add_verdicts(family_list &to, const verdict_counts &counts)
     }
 }
 
+// Of the links that loops of one plane test.
+struct plane_links {
+    std::array<std::uint64_t, kernel::link_state_names.size()> states{};
+    std::uint64_t sent = 0;
+    std::uint64_t lost = 0;
+    std::uint32_t worst_ppm = 0;
+};
+
+std::map<std::uint32_t, plane_links> links_by_plane(const host_maps &maps)
+{
+    const pinned_array<mrc_loop_row> rows{maps.of(), "loops", 0};
+    std::map<std::uint32_t, plane_links> planes;
+    for (std::uint32_t number = 0; rows.size() > 1 && number < rows.size(); ++number) {
+        const mrc_loop_row row = rows[number];
+        plane_links &plane = planes[row.plane];
+        if (row.state < plane.states.size())
+            ++plane.states[row.state];
+        plane.sent += row.sent;
+        plane.lost += row.lost;
+        plane.worst_ppm = std::max<std::uint32_t>(plane.worst_ppm, row.loss_ppm);
+    }
+    return planes;
+}
+
+void add_links(family_list &to, const host_maps &maps)
+{
+    const auto planes = links_by_plane(maps);
+    begin_family(to, {"mrc_links", "Links of the plane that loops test, by their state."}, "gauge");
+    for (const auto &[plane, links] : planes)
+        for (std::size_t state = 0; state < links.states.size(); ++state) {
+            json::object labels = plane_label(plane);
+            labels["state"] = json_text(kernel::link_state_names[state]);
+            add_sample(to, labels, links.states[state]);
+        }
+    begin_family(to, {"mrc_link_loss_ratio", "Loops lost in the last second by the plane's worst link, of 1."},
+                 "gauge");
+    for (const auto &[plane, links] : planes)
+        add_sample(to, plane_label(plane), links.worst_ppm * 1e-6);
+    begin_family(to, {"mrc_loops_sent_total", "Loops of the fabric map that left by the plane."}, "counter");
+    for (const auto &[plane, links] : planes)
+        add_sample(to, plane_label(plane), links.sent);
+    begin_family(to, {"mrc_loops_lost", "Of these, those that were found lost; one that comes late is none."}, "gauge");
+    for (const auto &[plane, links] : planes)
+        add_sample(to, plane_label(plane), links.lost);
+}
+
 } // namespace
 
 json::array metrics_of(const host_maps &maps)
@@ -276,6 +323,7 @@ json::array metrics_of(const host_maps &maps)
     add_daemon(all, maps.host());
     add_ports(all, maps);
     add_paths(all, maps);
+    add_links(all, maps);
     add_clients(all, maps.clients());
     add_queue_pairs(all, maps);
     add_verdicts(all, maps.verdicts());

@@ -61,6 +61,8 @@ enum mrc_verdict {
     MRC_RX_DROP_PROBE_RATE,   /* EV probe beyond the rate at which they are answered */
     MRC_RX_DROP_FOREIGN,      /* under our uSID, but for an address that is not this host's */
     MRC_RX_DROP_NEIGHBOUR,    /* neighbour discovery under our uSID: it belongs to one link */
+    MRC_RX_LOOP,              /* a loop of this daemon's fabric map has come back, and ends here */
+    MRC_RX_DROP_LOOP,         /* a loop that is not this daemon's, or of none that it sends on this port */
     /* host_push, XDP transmit engine */
     MRC_PUSH_SENT,     /* handed to the port by redirect */
     MRC_PUSH_EMPTY,    /* a live frame without a slot to send */
@@ -434,9 +436,78 @@ struct mrc_client_row {
 };
 
 /*
- * `events`: the last transitions of ports, planes, peers, paths, sessions and queue pairs, of which each is a line of
- * the daemon's log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one after the other, for each
- * enum mrc_event_class: what flaps in one drives out no history of the others. Numbers count through all of them.
+ * The fabric map: packets that this host sends to itself, by way of its leaf and of each spine, as an own uSID list
+ * has them turn back there: host_rx counts and drops those that come back. None reaches the kernel or the worker.
+ *
+ * `loops`: array of rows, one for each way that loops go: of each plane the one to the leaf and back, then those by its
+ * spines. A single row that says nothing where there is no fabric map.
+ * `loop_arrivals`: array of MRC_LOOP_SLOTS for each row of `loops`: which of its latest loops have come back.
+ */
+#define MRC_LOOP_SLOTS 512 /* power of two */
+#define MRC_LOOP_NO_SPINE 0xFFFFu
+#define MRC_LOOP_RTT_BUCKETS 16
+#define MRC_LOOP_RTT_SHIFT 12 /* the first bucket ends at 2^12 ns, the next at 2^13 … the last one does not end */
+
+enum mrc_link_state {
+    MRC_LINK_UNKNOWN, /* not probed enough, or hidden by what is in front of it */
+    MRC_LINK_GOOD,
+    MRC_LINK_SLOW,  /* everything takes longer than it did */
+    MRC_LINK_LOSSY, /* some is lost */
+    MRC_LINK_DEAD,  /* nothing gets through */
+};
+
+/* What a verdict is about: loops of one host cannot tell everything apart. */
+enum mrc_link_blame {
+    MRC_BLAME_NOTHING,
+    MRC_BLAME_HOST_LINK_OR_LEAF,   /* the link of the port to its leaf, or the leaf */
+    MRC_BLAME_LEAF,                /* the leaf answers, but none of its spines behind it */
+    MRC_BLAME_SPINE_LINK_OR_SPINE, /* the link of the leaf to that spine, or the spine */
+};
+
+/* Writer: mrcd: fabric map. Readers: host_rx, mrcctl. */
+struct mrc_loop_row {
+    __u16 plane;         /* of the port that its loops leave and come back by */
+    __u16 uplink;        /* the spine, counted from 0; MRC_LOOP_NO_SPINE: they turn back at the leaf */
+    __u16 state;         /* enum mrc_link_state: of what is behind the shorter loop */
+    __u16 blame;         /* enum mrc_link_blame: what the state is about, when it is not good */
+    __u32 leaf;          /* this host's own */
+    __u32 loss_ppm;      /* of the loops of the last second, those lost, in millionths */
+    __u32 loss_low_ppm;  /* it is between this … */
+    __u32 loss_high_ppm; /* … and this, with 99 % confidence */
+    __u32 extra_rtt_ns;  /* of the last second's quickest loop, beyond the quickest ever */
+    __u32 reserved;
+    __u64 since_ns;        /* in this state; 0: never in another */
+    __u64 sent;            /* handed to the kernel */
+    __u64 lost;            /* of those: did not come back, though later ones did, or other ways did meanwhile */
+    __u64 unjudged;        /* of those: did not come back, when nothing else did either */
+    __u64 arrived;         /* came back [host_rx, atomic] */
+    __u64 last_arrival_ns; /* the latest of those [host_rx] */
+    __u64 rtt_sum_ns;      /* of all of those [host_rx, atomic] */
+    __u32 rtt_ns;          /* of the latest [host_rx] */
+    __u32 rtt_min_ns;      /* of the quickest ever; 0: none yet [host_rx] */
+    __u64 reserved2[4];
+    /* Arrivals by round trip: below 2^12 ns, 2^13 … the last one all above. [host_rx, atomic] */
+    __u64 rtt_log2[MRC_LOOP_RTT_BUCKETS];
+};
+
+/* Writer: host_rx. Readers: mrcd: fabric map. */
+struct mrc_loop_arrival {
+    __u64 what; /* number of the loop << 32 | its round trip in ns; 0: none has come back here */
+};
+
+/* What is in a loop's UDP payload, in the host's own byte order: nobody else reads it. */
+#define MRC_LOOP_UDP_PORT 61733
+struct mrc_loop {
+    __u64 cookie;  /* random, of this run of the daemon: nobody else's packet counts */
+    __u64 sent_ns; /* CLOCK_MONOTONIC */
+    __u32 row;     /* of `loops` */
+    __u32 number;  /* of the row's loops, from 1 on */
+};
+
+/*
+ * `events`: the last transitions of ports, planes, peers, links, paths, sessions and queue pairs, of which each is a
+ * line of the daemon's log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one after the other, for
+ * each enum mrc_event_class: what flaps in one drives out no history of the others. Numbers count through all of them.
  * Nothing is consumed: whoever comes late, or reads beside others, sees the same rows.
  *
  * One writer, the agent's service thread: number 0, the row, its number. A reader has the row as it was if it finds the
@@ -448,6 +519,7 @@ enum mrc_event_class {
     MRC_EVENTS_OF_PORTS,
     MRC_EVENTS_OF_PLANES,
     MRC_EVENTS_OF_PEERS,
+    MRC_EVENTS_OF_LINKS,
     MRC_EVENTS_OF_PATHS,
     MRC_EVENTS_OF_SESSIONS,
     MRC_EVENTS_OF_QUEUE_PAIRS,
@@ -466,6 +538,10 @@ enum mrc_event_kind {
     MRC_EVENT_PEER_PLANE_OUT_OF_USE,
     MRC_EVENT_PEER_HEARD,
     MRC_EVENT_PEER_SILENT,
+    MRC_EVENT_LINK_GOOD, /* these four: enum mrc_link_state */
+    MRC_EVENT_LINK_SLOW,
+    MRC_EVENT_LINK_LOSSY,
+    MRC_EVENT_LINK_DEAD,
     MRC_EVENT_PATH_GOOD, /* these four: enum mrc_path_state */
     MRC_EVENT_PATH_KEPT,
     MRC_EVENT_PATH_ASSUMED_BAD,
@@ -502,6 +578,8 @@ enum mrc_event_reason {
     MRC_REASON_OTHER_PLANES, /* packets reach it on other planes only */
     MRC_REASON_REACHED,      /* packets reach it on this plane */
     MRC_REASON_NO_ANSWER,    /* on any plane */
+    /* of links */
+    MRC_REASON_LOOPS, /* of this host's fabric map */
     /* of sessions */
     MRC_REASON_CLIENT_GONE, /* it has closed the connection, or its process has ended */
     MRC_REASON_VIOLATION,   /* of the session protocol, or its request failed */
@@ -530,9 +608,9 @@ struct mrc_event_row {
     __u64 time_ns;                /* when it was told */
     enum mrc_event_kind kind;     /* what has happened */
     enum mrc_event_reason reason; /* and why */
-    __u32 plane;                  /* of ports, planes and paths */
-    __u32 leaf;                   /* remote T0, of planes and paths */
-    __u32 uplink;                 /* of paths */
+    __u32 plane;                  /* of ports, planes, links and paths */
+    __u32 leaf;                   /* remote T0, of planes and paths; of links: this host's own */
+    __u32 uplink;                 /* of paths, and of links to spines */
     __u32 path;                   /* row of `paths` */
     __u32 paths;                  /* of the plane toward the leaf */
     __u32 session;     /* key of `clients` while it was open; then pid to queue_pairs: as in struct mrc_client_row */
@@ -544,11 +622,14 @@ struct mrc_event_row {
     __u64 profile;          /* EV profile, of planes and paths */
     struct mrc_ip peer;     /* of peers and queue pairs; of planes and paths in direct mode, where a leaf is a host */
     char name[16];          /* device of the port, command of the session */
-    __u64 tx_packets;       /* sent on the path until then, and of them inferred lost: as in its row */
-    __u64 losses;           /* of those */
-    __u64 real_time_ns;     /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
-    __u32 qpn;              /* of queue pairs, which have a session and a peer as well */
-    __u32 peer_qpn;         /* of the peer's queue pair */
+    /* Sent on the path until then, and of them inferred lost: as in its row; of links: loops of the last second. */
+    __u64 tx_packets;
+    __u64 losses;              /* of those */
+    __u64 real_time_ns;        /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
+    __u32 qpn;                 /* of queue pairs, which have a session and a peer as well */
+    __u32 peer_qpn;            /* of the peer's queue pair */
+    enum mrc_link_blame blame; /* of links: what is meant */
+    __u32 extra_rtt_ns;        /* of slow links: beyond the least that their loops have taken */
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -601,7 +682,8 @@ struct mrc_rx_config {
     __u8 carrier;          /* enum mrc_carrier_kind */
     __u8 reserved[4];
     __u32 probes_per_second; /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
-    __u32 reserved2[3];
+    __u32 reserved2;
+    __u64 loop_cookie;   /* of struct mrc_loop; 0: there is no fabric map */
     struct mrc_ip outer; /* outer destination that is popped: block:hostusid::, or this host's address on the plane */
     struct mrc_ip addresses[MRC_RX_ADDRESSES]; /* of this host, the most used first */
 };
@@ -751,8 +833,11 @@ MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
-MRC_ASSERT_SIZE(struct mrc_event_row, 144);
+MRC_ASSERT_SIZE(struct mrc_event_row, 152);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
+MRC_ASSERT_SIZE(struct mrc_loop_row, 256);
+MRC_ASSERT_SIZE(struct mrc_loop_arrival, 8);
+MRC_ASSERT_SIZE(struct mrc_loop, 24);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);

@@ -107,6 +107,12 @@ TEST(map_names, kinds_and_reasons_of_trace_events_are_in_the_document)
         EXPECT_NE(text.find("`" + std::string{reason} + "`"), std::string::npos) << reason;
 }
 
+TEST(map_names, states_and_faults_of_links_are_those_of_the_header)
+{
+    expect_names("mrc_link_state", "MRC_LINK_", kernel::link_state_names);
+    expect_names("mrc_link_blame", "MRC_BLAME_", kernel::link_blame_names);
+}
+
 TEST(map_names, every_reason_of_a_port_has_a_name_of_its_own)
 {
     EXPECT_EQ(kernel::port_reason_names[MRC_PORT_IN_USE], "");

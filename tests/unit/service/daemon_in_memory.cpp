@@ -74,6 +74,8 @@ daemon_in_memory::daemon_in_memory(unsigned leaf)
               .signals = table_in_memory<mrc_signal_row>(MRC_USUAL_PATHS),
               .qps = table_in_memory<mrc_qp_row>(MRC_MAX_QPS),
               .overlay = table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS),
+              .loops = {},
+              .loop_arrivals = {},
               .events = table_in_memory<mrc_event_row>(std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS)},
       peers_{config_, rules_, tables_, rows_, worker_, local_, linked_, payload_bytes},
       worker_{{.marks = {.source = {.common = address()}}, .turns = {}},

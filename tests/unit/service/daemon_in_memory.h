@@ -46,6 +46,7 @@ public:
     [[nodiscard]] const std::vector<mrc_event_row> &events() const { return events_; }
     void take_notes() { control_.take_notes(); }
     // The only one that there is.
+    [[nodiscard]] protocol::plane_mask enabled() const { return local_.enabled; }
     void lose_port() { local_.up = {}; }
     // Hands what has been sent to the other daemon; false when there was nothing.
     bool deliver_to(daemon_in_memory &other);

@@ -78,6 +78,8 @@ public:
                  .signals = test::table_in_memory<mrc_signal_row>(*with.paths + 1),
                  .qps = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS),
                  .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS),
+                 .loops = {},
+                 .loop_arrivals = {},
                  .events = {}},
           rows{std::size_t{with.peers} * (planes + 1)}
     {

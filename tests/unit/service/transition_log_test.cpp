@@ -55,6 +55,42 @@ struct written {
     }
 };
 
+mrc_event_row link_event(mrc_event_kind kind, mrc_link_blame blame, std::uint32_t spine)
+{
+    mrc_event_row event{};
+    event.kind = kind;
+    event.reason = MRC_REASON_LOOPS;
+    event.blame = blame;
+    event.plane = 1;
+    event.leaf = 4;
+    event.uplink = spine;
+    event.tx_packets = 400;
+    event.losses = 21;
+    event.extra_rtt_ns = 1'234'000;
+    port_of_plane_1().device.copy(event.name, sizeof(event.name) - 1);
+    return event;
+}
+
+TEST(transition_log, says_what_loops_can_tell_of_a_link)
+{
+    written to;
+    to.log.on_link(link_event(MRC_EVENT_LINK_LOSSY, MRC_BLAME_HOST_LINK_OR_LEAF, MRC_LOOP_NO_SPINE), {});
+    to.log.on_link(link_event(MRC_EVENT_LINK_DEAD, MRC_BLAME_SPINE_LINK_OR_SPINE, 2), {});
+    to.log.on_link(link_event(MRC_EVENT_LINK_DEAD, MRC_BLAME_LEAF, 2), {});
+    to.log.on_link(link_event(MRC_EVENT_LINK_SLOW, MRC_BLAME_SPINE_LINK_OR_SPINE, 2), {});
+    to.log.on_link(link_event(MRC_EVENT_LINK_GOOD, MRC_BLAME_NOTHING, MRC_LOOP_NO_SPINE), {});
+    const std::string shown = ", as loops of this host show; ";
+    const std::string lost = "21 of 400 lost in the last second";
+    EXPECT_EQ(to.info, (std::vector<std::string>{
+                           "link of port eth1 to leaf 4 of plane 1, or that leaf: loses packets" + shown + lost,
+                           "link of leaf 4 to spine 2 of plane 1, or that spine: dead" + shown + lost,
+                           "leaf 4 of plane 1, toward all its spines: dead" + shown + lost,
+                           "link of leaf 4 to spine 2 of plane 1, or that spine: slow" + shown +
+                               "1234.0 us more than the quickest",
+                           "link of port eth1 to leaf 4 of plane 1, or that leaf: good again" + shown + lost}));
+    EXPECT_EQ(to.events.size(), 5U);
+}
+
 TEST(transition_log, prints_a_port_with_the_reason)
 {
     written to;

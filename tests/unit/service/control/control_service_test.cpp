@@ -72,6 +72,30 @@ TEST(control_service, a_port_stays_disabled)
     EXPECT_EQ(after.resources().control.settings().disabled_ports, std::vector<unsigned>{1});
 }
 
+TEST(control_service, a_plane_that_the_host_leaves_is_no_setting)
+{
+    test::daemon_in_memory host{0};
+    control_service &control = host.resources().control;
+    control.leave_plane(protocol::plane_index{0}, true);
+    EXPECT_FALSE(host.enabled().has(protocol::plane_index{0}));
+    EXPECT_TRUE(control.enabled_planes().has(protocol::plane_index{0}));
+    EXPECT_TRUE(control.settings().disabled_ports.empty());
+    control.leave_plane(protocol::plane_index{0}, false);
+    EXPECT_TRUE(host.enabled().has(protocol::plane_index{0}));
+}
+
+TEST(control_service, a_port_that_a_controller_has_disabled_stays_so_when_the_host_comes_back_to_it)
+{
+    test::daemon_in_memory host{0};
+    control_service &control = host.resources().control;
+    control::stored_settings settings = control.settings();
+    settings.disabled_ports = {1};
+    ASSERT_TRUE(control.restore(settings));
+    control.leave_plane(protocol::plane_index{0}, true);
+    control.leave_plane(protocol::plane_index{0}, false);
+    EXPECT_FALSE(host.enabled().has(protocol::plane_index{0}));
+}
+
 session::ev_value ev_of(unsigned uplink, std::uint32_t entropy)
 {
     const std::uint32_t number = mrc_ev_make(0, uplink, entropy);

@@ -64,6 +64,20 @@ TEST(mrcctl_events, have_names_and_the_fields_of_their_kind)
     EXPECT_EQ(path_view.at("losses").to_number<int>(), 31);
     EXPECT_EQ(path_view.at("quiet_us").to_number<int>(), 12'345);
 
+    mrc_event_row link = event_of(MRC_EVENT_LINK_DEAD, MRC_REASON_LOOPS);
+    link.blame = MRC_BLAME_SPINE_LINK_OR_SPINE;
+    link.uplink = 3;
+    link.tx_packets = 200;
+    link.losses = 180;
+    const json::object link_view = event_view(link);
+    EXPECT_EQ(link_view.at("event").as_string(), "link_dead");
+    EXPECT_EQ(link_view.at("spine").to_number<int>(), 3);
+    EXPECT_EQ(link_view.at("blame").as_string(), "spine_link_or_spine");
+    EXPECT_EQ(link_view.at("loops").to_number<int>(), 200);
+    EXPECT_EQ(link_view.at("lost").to_number<int>(), 180);
+    link.uplink = MRC_LOOP_NO_SPINE;
+    EXPECT_TRUE(event_view(link).at("spine").is_null()) << "of the port to the leaf";
+
     const json::object silent = event_view(event_of(MRC_EVENT_PEER_SILENT, MRC_REASON_NO_ANSWER));
     EXPECT_TRUE(silent.at("plane").is_null()) << "on any plane";
     const json::object usable = event_view(event_of(MRC_EVENT_PORT_USABLE, MRC_REASON_NONE));

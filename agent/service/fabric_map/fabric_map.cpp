@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fabric_map/fabric_map.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+#include "kernel/monotonic_clock.h"
+#include "kernel/startup_error.h"
+
+namespace mrc::service
+{
+
+namespace
+{
+
+constexpr protocol::duration evaluation_interval = std::chrono::milliseconds{20};
+constexpr protocol::duration late_round = std::chrono::milliseconds{20};
+constexpr double millionths = 1e6;
+
+judge_settings judge_settings_of(const fabric_map_options &options)
+{
+    return {.lossy = options.lossy_ppm / millionths, .slow = std::chrono::microseconds{options.slow_us}};
+}
+
+loop_rates rates_of(const fabric_map_options &options)
+{
+    return {.interval = std::chrono::microseconds{options.interval_us},
+            .suspect_interval = std::chrono::microseconds{std::min(options.interval_us, options.suspect_interval_us)},
+            .per_second = options.packets_per_second};
+}
+
+std::uint32_t ppm(double rate)
+{
+    return static_cast<std::uint32_t>(std::lround(rate * millionths));
+}
+
+// Its round trip in ns, if the loop has come back.
+std::optional<std::uint32_t> arrival_in(const kernel::mapped_array<mrc_loop_arrival> &arrivals, std::uint32_t way,
+                                        std::uint32_t number)
+{
+    auto &row = arrivals[std::size_t{way} * MRC_LOOP_SLOTS + number % MRC_LOOP_SLOTS];
+    const std::uint64_t what = std::atomic_ref{row.what}.load(std::memory_order_relaxed);
+    if (what >> 32 != number)
+        return std::nullopt;
+    return std::max(1U, static_cast<std::uint32_t>(what)); // 0 would be none
+}
+
+} // namespace
+
+mrc_event_row event_of(const link_change &change, const daemon_config &config)
+{
+    constexpr int first = int{MRC_EVENT_LINK_GOOD} - int{MRC_LINK_GOOD};
+    static_assert(first + int{MRC_LINK_SLOW} == int{MRC_EVENT_LINK_SLOW} &&
+                  first + int{MRC_LINK_LOSSY} == int{MRC_EVENT_LINK_LOSSY} &&
+                  first + int{MRC_LINK_DEAD} == int{MRC_EVENT_LINK_DEAD});
+    mrc_event_row event{};
+    event.kind = static_cast<mrc_event_kind>(first + int{change.verdict.state});
+    event.reason = MRC_REASON_LOOPS;
+    event.blame = change.verdict.blame;
+    event.plane = change.way.plane.value;
+    event.leaf = config.host.leaf;
+    event.uplink = change.way.spine.value_or(MRC_LOOP_NO_SPINE);
+    event.tx_packets = static_cast<__u64>(change.verdict.loss.sent);
+    event.losses = static_cast<__u64>(change.verdict.loss.lost);
+    event.extra_rtt_ns = change.verdict.extra_rtt_ns;
+    for (const port_options &port : config.ports)
+        if (port.plane == change.way.plane)
+            port.device.copy(event.name, sizeof(event.name) - 1);
+    return event;
+}
+
+fabric_map::fabric_map(surroundings around)
+    : around_{std::move(around)}, ways_{loop_ways_of(around_.config)}, records_(ways_.size()), told_(ways_.size()),
+      judge_{ways_, judge_settings_of(around_.config.fabric_map)},
+      schedule_{ways_, rates_of(around_.config.fabric_map)}, sender_{{.ways = ways_,
+                                                                      .tables = around_.tables,
+                                                                      .cookie = around_.cookie,
+                                                                      .dscp = around_.config.wire.dscp.control}},
+      stop_{::eventfd(0, EFD_CLOEXEC)}
+{
+    if (!stop_)
+        kernel::fail_startup("cannot create the bell that ends the thread of the fabric map");
+    for (std::uint32_t way = 0; way < ways_.size(); ++way) {
+        mrc_loop_row &row = around_.tables.loops[way];
+        row.plane = ways_[way].plane.value;
+        row.leaf = around_.config.host.leaf;
+        row.uplink = static_cast<__u16>(ways_[way].spine.value_or(MRC_LOOP_NO_SPINE));
+    }
+}
+
+fabric_map::~fabric_map()
+{
+    if (!thread_.joinable())
+        return;
+    [[maybe_unused]] const int written = ::eventfd_write(stop_.get(), 1);
+    thread_.join();
+}
+
+void fabric_map::start()
+{
+    thread_ = std::thread{[this] {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, nullptr); // signals are the service thread's
+        ::pthread_setname_np(::pthread_self(), "mrc-fabric-map");
+        run();
+    }};
+}
+
+void fabric_map::run()
+{
+    pollfd stop{.fd = stop_.get(), .events = POLLIN, .revents = 0};
+    for (;;) {
+        const protocol::instant now = kernel::monotonic_now();
+        due_ = schedule_.next_round(is_any_suspect_);
+        const auto wait = std::chrono::nanoseconds{due_ > now ? due_ - now : protocol::duration::zero()};
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
+        const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+        if (::ppoll(&stop, 1, &timeout, nullptr) > 0)
+            return;
+        round(kernel::monotonic_now());
+    }
+}
+
+void fabric_map::round(protocol::instant now)
+{
+    if (due_ == protocol::instant::min() || now - due_ > late_round)
+        reception_.punctual_since = now;
+    follow_ports();
+    judge(now);
+    send(now);
+    if (now - evaluation_interval >= evaluated_)
+        evaluate(now);
+}
+
+// Another device, or none: what was sent by the old one says nothing.
+void fabric_map::follow_ports()
+{
+    for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
+        const mrc_port_row &port = around_.tables.ports[plane];
+        const std::uint32_t flags = std::atomic_ref{const_cast<__u32 &>(port.flags)}.load(std::memory_order_relaxed);
+        const bool usable = (flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
+        const std::uint32_t ifindex = usable ? port.ifindex : 0;
+        if (std::exchange(planes_[plane].ifindex, ifindex) == ifindex)
+            continue;
+        const protocol::plane_index index{static_cast<std::uint8_t>(plane)};
+        for (std::uint32_t way = 0; way < ways_.size(); ++way)
+            if (ways_[way].plane == index)
+                records_[way].forget();
+        judge_.forget(index);
+    }
+}
+
+void fabric_map::send(protocol::instant now)
+{
+    batch_.clear();
+    schedule_.round(
+        now, [&](std::uint32_t way) { return judge_.is_suspect(way, now); },
+        [&](std::uint32_t way) {
+            if (planes_[ways_[way].plane.value].ifindex != 0 && !records_[way].is_full())
+                batch_.push_back({.way = way, .number = records_[way].next_number()});
+        });
+    sender_.send(batch_, now, [&](const loop_sender::departure &left) {
+        records_[left.way].on_sent(now);
+        ++around_.tables.loops[left.way].sent;
+    });
+}
+
+// Of other planes, and of a spine's way the leaf's.
+protocol::instant fabric_map::heard_beside(const loop_way &way) const
+{
+    protocol::instant heard = way.spine ? planes_[way.plane.value].heard_of_leaf : protocol::instant::min();
+    for (std::size_t plane = 0; plane < planes_.size(); ++plane)
+        if (plane != way.plane.value)
+            heard = std::max(heard, planes_[plane].heard);
+    return heard;
+}
+
+void fabric_map::judge(protocol::instant now)
+{
+    is_any_suspect_ = false;
+    for (std::uint32_t way = 0; way < ways_.size(); ++way) {
+        judge_way(way, now);
+        is_any_suspect_ = is_any_suspect_ || judge_.is_suspect(way, now);
+    }
+}
+
+void fabric_map::judge_way(std::uint32_t way, protocol::instant now)
+{
+    reception meanwhile = reception_;
+    meanwhile.heard = heard_beside(ways_[way]);
+    plane_reception &plane = planes_[ways_[way].plane.value];
+    mrc_loop_row &row = around_.tables.loops[way];
+    const auto take = [&](const loop_outcome &loop) {
+        judge_.take(way, loop);
+        row.unjudged += loop.fate == loop_fate::unjudged ? 1 : 0;
+        row.lost += loop.fate == loop_fate::lost ? 1 : 0;
+        row.lost -= loop.fate == loop_fate::late ? 1 : 0;
+        if (loop.rtt_ns == 0)
+            return;
+        plane.heard = std::max(plane.heard, loop.sent);
+        if (!ways_[way].spine)
+            plane.heard_of_leaf = std::max(plane.heard_of_leaf, loop.sent);
+    };
+    records_[way].judge(
+        now, meanwhile, [&](std::uint32_t number) { return arrival_in(around_.tables.loop_arrivals, way, number); },
+        take);
+}
+
+void fabric_map::evaluate(protocol::instant now)
+{
+    evaluated_ = now;
+    const std::vector<std::uint32_t> changed = judge_.evaluate(now);
+    for (std::uint32_t way = 0; way < ways_.size(); ++way)
+        show(way);
+    for (const std::uint32_t way : changed)
+        tell(way, now);
+}
+
+void fabric_map::show(std::uint32_t way)
+{
+    const link_verdict &verdict = judge_.verdict(way);
+    const loss_interval range = interval_of(verdict.loss);
+    mrc_loop_row &row = around_.tables.loops[way];
+    row.state = static_cast<__u16>(verdict.state);
+    row.blame = static_cast<__u16>(verdict.blame);
+    row.loss_ppm = ppm(verdict.loss.rate());
+    row.loss_low_ppm = ppm(range.low);
+    row.loss_high_ppm = ppm(range.high);
+    row.extra_rtt_ns = verdict.extra_rtt_ns;
+    row.since_ns =
+        verdict.since == protocol::instant::min() ? 0 : static_cast<__u64>(verdict.since.time_since_epoch().count());
+}
+
+// That nothing is known at the moment, or that all is well from the beginning, is no news.
+void fabric_map::tell(std::uint32_t way, protocol::instant now)
+{
+    const link_verdict &verdict = judge_.verdict(way);
+    said &before = told_[way];
+    if (verdict.state == MRC_LINK_UNKNOWN || (verdict.state == before.state && verdict.blame == before.blame))
+        return;
+    before = {.state = verdict.state, .blame = verdict.blame};
+    around_.on_change({.way = ways_[way], .verdict = verdict, .at = now});
+}
+
+} // namespace mrc::service

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/mrcctl/fabric.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <fmt/format.h>
+
+#include "kernel/map_names.h"
+#include "tools/mrcctl/json_values.h"
+#include "tools/mrcctl/views.h"
+#include "tools/table/table.h"
+
+namespace mrc::ctl
+{
+
+namespace
+{
+
+namespace json = boost::json;
+
+constexpr double millionths = 1e6;
+constexpr double percent = 100;
+
+constexpr column link_columns[] = {
+    {"PLANE", "plane"},
+    {"LINK", "link_text"},
+    {"STATE", "state"},
+    {"AT FAULT", "blame"},
+    {"LOSS", "loss_text"},
+    {"RTT", "rtt_mean_ns", column_unit::time},
+    {"MIN RTT", "rtt_min_ns", column_unit::time},
+    {"EXTRA RTT", "extra_rtt_ns", column_unit::time},
+    {"LOOPS", "sent"},
+    {"LOST", "lost"},
+};
+
+constexpr column peer_columns[] = {
+    {"PLANE", "plane"},
+    {"PEER", "peer"},
+    {"STATE", "state"},
+    {"GOOD", "paths.good"},
+    {"KEPT", "paths.kept"},
+    {"BAD", "paths.assumed_bad"},
+    {"DENIED", "paths.denied"},
+    {"TX PACKETS", "tx_packets"},
+    {"LOST", "losses"},
+    {"RTT", "rtt_smoothed_ns", column_unit::time},
+    {"MIN RTT", "rtt_min_ns", column_unit::time},
+};
+
+json::value number_or_null(std::uint64_t value)
+{
+    return value == 0 ? json::value(nullptr) : json::value(value);
+}
+
+json::object link_view(const host_maps &maps, const mrc_loop_row &row)
+{
+    const bool is_to_leaf = row.uplink == MRC_LOOP_NO_SPINE;
+    const mrc_port_row port = maps.ports()[std::min<std::uint32_t>(row.plane, MRC_MAX_PORTS - 1)];
+    return {{"plane", row.plane},
+            {"device", text_in(port.device)},
+            {"leaf", row.leaf},
+            {"spine", is_to_leaf ? json::value(nullptr) : json::value(row.uplink)},
+            {"state", name_in(kernel::link_state_names, row.state)},
+            {"blame", row.blame == MRC_BLAME_NOTHING ? json::value(nullptr)
+                                                     : json::value(name_in(kernel::link_blame_names, row.blame))},
+            {"since_ns", number_or_null(row.since_ns)},
+            {"loss", row.loss_ppm / millionths},
+            {"loss_low", row.loss_low_ppm / millionths},
+            {"loss_high", row.loss_high_ppm / millionths},
+            {"sent", row.sent},
+            {"arrived", row.arrived},
+            {"lost", row.lost},
+            {"unjudged", row.unjudged},
+            {"last_arrival_ns", number_or_null(row.last_arrival_ns)},
+            {"rtt_ns", number_or_null(row.rtt_ns)},
+            {"rtt_mean_ns", row.arrived == 0 ? json::value(nullptr) : json::value(row.rtt_sum_ns / row.arrived)},
+            {"rtt_min_ns", number_or_null(row.rtt_min_ns)},
+            {"extra_rtt_ns", row.extra_rtt_ns},
+            {"rtt_log2", json::array(std::begin(row.rtt_log2), std::end(row.rtt_log2))}};
+}
+
+json::array links_of(const host_maps &maps)
+{
+    const pinned_array<mrc_loop_row> rows{maps.of(), "loops", 0};
+    json::array links;
+    for (std::uint32_t row = 0; rows.size() > 1 && row < rows.size(); ++row)
+        links.push_back(link_view(maps, rows[row]));
+    return links;
+}
+
+// The paths of one plane toward one peer.
+struct direct_way {
+    path_range range{};
+    mrc_ip peer{};
+    std::uint64_t tx_packets = 0;
+    std::uint64_t losses = 0;
+    std::uint32_t rtt_smoothed_ns = 0; // of the quickest; 0: none yet
+    std::uint32_t rtt_min_ns = 0;
+    bool is_any_in_use = false;
+};
+
+void keep_least(std::uint32_t &least, std::uint32_t value)
+{
+    least = least == 0 ? value : value == 0 ? least : std::min(least, value);
+}
+
+std::map<std::pair<std::uint32_t, std::uint32_t>, direct_way> direct_ways_of(const host_maps &maps)
+{
+    std::map<std::pair<std::uint32_t, std::uint32_t>, direct_way> ways;
+    for_each_path(maps, {}, [&](std::uint32_t number, const mrc_path_row &path) {
+        if (path.kind != MRC_CARRIER_DIRECT)
+            return;
+        const auto [at, is_new] = ways.try_emplace({path.plane, path.group});
+        direct_way &way = at->second;
+        const mrc_signal_row signal = maps.signals()[number];
+        way.range.first = is_new ? number : std::min(way.range.first, number);
+        way.range.end = is_new ? number + 1 : std::max(way.range.end, number + 1);
+        way.peer = path.carrier;
+        way.tx_packets += path.tx_packets;
+        way.losses += path.losses;
+        way.is_any_in_use = way.is_any_in_use || path.state == MRC_PATH_GOOD || path.state == MRC_PATH_KEPT;
+        keep_least(way.rtt_smoothed_ns, signal.rtt_smoothed_ns);
+        keep_least(way.rtt_min_ns, signal.rtt_min_ns);
+    });
+    return ways;
+}
+
+// A way that nothing has come back from is not known to be any good.
+mrc_link_state state_of(const direct_way &way)
+{
+    if (!way.is_any_in_use)
+        return MRC_LINK_DEAD;
+    return way.rtt_min_ns == 0 ? MRC_LINK_UNKNOWN : MRC_LINK_GOOD;
+}
+
+json::array peers_of(const host_maps &maps)
+{
+    json::array peers;
+    for (const auto &[place, way] : direct_ways_of(maps))
+        peers.push_back(json::object{{"plane", place.first},
+                                     {"peer", address_or_null(way.peer)},
+                                     {"state", name_in(kernel::link_state_names, state_of(way))},
+                                     {"paths", count_paths(maps, {.range = way.range, .plane = place.first})},
+                                     {"tx_packets", way.tx_packets},
+                                     {"losses", way.losses},
+                                     {"rtt_smoothed_ns", number_or_null(way.rtt_smoothed_ns)},
+                                     {"rtt_min_ns", number_or_null(way.rtt_min_ns)}});
+    return peers;
+}
+
+std::string loss_text(const json::object &link)
+{
+    if (link.at("sent").to_number<std::uint64_t>() == 0)
+        return "-";
+    return fmt::format("{:.1f} % ({:.1f} to {:.1f})", percent * link.at("loss").to_number<double>(),
+                       percent * link.at("loss_low").to_number<double>(),
+                       percent * link.at("loss_high").to_number<double>());
+}
+
+std::string link_text(const json::object &link)
+{
+    const auto leaf = link.at("leaf").to_number<std::uint32_t>();
+    if (link.at("spine").is_null())
+        return fmt::format("{} - leaf {}", std::string{link.at("device").as_string()}, leaf);
+    return fmt::format("leaf {} - spine {}", leaf, link.at("spine").to_number<std::uint32_t>());
+}
+
+} // namespace
+
+json::object fabric_map_of(const host_maps &maps)
+{
+    json::array links = links_of(maps);
+    json::array peers = peers_of(maps);
+    return {{"is_on", !links.empty()}, {"links", std::move(links)}, {"peers", std::move(peers)}};
+}
+
+std::string fabric_map_text(const json::object &map)
+{
+    json::array links = map.at("links").as_array();
+    for (json::value &link : links) {
+        json::object &row = link.as_object();
+        row["loss_text"] = loss_text(row);
+        row["link_text"] = link_text(row);
+    }
+    const json::array &peers = map.at("peers").as_array();
+    if (!links.empty())
+        return to_table(link_columns, links);
+    if (!peers.empty())
+        return to_table(peer_columns, peers);
+    return "no fabric map: this mrcd sends no loops ([fabric_map] interval_us), and has no direct paths\n";
+}
+
+} // namespace mrc::ctl

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fabric_map/loop_ways.h"
+
+#include <gtest/gtest.h>
+
+#include "service/address.h"
+#include "simulated_loops.h"
+
+namespace mrc::service
+{
+namespace
+{
+
+TEST(loop_ways, lead_to_the_leaf_and_each_spine_of_each_plane_and_back)
+{
+    daemon_config config = test::fabric_of(2, 2);
+    config.host.leaf = 1;
+    config.host.downlink = 3;
+    const auto ways = loop_ways_of(config);
+    ASSERT_EQ(ways.size(), 6U);
+    EXPECT_EQ(to_text(ways[0].carrier), "fcbb:bb00:2001:8003::");
+    EXPECT_EQ(to_text(ways[1].carrier), "fcbb:bb00:2001:1000:2001:8003::");
+    EXPECT_EQ(to_text(ways[5].carrier), "fcbb:bb00:2101:1101:2101:8103::");
+    EXPECT_FALSE(ways[3].spine);
+    EXPECT_EQ(ways[5].spine, 1U);
+    EXPECT_EQ(ways[2].leaf_row, 0U);
+    EXPECT_EQ(ways[4].leaf_row, 3U);
+    EXPECT_EQ(ways[4].plane, protocol::plane_index{1});
+}
+
+TEST(loop_ways, there_are_none_in_direct_mode_and_when_switched_off)
+{
+    daemon_config off = test::fabric_of(2, 2);
+    off.fabric_map.interval_us = 0;
+    EXPECT_TRUE(loop_ways_of(off).empty());
+    daemon_config direct = test::fabric_of(2, 2);
+    direct.fabric.mode = fabric_mode::direct;
+    EXPECT_TRUE(loop_ways_of(direct).empty());
+}
+
+} // namespace
+} // namespace mrc::service
