@@ -7,7 +7,6 @@ nothing on, one that is not read can be ended; at full speed copies are lost, an
 usage: capture.py xdp|af_xdp"""
 
 import collections
-import contextlib
 import pathlib
 import re
 import signal
@@ -49,20 +48,8 @@ def read(path):
     return [captured(line.split("\t")) for line in done.stdout.splitlines()]
 
 
-@contextlib.contextmanager
 def capturing(here, path, *arguments):
-    """mrcctl capture, once it captures; ended by SIGINT. What it told stands in its `told`."""
-    process = subprocess.Popen([binary("mrcctl"), "capture", "-w", str(path), "--instance", here.instance, *arguments],
-                               stderr=subprocess.PIPE, text=True)
-    try:
-        line = process.stderr.readline()
-        check("capturing on" in line, f"mrcctl captures: {line.strip()}")
-        yield process
-        process.send_signal(signal.SIGINT)
-        process.told = process.communicate(timeout=DEADLINE_S)[1]
-    finally:
-        process.kill()
-        process.wait()
+    return here.recording("capture", "capturing on", "-w", str(path), *arguments)
 
 
 def numbers(told):

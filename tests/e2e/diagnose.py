@@ -13,7 +13,7 @@ from transfer_support import DEADLINE_S, stopped, wait_until
 
 SECONDS = "0.5"  # some 250 packets a leaf or spine
 # What a link that loses all of it on the way out and one that loses half of it each way do to a thousand packets
-# differs by ten standard deviations; with 10 % and half a second one run in twenty could not tell, or erred.
+# differs by nine standard deviations; with 10 % and half a second one run in twenty could not tell, or erred.
 LOSSY = ("--loss", "30%")
 LOSSY_SECONDS = "1"
 

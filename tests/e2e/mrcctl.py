@@ -3,6 +3,7 @@
 """mrcctl tells the truth: what it says of an idle lab, of a transfer, of a cut plane, a downed port, a stopped and a
 dead daemon is compared with the lab, with mrc-perf, with bpftool and with the names in the header."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -51,6 +52,21 @@ class operator:
         done = run(*arguments, "--instance", self.instance)
         check(done.returncode == 0 and not done.stderr, f"mrcctl {' '.join(arguments)} {done.stderr}")
         return done.stdout
+
+    @contextlib.contextmanager
+    def recording(self, command, says, *arguments, output=subprocess.DEVNULL):
+        """A command that records until SIGINT ends it, once it `says` that it does. What it told stands in `told`."""
+        process = subprocess.Popen([binary("mrcctl"), command, "--instance", self.instance, *arguments],
+                                   stdout=output, stderr=subprocess.PIPE, text=True)
+        try:
+            line = process.stderr.readline()
+            check(says in line, f"mrcctl {command}: {line.strip()}")
+            yield process
+            process.send_signal(signal.SIGINT)
+            process.told = process.communicate(timeout=LIMIT_S)[1]
+        finally:
+            process.kill()
+            process.wait()
 
     def sum(self, counter):
         return sum(qp[counter] for qp in self.json("qp", "list"))

@@ -5,7 +5,6 @@ loss is followed by the packet, sent again, or by its arrival; the counts are mr
 files for Perfetto are Chrome's Trace Event Format; filters; one at a time, killed ones, those that are too slow."""
 
 import collections
-import contextlib
 import json
 import pathlib
 import re
@@ -26,20 +25,8 @@ SUMMARY = re.compile(r"(\d+) events; (\d+) lost")
 CLOCKS = re.compile(r"is (-?[\d.]+) us ahead .* by (\d+) packets there and (\d+) back; they took ([\d.]+) us")
 
 
-@contextlib.contextmanager
 def tracing(here, *arguments, output=subprocess.DEVNULL):
-    """mrcctl trace, once it traces; ended by SIGINT. What it told stands in its `told`."""
-    process = subprocess.Popen([binary("mrcctl"), "trace", "--instance", here.instance, *arguments],
-                               stdout=output, stderr=subprocess.PIPE, text=True)
-    try:
-        line = process.stderr.readline()
-        check("tracing on" in line, f"mrcctl traces: {line.strip()}")
-        yield process
-        process.send_signal(signal.SIGINT)
-        process.told = process.communicate(timeout=DEADLINE_S)[1]
-    finally:
-        process.kill()
-        process.wait()
+    return here.recording("trace", "tracing on", *arguments, output=output)
 
 
 def numbers(told):

@@ -40,35 +40,40 @@ std::string name_of(const std::string &on_page)
     return other == others.end() ? on_page : other->second;
 }
 
-TEST(nic_drivers, are_as_the_page_has_them)
+// check(driver, line, what the row matched) for each driver of the table.
+template <typename Check>
+void expect_rows(const std::string &heading, const std::regex &row, Check check)
 {
-    // | driver | largest MTU, one buffer | several buffers | metadata |
-    const std::regex row{R"(\| (\w+) \| (\d+)[^|]* \| (\w+)[^|]* \| (\**\w+)[^|]* \|.*)"};
-    const auto rows = table_under("## Native XDP, packets of several buffers, metadata");
+    const auto rows = table_under(heading);
     EXPECT_EQ(rows.size(), 10U);
     for (const std::string &line : rows) {
         std::smatch cells;
         ASSERT_TRUE(std::regex_match(line, cells, row)) << line;
         const nic_driver *const known = find_nic_driver(name_of(cells[1]));
         ASSERT_NE(known, nullptr) << line;
-        EXPECT_EQ(std::to_string(known->single_buffer_mtu), cells[2]) << line;
-        EXPECT_EQ(known->several_buffers, cells[3] != "no") << line;
-        EXPECT_EQ(known->metadata, cells[4] == "yes") << line;
+        check(*known, line, cells);
     }
+}
+
+TEST(nic_drivers, are_as_the_page_has_them)
+{
+    // | driver | largest MTU, one buffer | several buffers | metadata |
+    const std::regex row{R"(\| (\w+) \| (\d+)[^|]* \| (\w+)[^|]* \| (\**\w+)[^|]* \|.*)"};
+    expect_rows("## Native XDP, packets of several buffers, metadata", row,
+                [](const nic_driver &known, const std::string &line, const std::smatch &cells) {
+                    EXPECT_EQ(std::to_string(known.single_buffer_mtu), cells[2]) << line;
+                    EXPECT_EQ(known.several_buffers, cells[3] != "no") << line;
+                    EXPECT_EQ(known.metadata, cells[4] == "yes") << line;
+                });
 }
 
 TEST(nic_drivers, lose_frames_of_other_cpus_as_the_page_has_it)
 {
     const std::regex row{R"(\| (\w+) \| .*)"};
-    const auto rows = table_under("## Redirection into a port: `transmit.engine = \"xdp\"`");
-    EXPECT_EQ(rows.size(), 10U);
-    for (const std::string &line : rows) {
-        std::smatch cells;
-        ASSERT_TRUE(std::regex_match(line, cells, row)) << line;
-        const nic_driver *const known = find_nic_driver(name_of(cells[1]));
-        ASSERT_NE(known, nullptr) << line;
-        EXPECT_EQ(known->own_queue_only, line.find("the CPU's own") != std::string::npos) << line;
-    }
+    expect_rows("## Redirection into a port: `transmit.engine = \"xdp\"`", row,
+                [](const nic_driver &known, const std::string &line, const std::smatch &) {
+                    EXPECT_EQ(known.own_queue_only, line.find("the CPU's own") != std::string::npos) << line;
+                });
 }
 
 TEST(nic_drivers, refuse_what_is_too_long_for_one_buffer)
