@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "kernel/monotonic_clock.h"
@@ -31,9 +32,10 @@ constexpr auto longest_sleep = 100ms;
 
 sleeper::sleeper()
     : waited_for_{::epoll_create1(EPOLL_CLOEXEC)}, service_bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+      alarm_{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)},
       status_fd_{::memfd_create("mrc-worker-status", MFD_CLOEXEC | MFD_ALLOW_SEALING)}
 {
-    if (!waited_for_ || !service_bell_ || !status_fd_ || !hear(service_bell_) ||
+    if (!waited_for_ || !service_bell_ || !status_fd_ || !alarm_ || !hear(service_bell_) || !hear(alarm_) ||
         ::ftruncate(status_fd_.get(), sizeof(session::worker_status)) != 0)
         kernel::fail_startup("cannot create the worker's bells");
     void *page =
@@ -61,6 +63,17 @@ void sleeper::wake() const
     [[maybe_unused]] const ssize_t written = ::write(service_bell_.get(), &one, sizeof(one)); // nobody reads it
 }
 
+void sleeper::wake_by(instant due)
+{
+    if (due >= wakes_at_)
+        return;
+    wakes_at_ = due;
+    const std::chrono::nanoseconds at = std::max(due.time_since_epoch(), std::chrono::nanoseconds{1}); // 0 disarms
+    const itimerspec once{.it_interval = {},
+                          .it_value = {.tv_sec = at.count() / 1'000'000'000, .tv_nsec = at.count() % 1'000'000'000}};
+    ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &once, nullptr);
+}
+
 // As long as one has packets, no sleep begins.
 void sleeper::add_source(int fd)
 {
@@ -85,6 +98,8 @@ sleep_end sleeper::wait(instant deadline) const
     const std::chrono::nanoseconds wait = std::clamp<instant>(deadline, now, now + longest_sleep) - now;
     const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
     const int count = ::epoll_pwait2(waited_for_.get(), told.data(), static_cast<int>(told.size()), &limit, nullptr);
+    if (count < 0)
+        return sleep_end::interrupted;
     return count > 0 ? sleep_end::woken : sleep_end::timed_out;
 }
 

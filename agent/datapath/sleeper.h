@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <vector>
 
 #include "kernel/unique_fd.h"
@@ -18,6 +19,7 @@ enum class sleep_end {
     not_slept, // something waited
     woken,
     timed_out,
+    interrupted, // by a signal
 };
 
 class sleeper
@@ -38,9 +40,10 @@ public:
     // Until `deadline` at the latest, but not longer than some 100 ms; not at all if `anything_waiting()` once the
     // clients can see that this end sleeps. `packets`: descriptors that become readable with packets; they stay open
     // until forget_sources(). One system call; none where something waits: a bell that rang meanwhile ends the next
-    // sleep.
+    // sleep. `baton` is held, but for the sleep itself: what the others who take it find due earlier, wake_by() says.
     template <typename Waiting, typename Descriptors>
-    sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting)
+    sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting,
+                         std::mutex &baton)
     {
         auto &sleeping = static_cast<session::worker_status *>(status_.get())->sleeping;
         std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);
@@ -53,11 +56,19 @@ public:
             for (const auto &source : packets)
                 if (!listed(source))
                     add_source(source->fd());
+            wakes_at_ = deadline;
+            baton.unlock();
             end = wait(deadline);
+            baton.lock();
+            wakes_at_ = awake;
         }
         std::atomic_ref{sleeping}.store(0, std::memory_order_relaxed);
         return end;
     }
+
+    // With the baton: whether somebody sleeps, and that it wakes by then at the latest.
+    [[nodiscard]] bool is_parked() const { return wakes_at_ != awake; }
+    void wake_by(protocol::instant due);
 
     // Before any descriptor of packets is closed: its number may be another's afterwards.
     void forget_sources();
@@ -68,9 +79,12 @@ private:
 
     kernel::unique_fd waited_for_;   // epoll of both kinds of bells and of what packets come from
     kernel::unique_fd service_bell_; // wake()
+    kernel::unique_fd alarm_;        // wake_by(): edge-triggered, as bells
     kernel::unique_fd status_fd_;
     kernel::mapping status_;
     std::vector<int> sources_; // of packets, in waited_for_
+    static constexpr protocol::instant awake{};
+    protocol::instant wakes_at_ = awake; // or earlier
 };
 
 } // namespace mrc::datapath

@@ -24,6 +24,7 @@ namespace
 
 constexpr std::size_t ethernet_bytes = 14;
 constexpr auto report_interval = 10ms;
+constexpr unsigned rounds_of_a_guest = 4; // at a time; what is left is the keeper's
 constexpr auto unsent_retry = 200us; // nothing tells when an engine that is full can send again, or memory comes back
 
 // Of packets that belong to a QP.
@@ -123,6 +124,7 @@ void worker::stop()
     stopping_ = true;
     if (thread_.joinable()) {
         sleeper_.wake();
+        turns_of_threads_.summon();
         thread_.join();
     }
 }
@@ -138,6 +140,7 @@ void worker::submit(service_calls::call &request)
         calls_.put(request);
     }
     sleeper_.wake();
+    turns_of_threads_.summon();
     request.done.acquire();
 }
 
@@ -208,14 +211,51 @@ void worker::run()
     ::pthread_setname_np(::pthread_self(), "mrc-worker");
     ::prctl(PR_SET_TIMERSLACK, 1);
 
+    for (;;) {
+        if (turns_of_threads_.try_keep()) {
+            const std::scoped_lock baton{turns_of_threads_.baton()};
+            keep();
+            if (stopping_)
+                break;
+            turns_of_threads_.stop_keeping();
+        }
+        turns_of_threads_.stand_aside();
+    }
+    calls_.run_all();
+}
+
+// Until a guest has no need of it.
+void worker::keep()
+{
     instant idle_since = kernel::monotonic_now();
-    while (!stopping_.load(std::memory_order_relaxed)) {
+    while (!stopping_.load(std::memory_order_relaxed) && !turns_of_threads_.is_unwanted()) {
         if (round() != 0)
             idle_since = kernel::monotonic_now();
         else if (kernel::monotonic_now() - idle_since >= options_.spin)
             sleep();
     }
-    calls_.run_all();
+}
+
+void worker::dismiss_guests()
+{
+    turns_of_threads_.dismiss_guests();
+    sleeper_.wake();
+}
+
+bool worker::round_as_guest(bool spins)
+{
+    if (spins && turns_of_threads_.send_aside())
+        sleeper_.wake();
+    const std::unique_lock baton{turns_of_threads_.baton(), std::try_to_lock};
+    if (!baton || !turns_of_threads_.admits_guests())
+        return false;
+    turns_of_threads_.note_visit();
+    std::size_t work = 1;
+    for (unsigned rounds = 0; work != 0 && rounds < rounds_of_a_guest; ++rounds)
+        work = round();
+    if (sleeper_.is_parked())
+        sleeper_.wake_by(work != 0 ? kernel::monotonic_now() : next_deadline());
+    return true;
 }
 
 std::size_t worker::round()
@@ -426,15 +466,17 @@ instant worker::next_deadline()
     return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
 }
 
-void worker::sleep()
+sleep_end worker::sleep()
 {
     report_changes();
     if (memory_.replenish() || look_at_ways()) // somebody has waited for it
-        return;
-    const sleep_end end = sleeper_.park_until(next_deadline(), *io_.sockets, [this] {
-        return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests);
-    });
+        return sleep_end::not_slept;
+    const sleep_end end = sleeper_.park_until(
+        next_deadline(), *io_.sockets,
+        [this] { return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests); },
+        turns_of_threads_.baton());
     counters_.sleeps += end == sleep_end::not_slept ? 0 : 1;
+    return end;
 }
 
 } // namespace mrc::datapath

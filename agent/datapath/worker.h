@@ -13,6 +13,7 @@
 // packets between queue pairs of this host           loopback.h, own_host.h
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
+// which thread makes the rounds                      round_turns.h
 // what happens, for whoever traces it                trace_ring.h
 //
 // Counters show up in the maps every 10 ms. What is more than a count, a path's state or a packet dropped, shows
@@ -37,6 +38,7 @@
 #include "datapath/receive_overload.h"
 #include "datapath/region_table.h"
 #include "datapath/resting_queue_pairs.h"
+#include "datapath/round_turns.h"
 #include "datapath/service_calls.h"
 #include "datapath/sleeper.h"
 #include "datapath/timer_gate.h"
@@ -102,9 +104,38 @@ public:
     void start();
     void stop(); // joins
 
-    // One round, as the thread makes them between its sleeps; tests make them without a thread. What it did: packets,
-    // requests, completions, calls.
+    // One round, as the thread makes them between its sleeps, with the baton; tests make them without a thread. What it
+    // did: packets, requests, completions, calls.
     std::size_t round();
+
+    // Threads of the program that this worker is part of, from start() to dismiss_guests(). Rounds for as long as there
+    // is something to do, but few, unless another thread makes them just now; whether any was made. To a guest that
+    // `spins` the worker's own thread leaves the next ones, too.
+    bool round_as_guest(bool spins);
+    // Rounds, and sleep between them, until `done()`, which is asked after each round that did something. False:
+    // another thread makes the rounds, and brings what this one waits for. Ends early where a signal ends the sleep,
+    // and when guests are dismissed.
+    template <typename Done>
+    bool drive(Done done)
+    {
+        if (!turns_of_threads_.become_keeper([this] { sleeper_.wake(); }))
+            return false;
+        {
+            const std::scoped_lock baton{turns_of_threads_.baton()};
+            bool news = true;
+            while (!(news && done()) && turns_of_threads_.admits_guests()) {
+                news = round() != 0;
+                if (!news && sleep() == sleep_end::interrupted)
+                    break;
+            }
+        }
+        turns_of_threads_.leave_keeping();
+        return true;
+    }
+    void dismiss_guests(); // those that are in leave soon
+    // For threads that wait for what another brings, or are not going to make rounds for a while.
+    [[nodiscard]] round_turns &turns_of_threads() { return turns_of_threads_; }
+
     // A frame, Ethernet header first, with host_rx's metadata in front of it.
     void on_frame(std::byte *data, std::uint32_t length, protocol::instant now);
 
@@ -164,6 +195,7 @@ private:
 
     void submit(service_calls::call &request);
     void run();
+    void keep();
     [[nodiscard]] receive_result receive(protocol::instant now);
     void on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
     void on_own_packet(const loopback::passing &packet, protocol::instant now);
@@ -178,7 +210,7 @@ private:
     void report_changes();
     void report_failure(worker_qp &qp);
     void follow_receive_drops();
-    void sleep();
+    sleep_end sleep();
     [[nodiscard]] protocol::instant next_deadline();
 
     worker_options options_;
@@ -206,6 +238,7 @@ private:
     service_calls calls_;
     std::mutex callers_;
     sleeper sleeper_;
+    round_turns turns_of_threads_;
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };

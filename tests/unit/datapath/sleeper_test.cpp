@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,10 +29,12 @@ protected:
     void ring(const kernel::unique_fd &bell) { ASSERT_EQ(::eventfd_write(bell.get(), 1), 0); }
     [[nodiscard]] sleep_end park(protocol::instant until = protocol::never)
     {
-        return sleeper_.park_until(until, packets_, [] { return false; });
+        return sleeper_.park_until(until, packets_, [] { return false; }, baton_);
     }
 
     sleeper sleeper_;
+    std::mutex baton_;
+    std::unique_lock<std::mutex> held_{baton_};
     std::vector<std::unique_ptr<source>> packets_;
 };
 
@@ -40,10 +45,13 @@ TEST_F(sleep_test, clients_see_that_it_sleeps_before_it_looks_for_requests_a_las
     const kernel::mapping status{page, sizeof(session::worker_status)};
     const auto *seen = static_cast<const session::worker_status *>(status.get());
     std::uint32_t sleeping = 9;
-    const sleep_end end = sleeper_.park_until(protocol::never, packets_, [&] {
-        sleeping = seen->sleeping;
-        return true;
-    });
+    const sleep_end end = sleeper_.park_until(
+        protocol::never, packets_,
+        [&] {
+            sleeping = seen->sleeping;
+            return true;
+        },
+        baton_);
     EXPECT_EQ(end, sleep_end::not_slept);
     EXPECT_EQ(sleeping, 1U);
     EXPECT_EQ(seen->sleeping, 0U);
@@ -88,6 +96,24 @@ TEST_F(sleep_test, packets_end_it_as_long_as_they_wait)
 TEST_F(sleep_test, a_passed_deadline_is_no_sleep_at_all)
 {
     EXPECT_EQ(park(protocol::instant{}), sleep_end::timed_out);
+}
+
+TEST_F(sleep_test, whoever_takes_the_baton_meanwhile_can_have_it_end_earlier)
+{
+    EXPECT_FALSE(sleeper_.is_parked());
+    sleeper_.wake_by(protocol::instant{}); // nobody sleeps
+    std::thread other{[this] {
+        for (bool told = false; !told;) {
+            const std::scoped_lock baton{baton_};
+            told = sleeper_.is_parked();
+            if (told)
+                sleeper_.wake_by(protocol::instant{std::chrono::nanoseconds{1}});
+        }
+    }};
+    EXPECT_EQ(park(), sleep_end::woken);
+    EXPECT_FALSE(sleeper_.is_parked());
+    held_.unlock();
+    other.join();
 }
 
 } // namespace
