@@ -75,6 +75,10 @@ bool client_memory::copy_in(std::uint64_t offset, std::span<const std::byte> fro
     if (const auto *shared = std::get_if<kernel::mapping>(&how_))
         return settle(
             kernel::guarded_copy(shared->bytes(), shared->bytes().data() + lead_ + offset, from.data(), from.size()));
+    if (const auto *own = std::get_if<own_range>(&how_)) {
+        std::memcpy(own->begin + offset, from.data(), from.size());
+        return true;
+    }
     const auto *range = std::get_if<process_range>(&how_);
     return settle(range->process->write(range->address + offset, from));
 }
@@ -86,6 +90,10 @@ bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to) noex
     if (const auto *shared = std::get_if<kernel::mapping>(&how_))
         return settle(
             kernel::guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + lead_ + offset, to.size()));
+    if (const auto *own = std::get_if<own_range>(&how_)) {
+        std::memcpy(to.data(), own->begin + offset, to.size());
+        return true;
+    }
     const auto *range = std::get_if<process_range>(&how_);
     return settle(range->process->read(range->address + offset, to));
 }

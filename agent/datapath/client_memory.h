@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a client that the daemon copies to and from, and the two ways to reach it:
+// Memory of a client that the daemon copies to and from, and the ways to reach it:
 //
 //   shared   a file that both sides map: memcpy under a SIGBUS guard
 //   process  any memory of the client's process: a system call for each copy; read_ahead.h and gathered_writes.h make
 //            them few
+//   own      of the program that the daemon is part of: memcpy. It has to stay mapped for as long as it is registered
 //
-// Both fail cleanly when the client takes the memory away. One failed copy breaks it for good: a client that unmapped
-// registered memory has no use for what arrives later, and each further try could be made slow.
+// The others fail cleanly when the client takes the memory away. One failed copy breaks it for good: a client that
+// unmapped registered memory has no use for what arrives later, and each further try could be made slow.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,11 @@ struct process_range {
     std::uint64_t address = 0;
 };
 
+// In this process.
+struct own_range {
+    std::byte *begin = nullptr;
+};
+
 class client_memory
 {
 public:
@@ -37,6 +43,8 @@ public:
     client_memory(kernel::mapping pages, std::uint64_t bytes, std::uint64_t lead = 0);
     // [address, address + bytes) of the process. Precondition: the sum does not exceed INT64_MAX.
     client_memory(std::shared_ptr<const kernel::process_memory> process, std::uint64_t address, std::uint64_t bytes);
+
+    client_memory(own_range memory, std::uint64_t bytes) : how_{memory}, bytes_{bytes} {}
 
     [[nodiscard]] std::uint64_t size() const { return bytes_; }
     [[nodiscard]] bool broken() const { return broken_; }
@@ -56,7 +64,7 @@ public:
 private:
     [[nodiscard]] bool settle(bool copied) noexcept;
 
-    std::variant<kernel::mapping, process_range> how_;
+    std::variant<kernel::mapping, process_range, own_range> how_;
     std::uint64_t lead_ = 0;
     std::uint64_t bytes_ = 0;
     bool broken_ = false;

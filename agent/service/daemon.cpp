@@ -118,8 +118,8 @@ void log_counters(datapath::worker &worker, const host_ports &ports)
 
 } // namespace
 
-daemon::daemon(daemon_config config)
-    : config_{with_own_addresses(with_port_speed(std::move(config)))},
+daemon::daemon(daemon_config config, daemon_place place)
+    : place_{place}, config_{with_own_addresses(with_port_speed(std::move(config)))},
       session_config_{std::make_shared<const daemon_config>(config_)}, user_{required_user(config_)},
       made_rules_{make_fabric_rules(config_)},
       log_{{.planes = rules_.planes(),
@@ -160,16 +160,19 @@ daemon::daemon(daemon_config config)
                   context_,
                   [this](const std::vector<port_change> &changes) { announce(changes); }},
       settings_{context_, control_}, release_{context_, peers_, control_}, held_back_{context_, log_},
-      signals_{context_, SIGTERM, SIGINT, SIGHUP},
-      notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
+      signals_{context_}, notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       sessions_{context_,
                 {.resources = [this](const daemon_config &opened_with) { return resources_for(opened_with); },
                  .on_closed = [this] { listener_.resume(); }}},
       listener_{context_, [this](kernel::unique_fd client) { sessions_.open(std::move(client), session_config_); }},
-      manager_{manager_environment::of_process()}, watchdog_{context_},
-      drain_{context_, [this] { return traffic_of(worker_, programs_.qps()); }}
+      manager_{place_ == daemon_place::process ? manager_environment::of_process() : manager_environment{}},
+      watchdog_{context_}, drain_{context_, [this] { return traffic_of(worker_, programs_.qps()); }}
 {
-    ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
+    if (place_ == daemon_place::process) {
+        ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+            signals_.add(signal);
+    }
     if (const auto &folder = config_.daemon.state_dir)
         settings_.restore(*folder, user_.who);
     overlay_ = create_overlay(config_, rules_, links_);
@@ -187,7 +190,8 @@ daemon::daemon(daemon_config config)
     publish_names();
     port_watch_.warn_of_unusable();
     map_fabric();
-    become(user_, config_);
+    if (place_ == daemon_place::process)
+        become(user_, config_);
     worker_.start();
 }
 
@@ -240,7 +244,8 @@ session_resources daemon::resources_for(const daemon_config &config)
             .peers = peers_,
             .control = control_,
             .adopted = adoptions_,
-            .payload_bytes = plan_.payload_bytes};
+            .payload_bytes = plan_.payload_bytes,
+            .in_program = place_ == daemon_place::program};
 }
 
 void daemon::run()
@@ -368,7 +373,7 @@ void daemon::await_signal()
 void daemon::on_signal(int signal)
 {
     if (signal != SIGHUP)
-        begin_end(signal);
+        begin_end(fmt::format("signal {}", signal));
     else if (!ending_)
         reload();
 }
@@ -427,15 +432,20 @@ void daemon::publish_names()
         log::warn("{}", line);
 }
 
-void daemon::begin_end(int signal)
+void daemon::end()
+{
+    boost::asio::post(context_, [this] { begin_end("the program ends"); });
+}
+
+void daemon::begin_end(const std::string &why)
 {
     if (ending_) {
-        log::info("signal {} again: ending at once", signal);
+        log::info("{} again: ending at once", why);
         context_.stop();
         return;
     }
     ending_ = true;
-    log::info("signal {}: stopping, at most {} ms for what is in flight", signal, config_.daemon.drain_ms);
+    log::info("{}: stopping, at most {} ms for what is in flight", why, config_.daemon.drain_ms);
     manager_.stopping("ending");
     listener_.turn_away();
     adoptions_.end_all();

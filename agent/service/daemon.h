@@ -57,17 +57,25 @@
 namespace mrc::service
 {
 
+// What a daemon is: a process, mrcd; or part of a program, whose signals, user, capabilities and service manager are
+// not the daemon's (agent/embedded).
+enum class daemon_place { process, program };
+
 class daemon
 {
 public:
     // Loads, attaches and listens; after it the host is an MRC endpoint. Throws kernel::startup_error with one line
     // that names what is wrong; nothing stays attached or pinned then.
-    explicit daemon(daemon_config config);
+    explicit daemon(daemon_config config, daemon_place place = daemon_place::process);
     daemon(const daemon &) = delete;
     daemon &operator=(const daemon &) = delete;
 
-    // Serves until SIGTERM or SIGINT, then gives what is in flight a while; a second signal ends that. SIGHUP reloads.
+    // Serves until end(), SIGTERM or SIGINT, then gives what is in flight a while; a second signal ends that. SIGHUP
+    // reloads. Signals are those of a process.
     void run();
+    void end(); // from any thread
+
+    [[nodiscard]] datapath::worker &worker() { return worker_; }
 
 private:
     [[nodiscard]] control_service::surroundings control_surroundings();
@@ -85,11 +93,12 @@ private:
     void on_signal(int signal);
     void reload();
     void adopt(const daemon_config &fresh);
-    void begin_end(int signal);
+    void begin_end(const std::string &why);
     void publish_names();
     void feed_watchdog();
     [[nodiscard]] std::string summary() const;
 
+    daemon_place place_;
     daemon_config config_;
     std::shared_ptr<const daemon_config>
         session_config_; // copy of it for sessions to come; older ones have an older one

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/log.h"
 
+#include <memory>
+#include <utility>
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -28,27 +31,37 @@ spdlog::level::level_enum level_of(log_level level)
     return spdlog::level::info;
 }
 
+// Not spdlog's default one, which is the program's where the daemon is part of a program.
+std::shared_ptr<spdlog::logger> &logger()
+{
+    static auto only = [] {
+        auto made = std::make_shared<spdlog::logger>("mrcd", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+        made->set_pattern("%Y-%m-%dT%H:%M:%S.%f %l %v");
+        return made;
+    }();
+    return only;
+}
+
 } // namespace
 
-void start()
+std::shared_ptr<spdlog::logger> replace_logger(std::shared_ptr<spdlog::logger> other)
 {
-    spdlog::set_default_logger(spdlog::stderr_color_st("mrcd"));
-    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%f %l %v");
+    return std::exchange(logger(), std::move(other));
 }
 
 void set_level(log_level least)
 {
-    spdlog::set_level(level_of(least));
+    logger()->set_level(level_of(least));
 }
 
 bool writes(log_level severity)
 {
-    return spdlog::should_log(level_of(severity));
+    return logger()->should_log(level_of(severity));
 }
 
 void write(log_level severity, std::string_view line)
 {
-    spdlog::log(level_of(severity), line);
+    logger()->log(level_of(severity), line);
 }
 
 } // namespace mrc::service::log

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's log: lines on standard error, which spdlog writes. Only log.cpp sees its headers: they are fmt's whole
-// code in every file that logs.
+// The daemon's log: lines on standard error, each with its time and severity, which spdlog writes. Only log.cpp sees
+// its headers: they are fmt's whole code in every file that logs.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include <fmt/core.h>
 
 #include "service/config/config.h"
 
+namespace spdlog
+{
+class logger;
+}
+
 namespace mrc::service::log
 {
 
-// Standard error, each line with its time and severity.
-void start();
 // Least severe messages that are logged from now on.
 void set_level(log_level least);
+
+// For tests: where lines go from now on; gives back where they went before.
+[[nodiscard]] std::shared_ptr<spdlog::logger> replace_logger(std::shared_ptr<spdlog::logger> other);
 
 [[nodiscard]] bool writes(log_level severity);
 void write(log_level severity, std::string_view line);

@@ -39,11 +39,14 @@ reach(const session_state &state, const session::memory_request &request, const 
 {
     if (file)
         return datapath::map_shared(file, request.offset, request.length);
-    if (!state.process)
+    if (!state.process && !state.is_own_program)
         return std::unexpected{kernel::memory_error{
             EACCES, "the process does not let its memory be opened (it is not dumpable); use shared memory"}};
     if (request.address > INT64_MAX || request.length > INT64_MAX - request.address)
         return std::unexpected{kernel::memory_error{EFAULT, "the range is not a process's memory"}};
+    if (state.is_own_program)
+        return datapath::client_memory{datapath::own_range{reinterpret_cast<std::byte *>(request.address)},
+                                       request.length};
     return datapath::client_memory{state.process, request.address, request.length};
 }
 

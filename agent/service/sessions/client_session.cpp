@@ -276,6 +276,8 @@ answer client_session::hello(kernel::unique_fd &memory)
             return refuse(process.error().code, process.error().text);
         state_.process = std::move(*process);
     }
+    const pid_t process = process_behind(socket_.get());
+    state_.is_own_program = state_.shared.in_program && process == ::getpid();
     auto client = std::make_unique<datapath::worker_client>();
     client->doorbell = kernel::unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (!client->doorbell || !state_.shared.worker.hear(client->doorbell))
@@ -292,7 +294,7 @@ answer client_session::hello(kernel::unique_fd &memory)
     state_.shared.worker.call([&] { state_.shared.worker.add_client(std::move(client)); });
     place_ = std::move(*place);
     listing_.emplace(state_.shared.clients, state_.shared.log, state_.number,
-                     row_of_client(process_behind(socket_.get()), state_.account->user()));
+                     row_of_client(process, state_.account->user()));
     answer result = describe(state_);
     result.fds = {state_.worker_side->doorbell.get(), state_.shared.worker.status_fd(), state_.bells.get()};
     return result;

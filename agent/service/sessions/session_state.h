@@ -37,6 +37,7 @@ struct session_resources {
     control_service &control;
     adoptions &adopted;
     std::uint32_t payload_bytes = 0;
+    bool in_program = false; // the daemon is part of one, whose memory it reaches as its own
 };
 
 struct owned_domain {
@@ -103,6 +104,7 @@ struct session_state {
     datapath::worker_client *worker_side = nullptr;
     kernel::unique_fd bells;
     std::shared_ptr<const kernel::process_memory> process;
+    bool is_own_program = false; // that the daemon is part of
 
     std::map<std::uint32_t, owned_events> events;
     std::map<std::uint32_t, owned_domain> domains;

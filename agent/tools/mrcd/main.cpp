@@ -18,7 +18,6 @@ namespace
 
 int serve(const mrc::service::daemon_config &config)
 {
-    mrc::service::log::start();
     mrc::service::log::set_level(config.daemon.level);
     mrc::service::log::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());
     mrc::service::daemon daemon{config};

@@ -10,6 +10,8 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "service/log.h"
+
 namespace mrc::test
 {
 
@@ -17,14 +19,10 @@ namespace mrc::test
 class log_text
 {
 public:
-    log_text()
-    {
-        spdlog::set_default_logger(
-            std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
-    }
+    log_text() = default;
     log_text(const log_text &) = delete;
     log_text &operator=(const log_text &) = delete;
-    ~log_text() { spdlog::set_default_logger(before_); }
+    ~log_text() { (void)service::log::replace_logger(before_); }
 
     [[nodiscard]] unsigned count(const std::string &what) const
     {
@@ -36,8 +34,9 @@ public:
     }
 
 private:
-    std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
     std::ostringstream text_;
+    std::shared_ptr<spdlog::logger> before_ = service::log::replace_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
 };
 
 } // namespace mrc::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/sessions/client_regions.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -57,6 +58,31 @@ TEST_F(client_regions, a_registered_region_can_be_written_until_it_is_deregister
     EXPECT_EQ(client_.held(resource::memory_bytes), 0U);
     EXPECT_EQ(deregister_memory(client_.state, made.reply.number).reply.error, EINVAL) << "a second time";
     EXPECT_EQ(deallocate_pd(client_.state, pd_).reply.error, 0);
+}
+
+// No system call moves the bytes, and no descriptor of its memory was handed over.
+TEST_F(client_regions, memory_of_the_program_that_the_daemon_is_part_of_is_written_and_read_in_place)
+{
+    client_.state.is_own_program = true;
+    std::array<std::byte, 100> own{};
+    session::memory_request wanted = request(own.size());
+    wanted.address = reinterpret_cast<std::uint64_t>(own.data());
+    kernel::unique_fd none;
+    const answer made = register_memory(client_.state, wanted, none);
+    ASSERT_EQ(made.reply.error, 0) << made.reply.text;
+    const datapath::protection_domain domain{.owner = client_.state.number, .number = pd_};
+    datapath::region_table &regions = daemon_.worker().regions();
+    const std::array sent{std::byte{1}, std::byte{2}};
+    const auto placed = regions.place(domain, made.reply.number, wanted.iova + 98, sent, {});
+    ASSERT_TRUE(placed);
+    EXPECT_EQ(*placed, protocol::placement::done);
+    EXPECT_EQ(own[98], sent[0]);
+    EXPECT_EQ(own[99], sent[1]);
+    EXPECT_FALSE(regions.place(domain, made.reply.number, wanted.iova + 99, sent, {})) << "beyond the region";
+    std::array<std::byte, 2> read{};
+    own[0] = std::byte{7};
+    EXPECT_TRUE(regions.read(domain, made.reply.number, wanted.iova, read));
+    EXPECT_EQ(read[0], own[0]);
 }
 
 TEST_F(client_regions, another_session_cannot_deregister_it)
