@@ -29,8 +29,8 @@ struct daemon_instance {
     bool is_named = false; // by MRC_INSTANCE: that it cannot be reached is an error
 };
 
-// Those that MRC_INSTANCE (a comma list) names, whether they are there or not; without it all that are found, in name
-// order.
+// Those that MRC_INSTANCE (a comma list) names, whether they are there or not; without it the one inside this process,
+// if there is one, else all that are found, in name order.
 [[nodiscard]] std::vector<daemon_instance> find_instances();
 
 struct host_port {

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "client/daemon_socket.h"
+#include "client/embedded.h"
 #include "client/shared_memory.h"
 #include "session/control_protocol.h"
 #include "session/fd_passing.h"
@@ -57,6 +58,9 @@ result<std::shared_ptr<daemon_session>> daemon_session::connect(const daemon_ins
         return std::unexpected{events.error()};
     made->events_ = std::move(*events);
     ::fcntl(made->event_fd(), F_SETFL, O_NONBLOCK);
+    if (const session::embedded_worker *own = embedding_wanted() ? embedded_daemon() : nullptr;
+        own != nullptr && where.socket == own->socket)
+        made->inside_ = own;
     set_patience(made->socket_, {}); // it answers, and a request is never given up half-way
     return made;
 }
@@ -285,12 +289,17 @@ result<session::status_report> daemon_session::status()
                [](const auto &reply) { return reply.status; });
 }
 
-void daemon_session::ring(std::uint32_t bell)
+void daemon_session::ring(std::uint32_t bell, bool at_once)
 {
     static_cast<session::bell_page *>(bell_memory_.get())->ring(bell);
     const auto *status = static_cast<const session::worker_status *>(worker_page_.get());
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (__atomic_load_n(&status->sleeping, __ATOMIC_RELAXED) != 0) { // atomic_ref wants a writable page
+    const auto sleeps = [status] {
+        return __atomic_load_n(&status->sleeping, __ATOMIC_RELAXED) != 0; // atomic_ref wants a writable page
+    };
+    if (at_once && make_round(false))
+        return;
+    if (sleeps()) {
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof(one));
     }

@@ -14,6 +14,7 @@
 #include "client/control_line.h"
 #include "client/daemon_channel.h"
 #include "kernel/unique_fd.h"
+#include "session/embedded_worker.h"
 #include "session/session_protocol.h"
 #include "session/work_ring.h"
 
@@ -67,8 +68,20 @@ public:
     // To the same daemon, for requests that are not answered at once.
     [[nodiscard]] result<control_line> open_line(std::chrono::milliseconds patience) const;
 
-    // Tells the worker that the rings behind this bell have something new. No system call while it runs.
-    void ring(std::uint32_t bell);
+    // Tells the worker that the rings behind this bell have something new. No system call while it runs. With a daemon
+    // inside this process the caller makes the round that sees it if it is to be seen `at_once`.
+    void ring(std::uint32_t bell, bool at_once);
+
+    // Of a daemon inside this process, whose rounds the caller may make: see embedded_worker.h. Of another one: false,
+    // at once, nothing.
+    bool make_round(bool spins) const { return inside_ != nullptr && inside_->round(spins); }
+    [[nodiscard]] int wait_for(int fd) const { return inside_ != nullptr ? inside_->wait(fd) : 0; }
+    void hand_over() const
+    {
+        if (inside_ != nullptr)
+            inside_->hand_over();
+    }
+    [[nodiscard]] bool is_inside() const { return inside_ != nullptr; }
 
 private:
     daemon_session(daemon_instance where, kernel::unique_fd socket)
@@ -88,7 +101,8 @@ private:
     kernel::mapping worker_page_;
     kernel::mapping bell_memory_;
     event_pipe events_;
-    bool process_memory_ = false; // the daemon reaches all memory of this process
+    const session::embedded_worker *inside_ = nullptr; // this process, or null
+    bool process_memory_ = false;                      // the daemon reaches all memory of this process
 };
 
 } // namespace mrc::client

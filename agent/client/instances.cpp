@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "client/embedded.h"
+
 namespace mrc::client
 {
 
@@ -73,6 +75,13 @@ std::vector<daemon_instance> find_instances_under(const std::string &root, const
 
 std::vector<daemon_instance> find_instances()
 {
+    if (embedding_wanted()) {
+        const session::embedded_worker *own = embedded_daemon();
+        if (own == nullptr) // told; no other daemon stands in for it
+            return {};
+        if (std::getenv("MRC_INSTANCE") == nullptr)
+            return {{.name = own->instance, .socket = own->socket}};
+    }
     return find_instances_under("/run/mrc", std::getenv("MRC_INSTANCE"));
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -26,6 +27,9 @@ constexpr std::int64_t look_period_ns = 50'000'000;
 
 // Programs that spin do so beside the daemon's worker: where cores are few, an empty poll now and then gives way to it.
 constexpr std::uint32_t polls_per_yield = 64;
+
+// Of a daemon inside this process: whoever polls so often for nothing makes the worker's rounds from then on.
+constexpr std::uint32_t polls_of_a_spinner = 16;
 
 // Of a few milliseconds' resolution, and without a system call.
 std::int64_t coarse_now_ns()
@@ -99,6 +103,16 @@ bool translate(mrc_cq &cq, const mrc::session::completion_entry &entry, ibv_wc &
     return true;
 }
 
+int taken(mrc_cq &cq, int wanted, ibv_wc *to)
+{
+    int got = 0;
+    mrc::session::completion_entry entry;
+    while (got < wanted && cq.ring.pop(entry))
+        if (translate(cq, entry, to[got]))
+            ++got;
+    return got;
+}
+
 int polled(mrc_cq *cq, int wanted, ibv_wc *to)
 {
     if (cq == nullptr || cq->subscription != 0 || wanted < 0 || (to == nullptr && wanted != 0)) {
@@ -110,16 +124,16 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
         return -1;
     }
     std::unique_lock lock{cq->lock};
-    int got = 0;
-    mrc::session::completion_entry entry;
-    while (got < wanted && cq->ring.pop(entry))
-        if (translate(*cq, entry, to[got]))
-            ++got;
+    int got = taken(*cq, wanted, to);
+    const bool spins = cq->empty_polls >= polls_of_a_spinner;
+    const bool made_round = got == 0 && wanted != 0 && cq->context->daemon->make_round(spins);
+    if (made_round)
+        got = taken(*cq, wanted, to);
     if (got != 0 || wanted == 0) {
         cq->empty_polls = 0;
         return got;
     }
-    const bool yields = ++cq->empty_polls % polls_per_yield == 0;
+    const bool yields = ++cq->empty_polls % polls_per_yield == 0 && !made_round;
     if (look_is_due(*cq) && cq->context->daemon->gone()) {
         cq->next_look_ns = 0; // it stays gone
         return poll_orphaned(*cq, wanted, to);
@@ -239,9 +253,24 @@ mrc_cq *next_orphan(mrc_comp_channel &channel)
     return cq;
 }
 
+// With the daemon inside this process the caller makes the rounds that bring the event. 0, or EINTR.
+int await_event(const mrc_comp_channel &channel)
+{
+    const daemon_session &daemon = *channel.context->daemon;
+    if (!daemon.is_inside())
+        return 0;
+    const int fd = channel.pipe.end.get();
+    if ((::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
+        return daemon.wait_for(fd);
+    (void)daemon.make_round(false);
+    return 0;
+}
+
 result<mrc_cq *> next_cq_event(mrc_comp_channel *channel)
 {
     for (;;) {
+        if (const int error = await_event(*channel); error != 0)
+            return refused(error, "waiting for completion events");
         mrc::session::event_record record;
         const ssize_t got = ::read(channel->pipe.end.get(), &record, sizeof(record));
         if (got < 0)
@@ -318,6 +347,7 @@ extern "C" MRC_EXPORT int mrc_get_comp_channel_fd(mrc_comp_channel *channel, int
         errno = EINVAL;
         return -1;
     }
+    channel->is_watched = true;
     *fd = channel->pipe.end.get();
     return 0;
 }
@@ -354,6 +384,8 @@ extern "C" MRC_EXPORT int mrc_req_notify_cq(mrc_cq *cq, int solicited_only)
     }
     mrc::session::arm(cq->ring.header(),
                       solicited_only != 0 ? mrc::session::arming::solicited : mrc::session::arming::any);
+    if (cq->channel->is_watched)
+        cq->context->daemon->hand_over();
     return 0;
 }
 

@@ -48,6 +48,7 @@ struct mrc_context {
 struct mrc_comp_channel {
     mrc_context *context = nullptr;
     mrc::client::event_pipe pipe;
+    std::atomic<bool> is_watched = false; // the caller has its descriptor, to poll it among others
 
     std::mutex lock;
     std::unordered_map<std::uint32_t, mrc_cq *> cqs; // by number

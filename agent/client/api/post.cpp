@@ -103,10 +103,10 @@ int post_one(mrc_qp &qp, const ibv_send_wr &request)
 
 // The worker looks at the rings. It does not have queue pairs that failed before they were connected: these are flushed
 // by failing once more.
-void notify_daemon(mrc_qp &qp)
+void notify_daemon(mrc_qp &qp, bool at_once)
 {
     if (qp.state.load(std::memory_order_relaxed) != IBV_QPS_ERR || qp.connected.load(std::memory_order_relaxed)) {
-        qp.context->daemon->ring(qp.numbers.bell);
+        qp.context->daemon->ring(qp.numbers.bell, at_once);
         return;
     }
     mrc::session::qp_attributes again{};
@@ -124,8 +124,10 @@ int post_sends(mrc_qp *qp, ibv_send_wr *request, ibv_send_wr **bad)
         return EPERM;
     int problem = 0;
     bool posted = false;
+    bool was_idle = false;
     {
         const std::scoped_lock lock{qp->send_lock};
+        was_idle = qp->sends.position() == qp->sends_done.load(std::memory_order_relaxed);
         for (; request != nullptr; request = request->next) {
             problem = post_one(*qp, *request);
             if (problem != 0)
@@ -134,7 +136,7 @@ int post_sends(mrc_qp *qp, ibv_send_wr *request, ibv_send_wr **bad)
         }
     }
     if (posted)
-        notify_daemon(*qp);
+        notify_daemon(*qp, was_idle); // what follows others may wait for them, and leave in a larger burst
     if (problem != 0 && bad != nullptr)
         *bad = request;
     return problem;
@@ -161,7 +163,7 @@ int post_receives(mrc_qp *qp, ibv_recv_wr *request, ibv_recv_wr **bad)
             (void)qp->receives.push({.id = request->wr_id}); // there is room: fewer are outstanding than fit
         }
     }
-    notify_daemon(*qp); // a failed queue pair flushes them
+    notify_daemon(*qp, false); // a failed queue pair flushes them
     if (problem != 0 && bad != nullptr)
         *bad = request;
     return problem;

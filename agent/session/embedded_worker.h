@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between libmrc and libmrc-embedded.so, which it loads into a program that runs the daemon inside itself
+// (MRC_EMBEDDED, docs/embedded.md): how threads of the program make the worker's rounds. Both come from one build.
+#pragma once
+
+#include <cstddef>
+
+namespace mrc::session
+{
+
+struct embedded_worker {
+    const char *version;  // MRC_VERSION of the library
+    const char *instance; // the daemon's
+    const char *socket;   // where it answers, this program as any other
+    // Makes the rounds that are due, unless another thread makes them just now: whether it did. To a caller that spins
+    // the worker's own thread leaves the next ones, too.
+    bool (*round)(bool spins) noexcept;
+    // Makes rounds, and sleeps between them, until this descriptor is readable. 0, or EINTR: a signal came.
+    int (*wait)(int fd) noexcept;
+    // The caller is going to wait for something else: the worker's own thread makes the rounds at once.
+    void (*hand_over)() noexcept;
+};
+
+// What libmrc-embedded.so exports as "mrc_embedded_start": starts the daemon with this configuration, once for each
+// process. Null, and words in `error`, where that cannot be.
+using start_embedded = const embedded_worker *(*)(const char *configuration, char *error, std::size_t error_bytes);
+
+} // namespace mrc::session
