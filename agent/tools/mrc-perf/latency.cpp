@@ -128,6 +128,7 @@ bool ping_pong::is_in_memory(std::uint64_t number)
                 return std::atomic_ref{memory[at]}.load(std::memory_order_acquire) == mark;
             }))
             return true;
+        (void)local_.take_completions(); // as programs do that spin; a daemon inside this one works meanwhile
         if (poll % polls_per_yield == polls_per_yield - 1)
             std::this_thread::yield();
     }
