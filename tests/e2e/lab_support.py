@@ -100,6 +100,10 @@ class running_lab:
             sys.exit(f"FAIL: in {node}: {' '.join(argv)}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
+    def environment(self, host):
+        """What a program needs to use the host's mrcd."""
+        return {"MRC_INSTANCE": f"{self.prefix}-{host}"}
+
     def status(self):
         return json.loads(self.run("status", "--json")[0])
 

@@ -49,7 +49,7 @@ def start_perf(fabric, host, *arguments, stdout=subprocess.PIPE):
     """mrc-perf in a host; nsenter replaces itself, so the process is mrc-perf."""
     return subprocess.Popen(fabric.enter(host, binary("mrc-perf"), *arguments), stdin=subprocess.DEVNULL,
                             stdout=stdout, stderr=subprocess.PIPE,
-                            env={**os.environ, "MRC_INSTANCE": f"{fabric.prefix}-{host}"})
+                            env={**os.environ, **fabric.environment(host)})
 
 
 @contextlib.contextmanager
