@@ -12,7 +12,7 @@ endforeach()
 install(DIRECTORY agent/tools/mrc-view/page/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mrc/view COMPONENT mrcd)
 install(FILES docs/api.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libmrc-dev COMPONENT libmrc-dev)
 install(DIRECTORY docs/examples DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libmrc-dev COMPONENT libmrc-dev)
-install(FILES docs/containers.md docs/security.md docs/interop.md docs/kernels.md docs/sockets.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mrcd COMPONENT mrcd)
+install(FILES docs/containers.md docs/embedded.md docs/security.md docs/interop.md docs/kernels.md docs/sockets.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mrcd COMPONENT mrcd)
 
 # bash looks for a file of each program's name; zsh reads in the file which programs it is for.
 set(completions ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)

@@ -15,7 +15,7 @@ from lab_support import check, need_root, skip
 from package_root import recorded_system, run
 
 NAMES = {"libmrc-dev": "libmrc-devel"}
-OWN_FOLDER = re.compile(r"/usr/(share/doc/(lib)?mrc|share/mrc(-lab)?|include/mrc|lib/[^/]*/cmake/mrc)")
+OWN_FOLDER = re.compile(r"/usr/(share/doc/(lib)?mrc|share/mrc(-lab)?|include/mrc|lib/[^/]*/(cmake/)?mrc)")
 
 
 def expected(files):
