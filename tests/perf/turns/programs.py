@@ -134,11 +134,12 @@ def iperf(*arguments, to=None, size="1M", wrapper=(), host="h0"):
     return run
 
 
-def sockperf(size="8", to=None, host="h0"):
-    """Half round trips, as mrc-perf has them, of a TCP connection; both ends sleep. It knows IPv4 only."""
+def sockperf(size="8", to=None, host="h0", spin=False):
+    """Half round trips, as mrc-perf has them, of a TCP connection; both ends sleep, or both ask the kernel again until
+    it has something. It knows IPv4 only."""
     def run(at, seconds):
         address = to or at.fabric.host("h1")["ipv4_address"]
-        words = ("--tcp", "--ip", address, "--port", SOCKPERF_PORT)
+        words = ("--tcp", "--ip", address, "--port", SOCKPERF_PORT, *(("--nonblocked",) if spin else ()))
         length = str(min(max(size_of(size), SOCKPERF_BYTES[0]), SOCKPERF_BYTES[1]))
         argv = at.fabric.enter("h1", "sockperf", "server", *words)
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
