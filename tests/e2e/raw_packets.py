@@ -3,6 +3,7 @@
 """mrc-bench-raw, each mode for a second by each way to transmit, on hosts without mrcd: what is sent arrives by all
 planes, and what is foreign is told apart. How fast it is is not looked at."""
 
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -15,6 +16,8 @@ sys.path.insert(0, str(pathlib.Path(ROOT, "tests/perf")))
 from turns import labs, programs  # noqa: E402  pylint: disable=wrong-import-position
 
 TRANSMITS = ("af_xdp", "xdp")
+# Of a frame of MRC's, docs/protocol.md: Ethernet, outer and inner IPv6, UDP, BTH, METH, TSETH, RETH and ICRC.
+HEADERS = 14 + 40 + 40 + 8 + 12 + 4 + 4 + 16 + 4
 FOREIGN = 5
 LIMIT_S = 20
 SEND_FOREIGN = """
@@ -56,16 +59,16 @@ def check_refusals(fabric):
     check(all(option in said for option in options), "--help names modes and options")
 
 
-def arrived(fabric, plane):
-    """Frames at h1's port."""
+def arrived(fabric, plane, what="packets"):
+    """At h1's port."""
     link, = json.loads(fabric.inside("h1", "ip", "-j", "-s", "link", "show", f"p{plane}"))
-    return link["stats64"]["rx"]["packets"]
+    return link["stats64"]["rx"][what]
 
 
 def check_run(fabric, mode, transmit, *words, planes=labs.PLANES):
     both = ("--transmit", transmit, *words)
     what = f"{mode} {' '.join(both)}, {planes} planes"
-    before = [arrived(fabric, plane) for plane in range(planes)]
+    before = [(arrived(fabric, plane), arrived(fabric, plane, "bytes")) for plane in range(planes)]
     report = programs.raw_report(fabric, mode, 1, *both, far_arguments=both, planes=planes)
     check(report["sent"] > 0 and report["foreign"] == 0, f"{what}: {report['sent']} sent, none foreign")
     if mode == "pingpong":
@@ -77,8 +80,13 @@ def check_run(fabric, mode, transmit, *words, planes=labs.PLANES):
         check(0 <= lost <= report["silences"] * report["window"], f"{lost} lost, {report['silences']} silences")
         check(report["bytes"] == report["received"] * report["payload_bytes"] and report["goodput_gbps"] > 0,
               f"{report['bytes']} bytes of payload")
-    for plane, frames in enumerate(before):
-        check(arrived(fabric, plane) - frames >= report["received"] // planes, f"plane {plane} has its share of them")
+    length = HEADERS + report["payload_bytes"]
+    for plane, (packets, bytes_before) in enumerate(before):
+        share = report["received"] // planes
+        packets, octets = arrived(fabric, plane) - packets, arrived(fabric, plane, "bytes") - bytes_before
+        check(packets >= share and octets >= share * length, f"plane {plane} has its share, frames of {length} bytes")
+        if mode != "pingpong":
+            check(octets <= packets * length, "and none is longer")
     return report
 
 
@@ -94,6 +102,19 @@ def check_foreign(fabric):
                           SEND_FOREIGN.format(count=FOREIGN, address=labs.plane_address(0, 1)))
             report = json.loads(process.communicate()[0])
     check(report["foreign"] == FOREIGN, f"{report['foreign']} packets of others are told apart")
+
+
+def check_far_end_gone(fabric):
+    paths = programs.raw_paths(fabric, "h0", "h1", labs.PLANES)
+    argv = fabric.enter("h0", binary("mrc-bench-raw"), "stream", *paths, "--sleep", "--seconds", "1")
+    with contextlib.ExitStack() as near:
+        with programs.raw_far_end(fabric, "--sleep"):
+            before = arrived(fabric, 0)
+            process = near.enter_context(
+                subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            check(wait_until(lambda: arrived(fabric, 0) > before + 20, LIMIT_S), "a run is under way")
+        said, complaint = process.communicate()
+    check(process.returncode == 1 and not said and "no longer answers" in complaint, f"without a far end: {complaint}")
 
 
 def check_text(fabric):
@@ -118,6 +139,7 @@ def main():
         check_run(at.fabric, "pingpong", "af_xdp")
         check_run(at.fabric, "stream", "af_xdp", "--sleep", planes=1)
         check_foreign(at.fabric)
+        check_far_end_gone(at.fabric)
         check_text(at.fabric)
 
 

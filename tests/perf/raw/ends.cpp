@@ -235,7 +235,7 @@ private:
             result_.far = said;
     }
 
-    // Sends it by each path, the next time by another, and waits for an answer for a while.
+    // Sends it by one path, the next time by another, and waits for an answer for a while.
     void ask(note what)
     {
         what.run = id_;
