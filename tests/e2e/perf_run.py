@@ -13,9 +13,13 @@ from lab_support import ROOT, check, need_binaries, need_root
 RUN = os.path.join(ROOT, "tests/perf/run")
 NAMES = {"TCP cubic, one plane", "TCP bbr, one plane", "MPTCP, a subflow per plane", "UDP, one plane",
          "TCP over mrcnet0", "MRC, XDP, shared memory", "MRC, XDP, process memory", "MRC, AF_XDP, shared memory",
-         "MRC, AF_XDP, process memory"}
+         "MRC, AF_XDP, process memory", "raw AF_XDP", "raw AF_XDP, payload copied", "raw AF_XDP, one plane",
+         "XDP transmit into AF_XDP", "XDP transmit into AF_XDP, payload copied"}
+BASELINE = "raw AF_XDP, payload copied"
 REFUSED = {("nonsense",): ("case 'nonsense'", "goodput, cpu"), ("goodput", "--runs", "0"): ("--runs", "1 and more"),
-           ("goodput", "--at", "3M"): ("leave no row", "64K, 1M"), ("--build", "x=/nonexistent"): ("has an mrcd",)}
+           ("goodput", "--at", "3M"): ("leave no row", "64K, 1M"),
+           ("goodput", "--baseline", "UDP"): ("--baseline is no row's name", "'UDP, one plane'"),
+           ("--build", "x=/nonexistent"): ("has an mrcd",)}
 
 
 def run(*arguments):
@@ -36,11 +40,12 @@ def check_row(row):
 
 def main():
     need_root()
-    need_binaries("mrcd", "mrc-switch", "mrc-perf")
+    need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrc-bench-raw")
     for arguments, words in REFUSED.items():
         done = run(*arguments)
         check(done.returncode == 2 and all(word in done.stderr for word in words), f"{arguments} is refused")
-    done = run("goodput", "--at", "1M", "--runs", "1", "--seconds", "1", "--repeats", "0", "--json")
+    done = run("goodput", "--at", "1M", "--baseline", BASELINE, "--runs", "1", "--seconds", "1", "--repeats", "0",
+               "--json")
     check(done.returncode == 0, f"a round of runs ends well {done.stderr if done.returncode else ''}")
     report = json.loads(done.stdout)
     check(report["rounds"] == 1 and report["seconds"] == 1 and report["machine"]["cores"] == os.cpu_count(),
@@ -50,6 +55,9 @@ def main():
     check({row["name"] for row in one["rows"]} == NAMES, "ours by engine and memory, and every peer, have a row")
     for row in one["rows"]:
         check_row(row)
+    check(one["baseline"] == BASELINE and
+          [row["name"] for row in one["rows"] if row["summary"]["gbps"]["ratio"] == 1] == [BASELINE],
+          "ratios are to the row that was asked for")
     check({row["point"] for row in one["rows"]} == {"1M"}, "at the one point that was asked for")
 
 

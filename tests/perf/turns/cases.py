@@ -6,12 +6,13 @@ import dataclasses
 import typing
 
 from . import collectives, labs
-from .programs import iperf, mrc, small_beside, sockperf, stall
+from .programs import iperf, mrc, raw, small_beside, sockperf, stall
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
 LOSSES = ("0%", "0.01%", "0.1%", "1%")
 ENGINES = {"xdp": "XDP", "af_xdp": "AF_XDP"}
 MEMORY = ("shared", "process")
+RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
 
 
@@ -69,6 +70,13 @@ def over_overlay(point, size, build):
     return row(point, "TCP over mrcnet0", of_build("xdp", build), iperf(size=size))
 
 
+def raw_streams(point):
+    """Packets as long as MRC's without a transport: the payload left where it is, and copied from and to a program."""
+    rows = [row(point, RAW[transmit] + label, "kernel", raw("stream", transmit, "--sleep", *words))
+            for transmit in RAW for label, words in (("", ()), (", payload copied", ("--copy",)))]
+    return [*rows, row(point, "raw AF_XDP, one plane", "kernel", raw("stream", "af_xdp", "--sleep", planes=1))]
+
+
 def goodput(builds, sizes=SIZES):
     rows = []
     for size in sizes:
@@ -76,7 +84,7 @@ def goodput(builds, sizes=SIZES):
                  *ours(size, builds, "-s", size)]
     if "1M" in sizes:
         udp = iperf("--udp", "--bitrate", "0", to=labs.plane_address(0, 1))
-        rows.append(row("1M", "UDP, one plane", "kernel", udp))
+        rows += [row("1M", "UDP, one plane", "kernel", udp), *raw_streams("1M")]
     return tuple(rows)
 
 
@@ -104,10 +112,14 @@ def loss_grid(builds):
 
 def latency(builds):
     rows = []
+    overlay = of_build("xdp", next(iter(builds), ""))
     for size in ("8", "64K"):
-        rows.append(row(size, "TCP over mrcnet0, sleeping", of_build("xdp", next(iter(builds), "")), sockperf(size)))
-        for label, events in ((", sleeping", ("--events",)), (", spinning", ())):
-            rows += ours(size, builds, "--lat", "-s", size, *events, memory=("shared",), label=label)
+        for label, spin in ((", sleeping", False), (", spinning", True)):
+            rows.append(row(size, "TCP over mrcnet0" + label, overlay, sockperf(size, spin=spin)))
+            rows += ours(size, builds, "--lat", "-s", size, *(() if spin else ("--events",)), memory=("shared",),
+                         label=label)
+    rows += [row("8", RAW[transmit] + label, "kernel", raw("pingpong", transmit, *words))
+             for transmit in RAW for label, words in ((", sleeping", ("--sleep",)), (", spinning", ()))]
     return tuple(rows)
 
 
@@ -116,6 +128,9 @@ def messages(builds):
     for point, arguments in (("64 bytes, window 256", ("-s", "64", "--window", "256")),
                              ("64 KB, window 1", ("-s", "64K", "--window", "1")), ("1 MB", ("-s", "1M"))):
         rows += ours(point, builds, *arguments)
+    rows += [row("64 bytes, window 256", RAW[transmit] + label, "kernel",
+                 raw("messages", transmit, "--sleep", *words, own=("--window", "256")))
+             for transmit in RAW for label, words in (("", ()), (", payload copied", ("--copy",)))]
     return tuple(rows)
 
 
@@ -178,8 +193,9 @@ def all_cases(builds):
         "cpu": case("processor time of the whole machine, both hosts and all switches, by gigabyte; 1 MB messages",
                     {"cpu_s_per_gb": "s/GB"} | RATE, tcp, goodput(builds, ("1M",))),
         "latency": case("half a round trip", ROUND_TRIP, "TCP over mrcnet0, sleeping", latency(builds)),
-        "messages": case("messages by window; time of both mrcd for each", {"mps": "M/s", "mrcd_us": "us"} | RATE,
-                         of_build("MRC, XDP, shared memory", first), messages(builds)),
+        "messages": case("messages by window; time of both mrcd for each, or of both raw programs",
+                         {"mps": "M/s", "mrcd_us": "us"} | RATE, of_build("MRC, XDP, shared memory", first),
+                         messages(builds)),
         "loss": case("goodput of 1 MB messages where every plane loses packets on the way to the far host", RATE, tcp,
                      loss_grid(builds)),
         "stalls": case("longest time between two arrivals at full rate, from a moment on at which a plane dies or "

@@ -14,6 +14,8 @@ import time
 from lab_support import binary
 from transfer_support import DEADLINE_S, lines_of, run_client, start_perf, wait_until
 
+from . import labs
+
 LONGEST_IPERF_BLOCK = 1 << 20
 SOCKPERF_BYTES = (14, 65000)  # least and, near enough, most
 SOCKPERF_PORT = "11111"
@@ -39,13 +41,14 @@ def far_end(fabric, port=None, host="h1"):
         process.wait()
 
 
+def processor_seconds(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text("ascii")
+    return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / TICKS
+
+
 def daemons_seconds(fabric):
     """Processor time of both mrcd. Unlike rates, it says the same beside other programs."""
-    total = 0
-    for host in ("h0", "h1"):
-        stat = pathlib.Path(f"/proc/{fabric.host(host)['pid']}/stat").read_text("ascii")
-        total += sum(map(int, stat.rpartition(")")[2].split()[11:13]))
-    return total / TICKS
+    return sum(processor_seconds(fabric.host(host)["pid"]) for host in ("h0", "h1"))
 
 
 def figures(report):
@@ -131,11 +134,12 @@ def iperf(*arguments, to=None, size="1M", wrapper=(), host="h0"):
     return run
 
 
-def sockperf(size="8", to=None, host="h0"):
-    """Half round trips, as mrc-perf has them, of a TCP connection; both ends sleep. It knows IPv4 only."""
+def sockperf(size="8", to=None, host="h0", spin=False):
+    """Half round trips, as mrc-perf has them, of a TCP connection; both ends sleep, or both ask the kernel again until
+    it has something. It knows IPv4 only."""
     def run(at, seconds):
         address = to or at.fabric.host("h1")["ipv4_address"]
-        words = ("--tcp", "--ip", address, "--port", SOCKPERF_PORT)
+        words = ("--tcp", "--ip", address, "--port", SOCKPERF_PORT, *(("--nonblocked",) if spin else ()))
         length = str(min(max(size_of(size), SOCKPERF_BYTES[0]), SOCKPERF_BYTES[1]))
         argv = at.fabric.enter("h1", "sockperf", "server", *words)
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
@@ -148,6 +152,48 @@ def sockperf(size="8", to=None, host="h0"):
                 server.kill()
         found = dict(re.findall(r"percentile (\d+\.\d+) =\s+([\d.]+)", said))
         return {"p50_us": float(found["50.000"]), "p99_us": float(found["99.000"]), "p999_us": float(found["99.900"])}
+    return run
+
+
+def raw_paths(fabric, own, peer, planes):
+    """Options of mrc-bench-raw: the way from a host to another by each of so many planes."""
+    ends = fabric.host(own), fabric.host(peer)
+    return [word for plane in range(planes)
+            for word in ("--path", f"p{plane},fcbb:bb00:{labs.path_of(plane, *ends)}::")]
+
+
+@contextlib.contextmanager
+def raw_far_end(fabric, *arguments, planes=labs.PLANES):
+    """mrc-bench-raw that counts and answers on h1; yields its process once it does."""
+    argv = fabric.enter("h1", binary("mrc-bench-raw"), "serve", *raw_paths(fabric, "h1", "h0", planes), *arguments)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            if process.stdout.readline() != "LISTENING\n":
+                sys.exit(f"FAIL: mrc-bench-raw does not serve: {process.stderr.read()}")
+            yield process
+        finally:
+            process.kill()
+
+
+def raw_report(fabric, mode, seconds, *arguments, far_arguments=(), planes=labs.PLANES):
+    """What mrc-bench-raw says of a run from h0, with these arguments, to h1; `both_cpu_s`: processor time of both."""
+    with raw_far_end(fabric, *far_arguments, planes=planes) as far:
+        before = processor_seconds(far.pid)
+        report = json.loads(inside(fabric, "h0", binary("mrc-bench-raw"), mode, *raw_paths(fabric, "h0", "h1", planes),
+                                   *arguments, "--seconds", str(seconds), "--json"))
+        return report | {"both_cpu_s": report["cpu_s"] + processor_seconds(far.pid) - before}
+
+
+def raw(mode, transmit, *both, own=(), planes=labs.PLANES):
+    """A run of mrc-bench-raw, from h0 to h1, whose hosts nobody else uses: `both` ends' options, and `own` of h0's."""
+    both = ("--transmit", transmit, *both)
+
+    def run(at, seconds):
+        report = raw_report(at.fabric, mode, seconds, *both, *own, far_arguments=both, planes=planes)
+        if "lat_us" in report:
+            return {f"{name}_us": report["lat_us"][name] for name in ("p50", "p99", "p999")}
+        return {"gbps": report["goodput_gbps"], "mps": report["msg_rate_mps"], "bytes": report["bytes"],
+                "mrcd_us": 1e6 * report["both_cpu_s"] / max(report["received"], 1)}
     return run
 
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "raw/packet.h"
+
+#include <cstring>
+
+#include <arpa/inet.h>
+
+#include "codec/byte_order.h"
+#include "kernel/probes/device.h"
+#include "mrc/abi/srv6.h"
+
+namespace mrc::raw
+{
+
+namespace
+{
+
+constexpr std::uint32_t magic = 0x6D726372;
+constexpr unsigned most_usids = 4; // in front of which host_push can place the host's: struct mrc_path_row
+
+mrc_carrier carrier_of(const mrc_ip &address)
+{
+    mrc_carrier carrier{};
+    std::memcpy(carrier.bytes, address.bytes, sizeof carrier.bytes);
+    return carrier;
+}
+
+// Headers whose lengths are still to be written.
+std::array<std::byte, note_at> inner_headers()
+{
+    std::array<std::byte, note_at> headers{};
+    std::byte *const ip = headers.data();
+    std::byte *const udp = ip + codec::ipv6_header_bytes;
+    codec::store_be(ip + codec::ipv6_at::flow, 6U << 28);
+    ip[codec::ipv6_at::next_header] = std::byte{codec::protocol_udp};
+    ip[codec::ipv6_at::hop_limit] = std::byte{64};
+    codec::store(ip + codec::ipv6_at::source, near_address);
+    codec::store(ip + codec::ipv6_at::destination, far_address);
+    codec::store_be(udp + codec::udp_at::source_port, udp_port);
+    codec::store_be(udp + codec::udp_at::destination_port, udp_port);
+    return headers;
+}
+
+} // namespace
+
+std::optional<path> parse_path(const std::string &text)
+{
+    const std::size_t comma = text.find(',');
+    path found;
+    found.device = text.substr(0, comma);
+    if (comma == std::string::npos || found.device.empty() ||
+        ::inet_pton(AF_INET6, text.substr(comma + 1).c_str(), found.carrier.bytes) != 1)
+        return std::nullopt;
+    const mrc_carrier carrier = carrier_of(found.carrier);
+    unsigned usids = 0;
+    while (usids < MRC_USID_MAX && mrc_usid_at(&carrier, usids) != 0)
+        ++usids;
+    if (usids == 0 || usids > most_usids)
+        return std::nullopt;
+    found.host_usid_at = usids - 1;
+    return found;
+}
+
+std::uint16_t host_usid(const path &to)
+{
+    const mrc_carrier carrier = carrier_of(to.carrier);
+    return mrc_usid_at(&carrier, to.host_usid_at);
+}
+
+void write_inner(std::span<std::byte> inner, const note &what)
+{
+    static const std::array<std::byte, note_at> headers = inner_headers();
+    const auto behind_ip = static_cast<std::uint16_t>(inner_bytes(what.payload_bytes) - codec::ipv6_header_bytes);
+    std::byte *const ip = inner.data();
+    std::memcpy(ip, headers.data(), headers.size());
+    codec::store_be(ip + codec::ipv6_at::payload_length, behind_ip);
+    codec::store_be(ip + codec::ipv6_header_bytes + codec::udp_at::length, behind_ip);
+    note marked = what;
+    marked.magic = magic;
+    codec::store(ip + note_at, marked);
+}
+
+std::optional<arrival> parse_frame(std::span<const std::byte> frame)
+{
+    if (frame.size() < codec::outer_header_bytes + payload_at)
+        return std::nullopt;
+    const std::span<const std::byte> inner = frame.subspan(codec::outer_header_bytes);
+    const note what = codec::load<note>(inner.data() + note_at);
+    if (what.magic != magic || what.payload_bytes > inner.size() || inner.size() != inner_bytes(what.payload_bytes))
+        return std::nullopt;
+    return arrival{.what = what, .payload = inner.subspan(payload_at, what.payload_bytes)};
+}
+
+std::array<std::byte, codec::outer_header_bytes> outer_of(const path &to)
+{
+    std::array<std::byte, codec::outer_header_bytes> out{};
+    codec::outer_header header;
+    header.destination_mac.fill(0xFF);
+    header.source_mac = kernel::probes::mac_address_of(to.device);
+    header.source = near_address;
+    header.carrier = to.carrier;
+    codec::write_outer(out, header);
+    return out;
+}
+
+void set_inner_length(std::span<std::byte> outer, std::uint32_t bytes)
+{
+    codec::store_be(outer.data() + codec::ethernet_header_bytes + codec::ipv6_at::payload_length,
+                    static_cast<std::uint16_t>(bytes));
+}
+
+} // namespace mrc::raw
