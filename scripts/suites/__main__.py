@@ -15,7 +15,7 @@ from tree import ASAN, FUZZ, RELEASE, ROOT, UNTRUSTED
 SUITES = ("checks", "unit", "sim", "bpf", "e2e", "fuzz", "vm")
 SANITIZED = ("unit", "sim", "e2e")  # run in a tree with sanitizers, too
 ASIDE = ("sim",)  # on simulated time: have the CPU time that the other suites leave
-LIVE = ("fuzz", "vm")  # minutes long: their output is shown as it comes
+LIVE = ("fuzz", "vm")  # all that they say is kept, of those that pass as well
 
 
 def parse_arguments():
@@ -85,33 +85,33 @@ class run:
         self._add("build", work)
         print(f"build {tree.preset}: {time.monotonic() - begin:.0f} s", flush=True)
 
-    def _test(self, suite, tree, aside=False):
-        if not aside:
+    def _test(self, suite, tree, aside=False, quiet=False):
+        if not (aside or quiet):
             headline(f"{tree.prefix}{suite}")
         begin = time.monotonic()
         if tree in self.broken:
             self._add(suite, lambda: [result(f"{tree.prefix}{suite}", SKIPPED, 0, f"build {tree.preset} failed")])
         else:
-            self._add(suite, lambda: tree.test(suite, self.arguments.all, suite in LIVE, aside))
+            self._add(suite, lambda: tree.test(suite, self.arguments.all, suite in LIVE, aside, quiet))
         print(f"{tree.prefix}{suite}: {time.monotonic() - begin:.0f} s", flush=True)
 
-    def _test_all(self, suites, tree, aside=False):
+    def _test_all(self, suites, tree, aside=False, quiet=False):
         for suite in self.arguments.suites:
             if suite in suites and tree in trees_of(suite, self.arguments):
-                self._test(suite, tree, aside)
+                self._test(suite, tree, aside, quiet)
 
     def _sanitize(self):
-        """What is built with sanitizers, and those of its tests that need no lab."""
+        """What is built with sanitizers, and those of its tests that need neither a lab nor the time of fuzzers."""
         tree = self.arguments.sanitized
         if tree and any(suite in SANITIZED for suite in self.arguments.suites):
             self._build(tree, aside=True)
             self._test_all(("unit", "sim"), tree, aside=True)
+        if "fuzz" in self.arguments.suites:
+            self._build(FUZZ, aside=True)
 
     def _compute(self):
         """What else needs only the processor."""
         self._test_all(ASIDE, RELEASE, aside=True)
-        if "fuzz" in self.arguments.suites:
-            self._build(FUZZ, aside=True)
         if "checks" in self.arguments.suites:
             self._add("checks", lambda: checks.run_long(self.arguments.all))
 
@@ -125,16 +125,18 @@ class run:
             headline("checks")
             self._add("checks", checks.run_quick)
         # Labs wait for most of their time: compilers and simulations have what they leave, one after the other.
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, concurrent.futures.ThreadPoolExecutor(1) as second:
             sanitized, computed = pool.submit(self._sanitize), pool.submit(self._compute)
             self._test_all(("unit", "bpf", "e2e"), RELEASE)
             sanitized.result()
+            # Virtual machines have deadlines for slower ones than this, and do not fill it.
+            machines = second.submit(self._test_all, ("vm",), RELEASE, quiet=True)
             if self.arguments.sanitized:
                 self._test_all(("e2e",), self.arguments.sanitized)
-            self._test_all(("vm",), RELEASE)
+            self._test_all(("fuzz",), RELEASE)
             headline("what ran beside")
+            machines.result()
             computed.result()
-        self._test_all(("fuzz",), RELEASE)
         sys.stderr.flush()
         seconds, busy = time.monotonic() - begin, processor.busy_seconds() - busy
         print(f"\nall: {seconds:.0f} s, in which some ran beside others; {busy:.0f} s of processor time, "

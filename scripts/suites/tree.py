@@ -16,7 +16,7 @@ CORES = os.cpu_count() or 1
 # Labs wait for three quarters of their time: half again as many at a time as there are cores.
 AT_A_TIME = {"e2e": 3 * CORES // 2}
 # Suites whose tests all lie in one folder of the tree. ctest keeps its logs there, so that another one may run beside.
-FOLDERS = {"sim": "tests/sim"}
+FOLDERS = {"sim": "tests/sim", "vm": "vmtests"}
 # Label of tests that only scripts/test --all runs.
 WHOLE = "whole"
 # ctest keeps this much of a test's output in its report; skip reasons are read from there.
@@ -66,15 +66,15 @@ class tree:
                                capture_output=True, text=True, check=True)
         return [self.prefix + name for name in re.findall(r"^ *Test +#\d+: (.+)$", shown.stdout, re.MULTILINE)]
 
-    def test(self, suite, whole=False, verbose=False, aside=False):
-        """Runs a suite's tests; aside: see command.run."""
-        return self._run_ctest(suite, self.choice(suite, whole), verbose, aside)
+    def test(self, suite, whole=False, verbose=False, aside=False, quiet=False):
+        """Runs a suite's tests; aside and quiet: see command.run. What failed there is shown at the end."""
+        return self._run_ctest(suite, self.choice(suite, whole), verbose, aside, quiet)
 
     def test_named(self, names):
         """Runs the tests of these names."""
         return self._run_ctest("changed", ["--tests-regex", f"^({'|'.join(map(re.escape, names))})$"])
 
-    def _run_ctest(self, suite, choice, verbose=False, aside=False):
+    def _run_ctest(self, suite, choice, verbose=False, aside=False, quiet=False):
         folder = pathlib.Path(self.directory, FOLDERS.get(suite, ""))
         report = ROOT / folder / f"junit-{suite}.xml"
         report.unlink(missing_ok=True)
@@ -82,14 +82,14 @@ class tree:
                "--parallel", str(AT_A_TIME.get(suite, CORES)), "--test-output-size-passed", OUTPUT_BYTES,
                "--test-output-size-failed", OUTPUT_BYTES, "--no-tests=error",
                "--verbose" if verbose else "--output-on-failure"]
-        status, output, seconds = command.run(run, ROOT, aside)
+        status, output, seconds = command.run(run, ROOT, aside, quiet)
         results = junit.read(report, output, self.prefix) if report.exists() else []
         if not results:
             reason = f"ctest ran no test (status {status})"
             results = [result(f"{self.prefix}{suite}", FAILED, seconds, reason, output)]
         elif status and not any(one.outcome == FAILED for one in results):
             results.append(result(f"{self.prefix}{suite}", FAILED, 0, f"ctest ended with status {status}", output))
-        if aside and any(one.outcome == FAILED for one in results):
+        if (aside or quiet) and any(one.outcome == FAILED for one in results):
             print(output, flush=True)
         return results
 
