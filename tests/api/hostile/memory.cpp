@@ -144,7 +144,7 @@ void take_memory_away(const attack_terms &terms)
         lose_process_memory(terms.where, aftermath::error, [](void *at) { REQUIRE(::munmap(at, bytes) == 0); });
         // A page in the midst of what is read and written at once.
         lose_process_memory(terms.where, aftermath::error, [](void *at) {
-            REQUIRE(::munmap(static_cast<std::byte *>(at) + shared_depth / 2 * message + page, page) == 0);
+            REQUIRE(::munmap(static_cast<std::byte *>(at) + std::size_t{shared_depth} / 2 * message + page, page) == 0);
         });
         lose_process_memory(terms.where, aftermath::error, [](void *at) { // a file without these pages
             const kernel::unique_fd empty{::memfd_create("empty", MFD_CLOEXEC)};
