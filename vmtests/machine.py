@@ -102,6 +102,9 @@ def _command(kernel, shape, number, share, init):
         # Keeps the console on standard output, away from any terminal.
         command += ["--show-boot-console", "--script-sh", "true"]
     further = [*_cables(shape, number, share), *shape.qemu]
+    if not kvm_works():
+        # A source of random numbers: without one, an emulated machine stands for seconds until it has gathered enough.
+        further += ["-cpu", "qemu64,+rdrand"]
     return [*command, "--qemu-opts", *further] if further else command
 
 

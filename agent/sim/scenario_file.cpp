@@ -123,18 +123,21 @@ scenario parse_scenario(std::string_view text, const std::string &file)
     return std::move(to);
 }
 
-void keep_variant(scenario &of, const std::string &name)
+void keep_variants(scenario &of, const std::vector<std::string> &names)
 {
     std::string allowed;
     for (const variant &each : of.variants)
         allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : ", ", each.name);
-    const auto is_other = [&name](const std::optional<std::string> &each) { return each && *each != name; };
-    std::erase_if(of.variants, [&name](const variant &each) { return each.name != name; });
+    for (const std::string &name : names)
+        if (std::ranges::find(of.variants, name, &variant::name) == of.variants.end())
+            throw scenario_error{fmt::format("{}: variant: found \"{}\", allowed is {}", of.file, name, allowed)};
+    const auto is_other = [&names](const std::optional<std::string> &each) {
+        return each && std::ranges::find(names, *each) == names.end();
+    };
+    std::erase_if(of.variants, [&is_other](const variant &each) { return is_other(each.name); });
     std::erase_if(of.bounds, [&is_other](const bound &each) {
         return is_other(each.runs.variant) || (each.over && is_other(each.over->variant));
     });
-    if (of.variants.empty())
-        throw scenario_error{fmt::format("{}: variant: found \"{}\", allowed is {}", of.file, name, allowed)};
 }
 
 scenario load_scenario(const std::string &path)

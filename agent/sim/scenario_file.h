@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/scenario.h"
 
@@ -19,7 +20,7 @@ struct scenario_error : std::runtime_error {
 [[nodiscard]] scenario load_scenario(const std::string &path);
 
 [[nodiscard]] scenario parse_scenario(std::string_view text, const std::string &file);
-// Takes away all variants but this one, and the bounds that need others. Throws scenario_error where there is no such.
-void keep_variant(scenario &of, const std::string &name);
+// Takes away all variants but these, and the bounds that need others. Throws scenario_error where one does not exist.
+void keep_variants(scenario &of, const std::vector<std::string> &names);
 
 } // namespace mrc::sim

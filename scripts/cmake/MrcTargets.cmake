@@ -52,7 +52,6 @@ set(MRC_HEADERS_agent <algorithm> <array> <atomic> <bit> <cerrno> <chrono> <cstd
 # Not CLI11: its objects of namespace scope are code, six seconds of it in every file that gets to see them.
 set(MRC_HEADERS_setup ${MRC_HEADERS_agent})
 set(MRC_HEADERS_tool ${MRC_HEADERS_agent} <boost/json/object.hpp> <fmt/format.h>)
-set(MRC_HEADERS_worker ${MRC_HEADERS_agent} ${CMAKE_SOURCE_DIR}/agent/datapath/worker.h)
 set(MRC_HEADERS_test ${MRC_HEADERS_agent} <gtest/gtest.h>)
 set(MRC_HEADERS_worker_test ${MRC_HEADERS_test} ${CMAKE_SOURCE_DIR}/agent/datapath/worker.h)
 
@@ -83,7 +82,7 @@ function(mrc_precompile target set)
     if(set STREQUAL tool)
       target_link_libraries(${provider} PRIVATE fmt::fmt Boost::headers)
     endif()
-    if(set MATCHES "worker")
+    if(set STREQUAL worker_test)
       target_link_libraries(${provider} PRIVATE mrc_datapath)
     endif()
   endif()
@@ -92,13 +91,18 @@ function(mrc_precompile target set)
   target_compile_options(${target} PRIVATE "$<${old_gcc}:-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
 
-# Sources of one target are compiled together, sixteen at a time, and headers parsed once for all: half the time of a
-# whole build. OFF compiles file by file, as clang-tidy sees them, where one file is worked on.
+# Sources of one target are compiled together, 32 at a time, and headers parsed once for all: half the time of a whole
+# build. Of tests, whose names are more alike, 16. OFF compiles file by file, as clang-tidy sees them, where one file is
+# worked on.
 option(MRC_UNITY "compile a target's sources together" ON)
 function(mrc_compile_together target)
+  set(batch 32)
+  if(ARGC GREATER 1)
+    set(batch ${ARGV1})
+  endif()
   get_target_property(sources ${target} SOURCES)
   if(MRC_UNITY AND NOT sources MATCHES "\\.c(;|$)")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
 endfunction()
 
@@ -115,18 +119,14 @@ set(moves_packets $<BOOL:$<TARGET_PROPERTY:MRC_HOT>>)
 target_link_options(mrc_flags INTERFACE
   "$<${link_time}:$<IF:${moves_packets},-O3;-flto=auto,-fno-lto>>")
 
-# mrc_add_library(NAME SOURCES … [DEPENDS …] [PRECOMPILED SET] [UNSANITIZED] [APART] [SETUP] [HOT]): a static library of
-# one agent/ folder. APART: compiled file by file, also with MRC_UNITY. SETUP: see MRC_SETUP_OPTIMIZATION; not for what
-# includes the transport, whose inline functions the linker might then take from there. HOT: runs for every packet.
+# mrc_add_library(NAME SOURCES … [DEPENDS …] [UNSANITIZED] [APART] [SETUP] [HOT]): a static library of one agent/
+# folder. APART: compiled file by file, also with MRC_UNITY, but where there are sanitizers. SETUP: see
+# MRC_SETUP_OPTIMIZATION; not for what includes the transport, whose inline functions the linker might then take from
+# there. HOT: runs for every packet.
 function(mrc_add_library name)
-  cmake_parse_arguments(arg "APART;HOT;SETUP;UNSANITIZED" "PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
-  if(arg_SETUP)
-    set(arg_PRECOMPILED setup)
-  elseif(NOT arg_PRECOMPILED)
-    set(arg_PRECOMPILED agent)
-  endif()
+  cmake_parse_arguments(arg "APART;HOT;SETUP;UNSANITIZED" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
-  if(NOT arg_APART)
+  if(NOT arg_APART OR MRC_SANITIZE)
     mrc_compile_together(${name})
   endif()
   if(arg_SETUP)
@@ -138,8 +138,10 @@ function(mrc_add_library name)
   target_link_libraries(${name} PUBLIC mrc_flags ${arg_DEPENDS})
   if(arg_UNSANITIZED AND MRC_SANITIZE)
     set_target_properties(${name} PROPERTIES MRC_UNSANITIZED ON)
+  elseif(arg_SETUP)
+    mrc_precompile(${name} setup)
   else()
-    mrc_precompile(${name} ${arg_PRECOMPILED})
+    mrc_precompile(${name} agent)
   endif()
 endfunction()
 
@@ -167,13 +169,22 @@ function(mrc_test_paths)
                                                                   MRC_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
 
+# What tests of untrusted input are made of: the part of a tree with sanitizers that every run of scripts/test builds.
+add_custom_target(untrusted)
+
 # mrc_add_test(NAME KIND SOURCES … [DEPENDS …] [PRECOMPILED SET] [TIMEOUT s]) declares a GoogleTest executable, or with
 # mrc_add_test(NAME KIND COMMAND … [TIMEOUT s] [SANITIZED] [ALONE]) any command, as one test of a kind:
 # unit (no root, seconds), sim (simulated time), bpf (root, BPF_PROG_TEST_RUN), e2e (root, lab), vm, fuzz, perf.
 # Several run at a time, but for bpf and those that are ALONE: they judge what the machine does within a time, or take what
 # it has once.
+# UNTRUSTED: drives what reads packets of other hosts, or memory and messages of clients; every run of scripts/test has
+# it with sanitizers, too. WHOLE: only scripts/test --all runs it, which says why.
+# OPTIMIZED: simulates, and runs for longer than it takes to compile, as do all of kind sim.
 function(mrc_add_test name kind)
-  cmake_parse_arguments(arg "ALONE;SANITIZED" "PRECOMPILED;TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
+  cmake_parse_arguments(arg "ALONE;OPTIMIZED;SANITIZED;UNTRUSTED;WHOLE" "PRECOMPILED;TIMEOUT" "SOURCES;DEPENDS;COMMAND" ${ARGN})
+  if(kind STREQUAL sim)
+    set(arg_OPTIMIZED ON)
+  endif()
   set(kinds unit sim bpf e2e vm fuzz perf)
   set(labels ${kind})
   if(NOT kind IN_LIST kinds)
@@ -181,15 +192,15 @@ function(mrc_add_test name kind)
   endif()
   if(arg_SOURCES)
     add_executable(${name} ${arg_SOURCES})
-    mrc_compile_together(${name})
+    mrc_compile_together(${name} 16)
     target_link_libraries(${name} PRIVATE mrc_flags ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
     # A test names what it shares with tests of other folders from tests/ on.
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     # Tests of parts run for milliseconds: compiling them is what takes time. Simulations are worth optimising.
-    if(NOT kind STREQUAL sim)
+    if(NOT arg_OPTIMIZED)
       target_compile_options(${name} PRIVATE ${MRC_TEST_OPTIMIZATION})
     endif()
-    if(NOT kind STREQUAL sim AND NOT arg_SOURCES MATCHES "\\.c(;|$)") # headers of one language cannot serve a test of two
+    if(NOT arg_OPTIMIZED AND NOT arg_SOURCES MATCHES "\\.c(;|$)") # headers of one language cannot serve a test of two
       if(NOT arg_PRECOMPILED)
         set(arg_PRECOMPILED test)
       endif()
@@ -203,12 +214,25 @@ function(mrc_add_test name kind)
       list(APPEND labels command)
     endif()
   endif()
+  foreach(word UNTRUSTED WHOLE)
+    if(arg_${word})
+      string(TOLOWER ${word} label)
+      list(APPEND labels ${label})
+    endif()
+  endforeach()
+  if(arg_UNTRUSTED AND arg_SOURCES)
+    add_dependencies(untrusted ${name})
+  endif()
   if(kind STREQUAL e2e)
     list(PREPEND arg_COMMAND ${CMAKE_SOURCE_DIR}/tests/e2e/isolated)
   endif()
   add_test(NAME ${kind}.${name} COMMAND ${arg_COMMAND})
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300) # for what hangs: the slowest take a minute where nothing else runs
+  # For what hangs: the slowest take a minute where nothing else runs. Those of units and simulations may have the
+  # processor only when no other test wants it (scripts/suites).
+  if(NOT arg_TIMEOUT AND kind MATCHES "unit|sim")
+    set(arg_TIMEOUT 900)
+  elseif(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
   endif()
   set_tests_properties(${kind}.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
                        ENVIRONMENT "MRC_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

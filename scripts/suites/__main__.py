@@ -3,32 +3,25 @@
 
 import argparse
 import concurrent.futures
-import os
-import resource
-import subprocess
 import sys
 import time
 
 import changed
 import checks
+import processor
 from result import FAILED, SKIPPED, result, suite_report, summary
-from tree import ASAN, FUZZ, RELEASE, ROOT
+from tree import ASAN, FUZZ, RELEASE, ROOT, UNTRUSTED
 
-SUITES = {  # in the order in which they run
-    "checks": [],
-    "unit": [RELEASE, ASAN],
-    "sim": [RELEASE, ASAN],
-    "bpf": [RELEASE],
-    "e2e": [RELEASE, ASAN],
-    "fuzz": [RELEASE],
-    "vm": [RELEASE],
-}
-LIVE = ("fuzz", "vm")  # minutes long: their output is shown as it comes
+SUITES = ("checks", "unit", "sim", "bpf", "e2e", "fuzz", "vm")
+SANITIZED = ("unit", "sim", "e2e")  # run in a tree with sanitizers, too
+ASIDE = ("sim",)  # on simulated time: have the CPU time that the other suites leave
+LIVE = ("fuzz", "vm")  # all that they say is kept, of those that pass as well
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/test", add_help=False)
     parser.add_argument("--suite", action="append", default=[])
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--no-asan", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--changed", nargs="?", const="HEAD", metavar="REV")
@@ -37,14 +30,17 @@ def parse_arguments():
     unknown = sorted(set(chosen) - set(SUITES))
     if unknown:
         parser.error(f"unknown suite {', '.join(unknown)}; there are: {', '.join(SUITES)}")
-    if arguments.changed and (chosen or arguments.list or arguments.no_asan):
+    if arguments.changed and (chosen or arguments.list or arguments.no_asan or arguments.all):
         parser.error("--changed chooses tests by itself: no other option goes with it")
     arguments.suites = [name for name in SUITES if not chosen or name in chosen]
+    arguments.sanitized = None if arguments.no_asan else ASAN if arguments.all else UNTRUSTED
     return arguments
 
 
 def trees_of(suite, arguments):
-    return [tree for tree in SUITES[suite] if tree is not ASAN or not arguments.no_asan]
+    if suite == "checks":
+        return []
+    return [RELEASE, arguments.sanitized] if suite in SANITIZED and arguments.sanitized else [RELEASE]
 
 
 def list_tests(arguments):
@@ -56,11 +52,8 @@ def list_tests(arguments):
             if not (ROOT / tree.directory / "CTestTestfile.cmake").exists():
                 print(f"{suite}: {tree.directory} is not built yet", file=sys.stderr)
                 continue
-            shown = subprocess.run(["ctest", "--test-dir", tree.directory, "-N", "-L", f"^{suite}$"], cwd=ROOT,
-                                   capture_output=True, text=True, check=False)
-            for line in shown.stdout.splitlines():
-                if line.lstrip().startswith("Test "):
-                    print(tree.prefix + line.split(": ", 1)[1])
+            for name in tree.names(suite, arguments.all):
+                print(name)
 
 
 def headline(text):
@@ -92,53 +85,62 @@ class run:
         self._add("build", work)
         print(f"build {tree.preset}: {time.monotonic() - begin:.0f} s", flush=True)
 
-    def _test(self, suite, tree):
-        headline(f"{tree.prefix}{suite}")
+    def _test(self, suite, tree, aside=False, quiet=False):
+        if not (aside or quiet):
+            headline(f"{tree.prefix}{suite}")
+        begin = time.monotonic()
         if tree in self.broken:
             self._add(suite, lambda: [result(f"{tree.prefix}{suite}", SKIPPED, 0, f"build {tree.preset} failed")])
         else:
-            self._add(suite, lambda: tree.test(suite, verbose=suite in LIVE))
-        print(f"{tree.prefix}{suite}: {self.reports[suite].seconds:.0f} s", flush=True)
+            self._add(suite, lambda: tree.test(suite, self.arguments.all, suite in LIVE, aside, quiet))
+        print(f"{tree.prefix}{suite}: {time.monotonic() - begin:.0f} s", flush=True)
 
-    def _wanted(self, tree):
-        return any(tree in trees_of(suite, self.arguments) for suite in self.arguments.suites)
+    def _test_all(self, suites, tree, aside=False, quiet=False):
+        for suite in self.arguments.suites:
+            if suite in suites and tree in trees_of(suite, self.arguments):
+                self._test(suite, tree, aside, quiet)
 
-    def _compile_aside(self):
-        """What only needs the compiler, with the CPU time that labs, which often wait, leave."""
-        if self._wanted(ASAN):
-            self._build(ASAN, aside=True)
+    def _sanitize(self):
+        """What is built with sanitizers, and those of its tests that need neither a lab nor the time of fuzzers."""
+        tree = self.arguments.sanitized
+        if tree and any(suite in SANITIZED for suite in self.arguments.suites):
+            self._build(tree, aside=True)
+            self._test_all(("unit", "sim"), tree, aside=True)
         if "fuzz" in self.arguments.suites:
             self._build(FUZZ, aside=True)
+
+    def _compute(self):
+        """What else needs only the processor."""
+        self._test_all(ASIDE, RELEASE, aside=True)
         if "checks" in self.arguments.suites:
-            self._add("checks", checks.run_long)
+            self._add("checks", lambda: checks.run_long(self.arguments.all))
 
     def all(self):
         """Whether nothing failed."""
-        begin = time.monotonic()
-        if self._wanted(RELEASE):
+        begin, busy = time.monotonic(), processor.busy_seconds()
+        if any(RELEASE in trees_of(suite, self.arguments) for suite in self.arguments.suites):
             headline(f"build {RELEASE.preset}")
             self._build(RELEASE)
         if "checks" in self.arguments.suites:
             headline("checks")
             self._add("checks", checks.run_quick)
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            aside = pool.submit(self._compile_aside)
-            for suite in self.arguments.suites:
-                if RELEASE in SUITES[suite] and suite != "fuzz":
-                    self._test(suite, RELEASE)
-            headline("what was compiled beside")
-            aside.result()
-        for suite in self.arguments.suites:
-            if ASAN in trees_of(suite, self.arguments):
-                self._test(suite, ASAN)
-        if "fuzz" in self.arguments.suites:
-            self._test("fuzz", RELEASE)
+        # Labs wait for most of their time: compilers and simulations have what they leave, one after the other.
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, concurrent.futures.ThreadPoolExecutor(1) as second:
+            sanitized, computed = pool.submit(self._sanitize), pool.submit(self._compute)
+            self._test_all(("unit", "bpf", "e2e"), RELEASE)
+            sanitized.result()
+            # Virtual machines have deadlines for slower ones than this, and do not fill it.
+            machines = second.submit(self._test_all, ("vm",), RELEASE, quiet=True)
+            if self.arguments.sanitized:
+                self._test_all(("e2e",), self.arguments.sanitized)
+            self._test_all(("fuzz",), RELEASE)
+            headline("what ran beside")
+            machines.result()
+            computed.result()
         sys.stderr.flush()
-        seconds, cores = time.monotonic() - begin, os.cpu_count() or 1
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-        processor = spent.ru_utime + spent.ru_stime
-        print(f"\nall: {seconds:.0f} s, in which some ran beside others; {processor:.0f} s of processor time, "
-              f"{100 * processor / (seconds * cores):.0f} % of {cores} cores")
+        seconds, busy = time.monotonic() - begin, processor.busy_seconds() - busy
+        print(f"\nall: {seconds:.0f} s, in which some ran beside others; {busy:.0f} s of processor time, "
+              f"{100 * busy / (seconds * processor.COUNT):.0f} % of {processor.COUNT} processors, of all that ran here")
         print("\n".join(summary(self.reports.values())), flush=True)
         return not any(report.count(FAILED) for report in self.reports.values())
 

@@ -23,9 +23,9 @@ def run_quick():
     return [one for both in _on_each_core(_run_both) for one in both]
 
 
-def run_long():
-    """Those that take minutes, beside other suites."""
-    return [one for name in LONG for one in _run_both(name, aside=True)]
+def run_long(whole):
+    """Those that take minutes, beside other suites; of everything, or of what they can do in a part of a minute."""
+    return [one for name in LONG for one in _run_both(name, aside=True, options=["--whole"] if whole else [])]
 
 
 def run_changed(paths):
@@ -34,7 +34,7 @@ def run_changed(paths):
     compiled = {entry["file"] for entry in compilations.read(ROOT / RELEASE.directory)}
     sources = sorted(path for path in paths if path.endswith(".cpp") and str(ROOT / path) in compiled)
     if sources:
-        results.append(_run("check.tidy", ["scripts/check-tidy", "--budget", "60", *sources]))
+        results.append(_run("check.tidy", ["scripts/check-tidy", "--budget", "100", *sources]))
     return results
 
 
@@ -44,8 +44,8 @@ def _on_each_core(work):
         return list(pool.map(work, [name for name in names() if name not in LONG]))
 
 
-def _run_both(name, aside=False):
-    return [_run(f"check.{name}", [f"scripts/checks/{name}"], aside),
+def _run_both(name, aside=False, options=()):
+    return [_run(f"check.{name}", [f"scripts/checks/{name}", *options], aside),
             _run(f"check.{name}.self_test", [f"scripts/checks/{name}", "--self-test"], aside)]
 
 

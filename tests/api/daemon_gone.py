@@ -88,10 +88,9 @@ def lose_and_return(program):
 
 def main():
     need_root()
-    programs = ["daemon_gone_c", "daemon_gone_cpp"]
-    need_binaries("mrcd", "mrc-switch", *programs)
-    for program in programs:
-        lose_and_return(program)
+    program = sys.argv[1]
+    need_binaries("mrcd", "mrc-switch", program)
+    lose_and_return(program)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A hostile client on h0: whatever it does, both daemons go on, and a client beside it transfers without an error; in
-the end nothing of it is left in the daemon. The sanitizers of the daemon (scripts/test: the asan tree) must be silent.
+the end nothing of it is left in the daemon. The sanitizers of the daemon (scripts/test: the tree of fuzzers) must be
+silent.
 
 hostile.py [ATTACK…]: only these."""
 

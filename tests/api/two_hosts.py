@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of tests/api between two daemons of a lab, through libmrc.so: each as C11 and as C++.
+"""A program of tests/api between two daemons of a lab, through libmrc.so: as C11 (NAME_c) or as C++ (NAME_cpp).
 
 usage: two_hosts.py PROGRAM [ARGUMENTS of the program]
 """
@@ -29,14 +29,13 @@ def run(fabric, program, arguments):
 
 
 def main():
-    name, *arguments = sys.argv[1:]
+    program, *arguments = sys.argv[1:]
+    name = program.rpartition("_")[0]
     need_root()
-    programs = [f"{name}_c", f"{name}_cpp"]
-    need_binaries("mrcd", "mrc-switch", *programs)
+    need_binaries("mrcd", "mrc-switch", program)
     with lab(f"api-{name.replace('_', '-')}", "--planes", "2", "--spines", "2", *OPTIONS.get(name, [])) as fabric:
-        for program in programs:
-            run(fabric, program, arguments)
-            check(all(host["alive"] for host in fabric.status()["hosts"]), "both daemons live on")
+        run(fabric, program, arguments)
+        check(all(host["alive"] for host in fabric.status()["hosts"]), "both daemons live on")
     check(left_behind(fabric.prefix) == [], "nothing is left behind")
 
 

@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import re
 import subprocess
@@ -17,15 +18,16 @@ sys.path.insert(0, str(SOURCE / "scripts/suites"))
 # pylint: disable=wrong-import-position
 import changed
 import command
+import processor
 import tree
 from result import FAILED, PASSED, SKIPPED, result, suite_report, summary
 
 
-def outcomes(directory, suite="outcomes"):
+def outcomes(directory, suite="outcomes", whole=False, **fields):
     subprocess.run(["cmake", "-S", str(SOURCE / "tests/check/ctest_outcomes"), "-B", directory], check=True,
                    capture_output=True)
     with contextlib.redirect_stdout(io.StringIO()):
-        return tree.tree("release", directory, [], prefix="x.").test(suite)
+        return tree.tree("release", directory, [], prefix="x.", **fields).test(suite, whole)
 
 
 class ctest_report(unittest.TestCase):
@@ -48,6 +50,29 @@ class ctest_report(unittest.TestCase):
         self.assertEqual(self.by_name["x.crashes"].reason, "Exception: SegFault")
         self.assertEqual(self.by_name["x.passes_in_part"].parts,
                          [("suite.case", "no zero copy here"), ("suites a, b", "left out")])
+
+    def test_labels_choose(self):
+        for whole, fields, expected in ((False, {}, {"x.is_untrusted", "x.is_neither"}),
+                                        (True, {}, {"x.is_whole", "x.is_untrusted", "x.is_neither"}),
+                                        (False, {"only": "untrusted"}, {"x.is_untrusted"}),
+                                        (True, {"without": "untrusted"}, {"x.is_whole", "x.is_neither"}),
+                                        (False, {"without": "untrusted"}, {"x.is_neither"})):
+            with tempfile.TemporaryDirectory(prefix="mrc-suites-") as directory:
+                found = outcomes(directory, "choice", whole, **fields)
+                named = tree.tree("release", directory, [], prefix="x.", **fields).names("choice", whole)
+            self.assertEqual({one.name for one in found}, expected, (whole, fields))
+            self.assertEqual(set(named), expected, (whole, fields))
+            self.assertEqual({one.outcome for one in found}, {PASSED})
+
+    def test_a_failure_of_a_suite_that_ran_aside_is_shown(self):
+        with tempfile.TemporaryDirectory(prefix="mrc-suites-") as directory:
+            outcomes(directory)
+            with contextlib.redirect_stdout(io.StringIO()) as shown:
+                tree.tree("release", directory, []).test("outcomes", aside=True)
+            self.assertIn("is_missing", shown.getvalue())
+            with contextlib.redirect_stdout(io.StringIO()) as shown:
+                tree.tree("release", directory, []).test("choice", aside=True)
+            self.assertEqual(shown.getvalue(), "")
 
     def test_a_suite_without_tests_fails(self):
         self.assertEqual([one.outcome for one in self.empty], [FAILED])
@@ -151,6 +176,20 @@ class closing_lines(unittest.TestCase):
         self.assertEqual(lines[-1], "2 passed, 1 failed, 1 skipped")
         self.assertIn("  b: not root", lines)
         self.assertIn("  c: Timeout", lines)
+
+
+class processor_time(unittest.TestCase):
+    def test_is_of_the_whole_machine(self):
+        before = processor.busy_seconds()
+        with open("/proc/stat", encoding="ascii") as lines:
+            self.assertEqual(sum(re.match(r"cpu\d", line) is not None for line in lines), processor.COUNT)
+        with tempfile.NamedTemporaryFile("w", encoding="ascii") as stat:
+            ticks = os.sysconf("SC_CLK_TCK")
+            seconds = (1, 2, 4, 8, 16, 32, 64, 0, 0, 0)
+            stat.write(f"cpu  {' '.join(str(each * ticks) for each in seconds)}\n")
+            stat.flush()
+            self.assertEqual(processor.busy_seconds(stat.name), 1 + 2 + 4 + 32 + 64)
+        self.assertGreaterEqual(processor.busy_seconds(), before)
 
 
 class running_a_command(unittest.TestCase):

@@ -14,7 +14,7 @@ from lab_support import DEADLINE_S, DEBUG_LOG, TIME_SCALE, check, lab, left_behi
 from own_host import check_own_host
 from pinned_maps import host_maps
 from ports import all_but, all_carry, steps
-from transfer_support import transfer, wait_until
+from transfer_support import STEADY, transfer, wait_until
 from transfer_test import check_all_planes, check_file
 
 PLANES = 4
@@ -74,7 +74,7 @@ def walk(fabric):
 
     plan = steps([(all_carry, plane("down")), (all_but(CUT), plane("up")),
                   (all_carry, lambda process: process.send_signal(signal.SIGINT))])
-    client, server, _ = transfer(fabric, "-D", str(50 * TIME_SCALE), "--verify", on_sample=plan)
+    client, server, _ = transfer(fabric, *STEADY, "-D", str(50 * TIME_SCALE), "--verify", on_sample=plan)
     report = client.report
     print(f"   {report['bytes']} bytes, longest stall {report['max_stall_us']:.0f} us, "
           f"{report['retransmits']} sent again, planes {report['plane_rx_packets']}")

@@ -14,7 +14,7 @@ from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
 from mrcctl import operator, run
 from pinned_maps import enumerators
 from plane_walk import CUT_PLANE, cut_and_restore
-from transfer_support import run_client, server, transfer, wait_until
+from transfer_support import STEADY, run_client, server, transfer, wait_until
 
 GONE_REASONS = {"silence", "loss"}
 BACK_REASONS = {"probes", "deliveries", "calm"}
@@ -35,7 +35,7 @@ class history:
 
 def check_plane(fabric, here):
     walk = cut_and_restore(fabric)
-    client, server, _ = transfer(fabric, "-D", "60", "--verify", on_sample=walk)
+    client, server, _ = transfer(fabric, *STEADY, "-D", "60", "--verify", on_sample=walk)
     check(not walk.steps and server["verified"] is True, f"plane {CUT_PLANE} was cut and restored {client.complaints}")
 
     def planes():

@@ -10,12 +10,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 LAB = os.path.join(ROOT, "scripts/mrc-lab")
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from lab.wait_until import TIME_SCALE  # noqa: E402
+from lab.wait_until import TIME_SCALE, wait_until  # noqa: E402
 
 SKIPPED = 77
 DEADLINE_S = 20 * TIME_SCALE
@@ -68,9 +67,7 @@ def mrc_lab(*arguments, status=0, env=None):
 def start_until(reached, *arguments):
     """Starts mrc-lab and returns its process once the condition holds, or it has ended, or the time is over."""
     process = subprocess.Popen([LAB, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + DEADLINE_S
-    while not reached() and process.poll() is None and time.monotonic() < deadline:
-        pass
+    wait_until(lambda: reached() or process.poll() is not None, DEADLINE_S, 0.001)
     return process
 
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from lab_support import ROOT, TIME_SCALE, binary, check, lab, need_binaries, need_root
-from transfer_support import lines_of, stopped, transfer, wait_until
+from transfer_support import STEADY, lines_of, stopped, transfer, wait_until
 
 PLANES, SPINES = 4, 2
 LIMIT_S = 60 * TIME_SCALE
@@ -280,7 +280,7 @@ def main():
                 check_cut(fabric, here)
                 client.send_signal(signal.SIGINT)
 
-            transfer(fabric, "-D", "300", on_sample=look)
+            transfer(fabric, *STEADY, "-D", "300", on_sample=look)
             check(seen, "bytes flowed")
             check_file(here)
             check_refusals(here)

@@ -17,7 +17,7 @@ import time
 
 from lab_support import binary, check, lab, need_binaries, need_root
 from pinned_maps import host_maps, path_state_names, verdict_names
-from transfer_support import run_client, server, stopped, transfer, wait_until
+from transfer_support import STEADY, run_client, server, stopped, transfer, wait_until
 
 PLANES, SPINES = 4, 2
 LIMIT_S = 20
@@ -267,7 +267,7 @@ def check_faults(fabric, here):
         check("mtu too small" in here.text("port", "list"), "as the table says")
         process.send_signal(signal.SIGINT)
 
-    client, _, _ = transfer(fabric, "-D", "50", on_sample=look)
+    client, _, _ = transfer(fabric, *STEADY, "-D", "50", on_sample=look)
     check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
 
 

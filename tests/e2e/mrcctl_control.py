@@ -12,7 +12,7 @@ import time
 
 from lab_support import binary, check, lab, left_behind, need_binaries, need_root
 from mrcctl import LIMIT_S, operator, refused, run
-from transfer_support import lines_of, transfer, wait_until
+from transfer_support import STEADY, lines_of, transfer, wait_until
 
 PLANES, SPINES = 2, 2
 DENIED_PLANE = 1
@@ -196,7 +196,7 @@ def check_events(fabric, here):
             check(1 <= later["dropped"] <= len(bad) + len(good) - 2, f"and then how many it missed: {later['dropped']}")
         process.send_signal(signal.SIGINT)
 
-    client, _, _ = transfer(fabric, "-D", "50", on_sample=look)
+    client, _, _ = transfer(fabric, *STEADY, "-D", "50", on_sample=look)
     check(client.status == 130 and "started" in done, f"traffic went on {client.complaints}")
     here.json("ev-profile", "set", "0", "--events", "none")
     done = run("ev-profile", "events", "--seconds", "0", "--instance", here.instance)

@@ -10,7 +10,7 @@ import subprocess
 
 from lab_support import DEADLINE_S, TIME_SCALE, check, lab, need_binaries, need_root
 from pinned_maps import host_maps
-from transfer_support import transfer, wait_until
+from transfer_support import STEADY, transfer, wait_until
 
 PLANES = 4
 LONGEST_STALL_S = 2 * TIME_SCALE
@@ -111,7 +111,7 @@ def main():
                       (all_carry, link("h1", "p2", "down")),
                       (all_but(2), link("h1", "p2", "up", "after the receiver's")),
                       (all_carry, stop)])
-        client, server, _ = transfer(fabric, "-D", str(50 * TIME_SCALE), "--verify", on_sample=walk)
+        client, server, _ = transfer(fabric, *STEADY, "-D", str(50 * TIME_SCALE), "--verify", on_sample=walk)
         report = client.report
         print(f"   {report['bytes']} bytes, longest stall {report['max_stall_us']:.0f} us, "
               f"{report['retransmits']} sent again, planes {report['plane_rx_packets']}")

@@ -14,7 +14,7 @@ from lab_support import DEADLINE_S, TIME_SCALE, check, lab, need_binaries, need_
 from pinned_maps import host_maps
 from ports import all_but, all_carry, steps
 from restart_after_kill import started
-from transfer_support import transfer, wait_until
+from transfer_support import STEADY, transfer, wait_until
 
 from lab import namespaces, processes
 from lab.fabrics import fabric as fabric_of
@@ -81,7 +81,7 @@ def check_replaced(running):
 
     walk = steps([(all_carry, remove), (all_but(1), replace),
                   (all_carry, lambda process: process.send_signal(signal.SIGINT))])
-    client, server, _ = transfer(running, "-D", str(40 * TIME_SCALE), "--verify", on_sample=walk)
+    client, server, _ = transfer(running, *STEADY, "-D", str(40 * TIME_SCALE), "--verify", on_sample=walk)
     print(f"   {client.report['bytes']} bytes, longest stall {client.report['max_stall_us']:.0f} us, "
           f"planes {client.report['plane_rx_packets']}")
     check(not walk.plan, f"the plane was left, and used again ({len(walk.plan)} steps left)")

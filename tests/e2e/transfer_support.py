@@ -21,6 +21,8 @@ from lab.wait_until import wait_until  # noqa: F401
 
 DEADLINE_S = 60 * TIME_SCALE
 INTERVAL_MS = 50 * TIME_SCALE
+# Half a Gbit/s: enough to show where packets go, and leaves the processor to what happens meanwhile.
+STEADY = ("-s", "64K", "--rate", "1000")
 
 
 class lines_of:

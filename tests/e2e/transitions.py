@@ -13,7 +13,7 @@ import tempfile
 
 from lab_support import DEADLINE_S, binary, check, lab, log_lines, need_binaries, need_root
 from plane_walk import CUT_PLANE, cut_and_restore
-from transfer_support import transfer, wait_until
+from transfer_support import STEADY, transfer, wait_until
 
 
 def transitions(fabric, host):
@@ -33,7 +33,7 @@ def set_debug(fabric, host):
 
 def cut_plane(fabric):
     walk = cut_and_restore(fabric)
-    client, server, _ = transfer(fabric, "-D", "60", "--verify", on_sample=walk)
+    client, server, _ = transfer(fabric, *STEADY, "-D", "60", "--verify", on_sample=walk)
     check(not walk.steps and server["verified"] is True, f"plane {CUT_PLANE} was cut and restored {client.complaints}")
 
 

@@ -17,7 +17,7 @@ constexpr int communicators = 2;
 constexpr int channels = 2;
 constexpr std::size_t part_bytes = 10 * transfer::slice + 4096; // of a ring's step
 constexpr std::size_t part_numbers = part_bytes / sizeof(std::uint32_t);
-constexpr std::size_t grouped = 4;
+constexpr std::size_t at_once = 4;
 
 std::uint32_t number(std::uint64_t seed, int rank, std::size_t at)
 {
@@ -52,7 +52,7 @@ struct exchange {
     int peer;
     std::vector<std::unique_ptr<buffer>> sources;
     std::vector<std::unique_ptr<buffer>> targets;
-    std::vector<void *> sends = std::vector<void *>(grouped);
+    std::vector<void *> sends = std::vector<void *>(at_once);
     std::size_t begun = 0;
     std::size_t sent = 0;
     void *receive = nullptr;
@@ -97,7 +97,7 @@ void all_to_all(const net &by, const mesh &links, const rank_options &options, i
             continue;
         exchange &one = all.emplace_back();
         one.peer = peer;
-        for (std::size_t which = 0; which < grouped; ++which) {
+        for (std::size_t which = 0; which < at_once; ++which) {
             one.sources.push_back(
                 std::make_unique<buffer>(by, links.to(peer, channel), block_bytes(options.rank, peer, which)));
             one.sources.back()->fill(block_pattern(seed, options.rank, peer, which));
@@ -108,14 +108,14 @@ void all_to_all(const net &by, const mesh &links, const rank_options &options, i
     until([&] {
         bool more = false;
         for (exchange &one : all) {
-            if (one.receive == nullptr && one.begun < grouped) {
-                std::array<receive_order, grouped> orders;
-                for (std::size_t which = 0; which < grouped; ++which)
+            if (one.receive == nullptr && one.begun < at_once) {
+                std::array<receive_order, at_once> orders;
+                for (std::size_t which = 0; which < at_once; ++which)
                     orders.at(which) = one.targets[which]->order(one.targets[which]->size(), static_cast<int>(which));
                 one.receive = by.receive(links.from(one.peer, channel), orders);
             }
-            if (one.begun < grouped) {
-                const std::size_t which = (one.begun + seed) % grouped;
+            if (one.begun < at_once) {
+                const std::size_t which = (one.begun + seed) % at_once;
                 buffer &source = *one.sources[which];
                 one.sends[one.begun] = by.send(links.to(one.peer, channel), source.at(0), source.size(),
                                                static_cast<int>(which), source.memory());
@@ -123,14 +123,14 @@ void all_to_all(const net &by, const mesh &links, const rank_options &options, i
             }
             while (one.sent < one.begun && by.test(one.sends[one.sent]))
                 ++one.sent;
-            if (one.receive != nullptr && one.sent == grouped && by.test(one.receive))
+            if (one.receive != nullptr && one.sent == at_once && by.test(one.receive))
                 one.receive = nullptr;
-            more = more || one.sent < grouped || one.receive != nullptr;
+            more = more || one.sent < at_once || one.receive != nullptr;
         }
         return !more;
     });
     for (const exchange &one : all)
-        for (std::size_t which = 0; which < grouped; ++which)
+        for (std::size_t which = 0; which < at_once; ++which)
             check(one.targets[which]->holds(block_pattern(seed, one.peer, options.rank, which),
                                             one.targets[which]->size()),
                   "all-to-all, seed " + std::to_string(seed));

@@ -26,11 +26,7 @@ namespace mrc::sim
 namespace
 {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t usual_seeds = 1000; // ten times as long each
-#else
-constexpr std::uint64_t usual_seeds = 10'000;
-#endif
+constexpr std::uint64_t usual_seeds = MRC_USUAL_SCENARIOS;
 constexpr std::uint64_t long_seeds = 100;
 constexpr std::uint64_t enough_to_compare = 5000; // scenarios: below, a few long ones decide
 constexpr std::uint64_t enough_to_judge = 500;    // scenarios: below, the shares say nothing

@@ -29,7 +29,7 @@ struct list_registry {
     std::vector<device_list> lists;
 };
 
-list_registry &registry()
+list_registry &kept_lists()
 {
     static auto *const only = new list_registry; // never deleted: programs call from exit handlers
     return *only;
@@ -41,8 +41,8 @@ ibv_device **only_real(int *count, const real_lister &real)
         return real.get(count);
     if (count != nullptr)
         *count = 0;
-    const std::lock_guard lock{registry().mutex};
-    return registry().lists.emplace_back(std::vector<ibv_device *>{nullptr}).devices.data();
+    const std::lock_guard lock{kept_lists().mutex};
+    return kept_lists().lists.emplace_back(std::vector<ibv_device *>{nullptr}).devices.data();
 }
 
 // Nobody else has devices either: the reason is why ours is missing.
@@ -73,8 +73,8 @@ ibv_device **joined(std::vector<ibv_device *> devices, int *count, const real_li
         *count = static_cast<int>(devices.size());
     devices.push_back(nullptr);
     list.devices = std::move(devices);
-    const std::lock_guard lock{registry().mutex};
-    return registry().lists.emplace_back(std::move(list)).devices.data();
+    const std::lock_guard lock{kept_lists().mutex};
+    return kept_lists().lists.emplace_back(std::move(list)).devices.data();
 }
 
 } // namespace
@@ -96,8 +96,8 @@ ibv_device **get_device_list(int *count, const real_lister &real) noexcept
 
 void free_device_list(ibv_device **list, const real_lister &real) noexcept
 {
-    std::unique_lock lock{registry().mutex};
-    auto &lists = registry().lists;
+    std::unique_lock lock{kept_lists().mutex};
+    auto &lists = kept_lists().lists;
     const auto found =
         std::ranges::find_if(lists, [&](const device_list &each) { return each.devices.data() == list; });
     ibv_device **foreign = list;

@@ -22,7 +22,7 @@ constexpr std::uint32_t few = 1;
 constexpr std::uint32_t many = 8;
 constexpr std::uint32_t short_bytes = 60;
 constexpr std::uint32_t long_bytes = 3072;
-constexpr int tried_calls = 16;
+constexpr int calls_tried = 16;
 
 class ring_sender
 {
@@ -73,9 +73,9 @@ std::optional<send_cost> ring_cost(umem &memory, xsk_socket_pair &socket, const 
         return std::nullopt;
     ring_sender sender{memory, socket, device};
     const std::uint32_t longest = std::clamp<std::uint32_t>(mtu_of(device), short_bytes, long_bytes);
-    const auto brief = sender.fastest_of(tried_calls, few, short_bytes);
-    const auto full = sender.fastest_of(tried_calls, many, short_bytes);
-    const auto heavy = sender.fastest_of(tried_calls, many, longest);
+    const auto brief = sender.fastest_of(calls_tried, few, short_bytes);
+    const auto full = sender.fastest_of(calls_tried, many, short_bytes);
+    const auto heavy = sender.fastest_of(calls_tried, many, longest);
     if (!brief || !full || !heavy)
         return std::nullopt;
     const std::int64_t frame_ns = std::max<std::int64_t>(*full - *brief, 0) / (many - few);

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <linux/if_addr.h>
-#include <net/if.h>
 
 #include "kernel/netlink.h"
 #include "service/ports/rtnetlink_records.h"

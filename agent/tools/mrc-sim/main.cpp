@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "sim/report.h"
 #include "sim/scenario_file.h"
@@ -23,7 +25,7 @@ constexpr int wrong_usage = 2;
 struct run_options {
     std::vector<std::string> scenarios;
     std::uint64_t seed = 0;
-    std::string variant;
+    std::vector<std::string> variants;
     bool json = false;
     bool quiet = false;
     std::string csv;
@@ -41,8 +43,8 @@ void write_file(const std::filesystem::path &path, const std::string &text)
 scenario_results run_one(const std::string &path, const run_options &wanted)
 {
     scenario what = load_scenario(path);
-    if (!wanted.variant.empty())
-        keep_variant(what, wanted.variant);
+    if (!wanted.variants.empty())
+        keep_variants(what, wanted.variants);
     mrc::tools::sim_progress progress{what.id, wanted.quiet};
     const std::optional<std::uint64_t> seed = wanted.seed == 0 ? std::nullopt : std::optional{wanted.seed};
     auto runs =
@@ -92,13 +94,15 @@ void declare(CLI::App &app, run_options &to)
 {
     app.add_option("SCENARIO", to.scenarios, "scenario files (TOML)")->required();
     app.add_option("--seed", to.seed, "instead of the scenario's")->check(CLI::Range(1ull, 1'000'000'000ull));
-    auto *variant = app.add_option("--variant", to.variant, "run this one only, held to the bounds that need no other");
+    auto *variants =
+        app.add_option("--variant", to.variants, "run this one only, held to the bounds that need no other; repeatable")
+            ->allow_extra_args(false);
     auto *json = app.add_flag("--json", to.json, "results as one JSON object instead of a table");
     auto *csv = app.add_option("--csv", to.csv, "write the time series to this file");
     app.add_option("--report", to.report, "write results.md and results/*.json for all scenarios into this directory")
         ->excludes(json)
         ->excludes(csv)
-        ->excludes(variant);
+        ->excludes(variants);
     // Not in --help: who used it learns what draws instead.
     app.add_option_function<std::string>("--svg",
                                          [](const std::string &) {

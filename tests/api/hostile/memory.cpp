@@ -19,7 +19,7 @@ using clock = std::chrono::steady_clock;
 namespace
 {
 
-constexpr std::uint32_t depth = 16;
+constexpr std::uint32_t shared_depth = 16;
 constexpr std::size_t bytes = 4 << 20;
 constexpr std::uint32_t message = 64 << 10;
 constexpr std::size_t page = 4096;
@@ -32,7 +32,7 @@ void *fresh_memory()
 }
 
 struct traffic {
-    explicit traffic(const targets &where) : here{where.attacked, depth}, there{where.other, depth}
+    explicit traffic(const targets &where) : here{where.attacked, shared_depth}, there{where.other, shared_depth}
     {
         connect(here, there);
     }
@@ -44,7 +44,7 @@ struct traffic {
         entry.rkey = to.key;
         entry.flags = session::send_signaled;
         entry.pieces = 1;
-        for (std::uint32_t n = 0; n < depth; ++n) {
+        for (std::uint32_t n = 0; n < shared_depth; ++n) {
             entry.remote_address = to.address + std::uint64_t{n} * message;
             entry.first = {.address = from.address + std::uint64_t{n} * message, .length = message, .lkey = from.key};
             REQUIRE(by.post(entry));
@@ -56,7 +56,7 @@ struct traffic {
     static bool ends_in_error(raw_client &by)
     {
         std::uint8_t last = 0;
-        for (std::uint32_t n = 0; n < depth; ++n)
+        for (std::uint32_t n = 0; n < shared_depth; ++n)
             last = by.next_status();
         return last != 0;
     }
@@ -82,7 +82,7 @@ void lose_process_memory(const targets &where, aftermath expected, Remove remove
         traffic::flood(sender, from, to);
         REQUIRE(sender.next_status() == 0);
         remove(going); // the last of the requests reach what is gone
-        for (std::uint32_t n = 1; n < depth; ++n)
+        for (std::uint32_t n = 1; n < shared_depth; ++n)
             (void)sender.next_status();
         traffic::flood(sender, from, to);
         REQUIRE(traffic::ends_in_error(sender) == (expected == aftermath::error));
@@ -109,10 +109,10 @@ kernel::unique_fd memfd(int seals)
 // Memory that the daemon maps: it cannot shrink, and loses its pages all the same.
 void punch_holes(const attack_terms &terms)
 {
-    REQUIRE(!raw_client(terms.where.attacked, depth).register_file(memfd(0).get(), bytes).done());
+    REQUIRE(!raw_client(terms.where.attacked, shared_depth).register_file(memfd(0).get(), bytes).done());
     const kernel::unique_fd sparse = memfd(F_SEAL_SHRINK);
     REQUIRE(::fallocate(sparse.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, bytes) == 0);
-    REQUIRE(!raw_client(terms.where.attacked, depth).register_file(sparse.get(), bytes).done());
+    REQUIRE(!raw_client(terms.where.attacked, shared_depth).register_file(sparse.get(), bytes).done());
     traffic run{terms.where};
     const kernel::unique_fd file = memfd(F_SEAL_SHRINK);
     const raw_reply mapped = run.here.register_file(file.get(), bytes);
@@ -128,7 +128,7 @@ void punch_holes(const attack_terms &terms)
     }};
     for (const auto end = clock::now() + terms.time / 4; clock::now() < end;) {
         traffic::flood(run.here, from, to);
-        for (std::uint32_t n = 0; n < depth; ++n)
+        for (std::uint32_t n = 0; n < shared_depth; ++n)
             REQUIRE(run.here.next_status() == 0);
     }
     over = true;
@@ -144,7 +144,7 @@ void take_memory_away(const attack_terms &terms)
         lose_process_memory(terms.where, aftermath::error, [](void *at) { REQUIRE(::munmap(at, bytes) == 0); });
         // A page in the midst of what is read and written at once.
         lose_process_memory(terms.where, aftermath::error, [](void *at) {
-            REQUIRE(::munmap(static_cast<std::byte *>(at) + depth / 2 * message + page, page) == 0);
+            REQUIRE(::munmap(static_cast<std::byte *>(at) + std::size_t{shared_depth} / 2 * message + page, page) == 0);
         });
         lose_process_memory(terms.where, aftermath::error, [](void *at) { // a file without these pages
             const kernel::unique_fd empty{::memfd_create("empty", MFD_CLOEXEC)};
@@ -159,7 +159,7 @@ void take_memory_away(const attack_terms &terms)
 
 void offer_any_file(const attack_terms &terms)
 {
-    const raw_client client{terms.where.attacked, depth};
+    const raw_client client{terms.where.attacked, shared_depth};
     std::array<int, 2> ends{};
     std::vector<kernel::unique_fd> files;
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);

@@ -21,12 +21,12 @@ using protocol::qp_state;
 namespace
 {
 
-constexpr std::uint32_t depth = 64;
+constexpr std::uint32_t ring_depth = 64;
 constexpr std::size_t memory_bytes = 1 << 20;
 
 // Two ends that both belong to the attacker, one at each daemon.
 struct pair {
-    explicit pair(const targets &where) : here{where.attacked, depth}, there{where.other, depth}
+    explicit pair(const targets &where) : here{where.attacked, ring_depth}, there{where.other, ring_depth}
     {
         connect(here, there);
     }
@@ -83,7 +83,7 @@ void scribble_once(random_engine &random, raw_client &client, const raw_region &
         break;
     case 3: { // whole requests where requests are, which the worker may be copying
         const auto entry = nearly_right_request(random, from, to);
-        const std::size_t at = 2 * sizeof(session::ring_header) + random() % depth * sizeof(entry);
+        const std::size_t at = 2 * sizeof(session::ring_header) + random() % ring_depth * sizeof(entry);
         std::memcpy(client.rings.bytes().data() + at, &entry, sizeof(entry));
         break;
     }
@@ -139,7 +139,7 @@ void post_without_end(const attack_terms &terms)
         REQUIRE(one->modify(qp_state::error));
     const auto chase = [](session::ring_header &ring) {
         const std::uint32_t seen = std::atomic_ref{ring.consumer}.load(std::memory_order_relaxed);
-        std::atomic_ref{ring.producer}.store(seen + depth / 2, std::memory_order_release);
+        std::atomic_ref{ring.producer}.store(seen + ring_depth / 2, std::memory_order_release);
     };
     auto *headers = static_cast<session::ring_header *>(ends.here.rings.get()); // of sends, then of receives
     for (const auto end = clock::now() + terms.time; clock::now() < end;) {
@@ -155,8 +155,8 @@ void post_without_end(const attack_terms &terms)
 // Whoever reads an eventfd takes its signal from the others who wait for it: nobody else may have the same.
 void steal_wake_ups(const attack_terms &terms)
 {
-    const raw_client thief{terms.where.attacked, depth};
-    const raw_client other{terms.where.attacked, depth};
+    const raw_client thief{terms.where.attacked, ring_depth};
+    const raw_client other{terms.where.attacked, ring_depth};
     const int bell = thief.doorbell.get();
     REQUIRE(!identity_of(bell).empty() && identity_of(bell) != identity_of(other.doorbell.get()));
     const int flags = ::fcntl(bell, F_GETFL);

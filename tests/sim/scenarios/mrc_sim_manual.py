@@ -104,6 +104,8 @@ def exit_statuses():
                         encoding="utf-8")
         runs = json.loads(run("--json", "--variant", "b", str(path)).stdout)["runs"]
         check([each["variant"] for each in runs] == ["b"], "--variant runs that variant alone")
+        runs = json.loads(run("--json", "--variant", "b", "--variant", "a", str(path)).stdout)["runs"]
+        check([each["variant"] for each in runs] == ["a", "b"], "given twice, both")
         other = run("--variant", "c", str(path))
         check(other.returncode == 2 and 'found "c", allowed is "a", "b"' in other.stderr, other.stderr.strip())
         check(run("--json", str(path)).stdout == run("--json", str(path)).stdout, "the same seed, the same bytes")

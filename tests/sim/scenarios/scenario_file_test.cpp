@@ -172,9 +172,13 @@ over = { variant = "b" }
 between = [0, 1]
 )",
                                    "x.toml");
+    const std::size_t all_bounds = read.bounds.size();
     scenario other = read;
-    EXPECT_THROW(keep_variant(other, "c"), scenario_error);
-    keep_variant(read, "a");
+    EXPECT_THROW(keep_variants(other, {"a", "c"}), scenario_error);
+    keep_variants(other, {"b", "a"});
+    EXPECT_EQ(other.variants.size(), 2u);
+    EXPECT_EQ(other.bounds.size(), all_bounds);
+    keep_variants(read, {"a"});
     ASSERT_EQ(read.variants.size(), 1u);
     EXPECT_EQ(read.variants[0].name, "a");
     ASSERT_EQ(read.bounds.size(), 2u);

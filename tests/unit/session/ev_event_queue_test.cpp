@@ -17,10 +17,10 @@ TEST(ev_event_queue, keeps_order)
 {
     session::ev_event_queue queue{4};
     EXPECT_FALSE(queue.pop());
-    for (const std::uint64_t number : {1, 2, 3})
+    for (const std::uint64_t number : {1U, 2U, 3U})
         EXPECT_TRUE(queue.push(event(number)));
     EXPECT_EQ(queue.size(), 3U);
-    for (const std::uint64_t number : {1, 2, 3})
+    for (const std::uint64_t number : {1U, 2U, 3U})
         EXPECT_EQ(queue.pop()->profile, number);
     EXPECT_FALSE(queue.pop());
 }
@@ -30,7 +30,7 @@ TEST(ev_event_queue, counts_drops_exactly_where_they_happened)
     session::ev_event_queue queue{2};
     EXPECT_TRUE(queue.push(event(1)));
     EXPECT_TRUE(queue.push(event(2)));
-    for (const std::uint64_t number : {3, 4, 5})
+    for (const std::uint64_t number : {3U, 4U, 5U})
         EXPECT_FALSE(queue.push(event(number)));
     EXPECT_EQ(queue.pop()->drop_count, 0U);
     EXPECT_TRUE(queue.push(event(6)));

@@ -196,7 +196,7 @@ TEST_F(qp_states, requests_of_an_unconnected_queue_pair_are_flushed_in_error)
     const kernel::mapping memory = map_whole(cq.memory, bytes);
     auto completions = session::completion_layout{64}.completions(memory.get());
     session::completion_entry entry;
-    for (const std::uint64_t id : {71, 72}) {
+    for (const std::uint64_t id : {71U, 72U}) {
         ASSERT_TRUE(completions.pop(entry));
         EXPECT_EQ(entry.id, id);
         EXPECT_EQ(entry.status, static_cast<std::uint8_t>(protocol::completion_status::flushed));
