@@ -73,9 +73,13 @@ public:
     void ring(std::uint32_t bell, bool at_once);
 
     // Of a daemon inside this process, whose rounds the caller may make: see embedded_worker.h. Of another one: false,
-    // at once, nothing.
+    // at once, nothing, or ppoll().
     bool make_round(bool spins) const { return inside_ != nullptr && inside_->round(spins); }
-    [[nodiscard]] int wait_for(int fd) const { return inside_ != nullptr ? inside_->wait(fd) : 0; }
+    [[nodiscard]] int poll(pollfd *descriptors, nfds_t count, const timespec *limit) const
+    {
+        return inside_ != nullptr ? inside_->poll(descriptors, count, limit)
+                                  : ::ppoll(descriptors, count, limit, nullptr);
+    }
     void hand_over() const
     {
         if (inside_ != nullptr)

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <ranges>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -27,6 +28,13 @@ namespace
 {
 
 constexpr auto longest_sleep = 100ms;
+
+timespec until(instant deadline)
+{
+    const instant now = kernel::monotonic_now();
+    const std::chrono::nanoseconds wait = std::clamp<instant>(deadline, now, now + longest_sleep) - now;
+    return {.tv_sec = 0, .tv_nsec = wait.count()};
+}
 
 } // namespace
 
@@ -94,13 +102,28 @@ void sleeper::forget_sources()
 sleep_end sleeper::wait(instant deadline) const
 {
     std::array<epoll_event, 64> told{};
-    const instant now = kernel::monotonic_now();
-    const std::chrono::nanoseconds wait = std::clamp<instant>(deadline, now, now + longest_sleep) - now;
-    const timespec limit{.tv_sec = 0, .tv_nsec = wait.count()};
+    const timespec limit = until(deadline);
     const int count = ::epoll_pwait2(waited_for_.get(), told.data(), static_cast<int>(told.size()), &limit, nullptr);
     if (count < 0)
         return sleep_end::interrupted;
     return count > 0 ? sleep_end::woken : sleep_end::timed_out;
+}
+
+sleep_end sleeper::wait(instant deadline, std::span<pollfd> own) const
+{
+    std::vector<pollfd> all{{.fd = waited_for_.get(), .events = POLLIN, .revents = 0}};
+    all.insert(all.end(), own.begin(), own.end());
+    const timespec limit = until(deadline);
+    const int count = ::ppoll(all.data(), all.size(), &limit, nullptr);
+    if (count < 0)
+        return sleep_end::interrupted;
+    std::ranges::copy(all | std::views::drop(1), own.begin());
+    const bool rung = all.front().revents != 0;
+    if (rung) // takes what is told once
+        (void)wait(instant{});
+    if (count > (rung ? 1 : 0))
+        return sleep_end::ready;
+    return rung ? sleep_end::woken : sleep_end::timed_out;
 }
 
 } // namespace mrc::datapath

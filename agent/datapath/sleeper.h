@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <vector>
+
+#include <poll.h>
 
 #include "kernel/unique_fd.h"
 #include "protocol/types.h"
@@ -19,6 +22,7 @@ enum class sleep_end {
     not_slept, // something waited
     woken,
     timed_out,
+    ready,       // a descriptor of the caller's
     interrupted, // by a signal
 };
 
@@ -41,9 +45,10 @@ public:
     // clients can see that this end sleeps. `packets`: descriptors that become readable with packets; they stay open
     // until forget_sources(). One system call; none where something waits: a bell that rang meanwhile ends the next
     // sleep. `baton` is held, but for the sleep itself: what the others who take it find due earlier, wake_by() says.
+    // `own`: descriptors of the caller's that end it, too, as ppoll() says what has happened to them.
     template <typename Waiting, typename Descriptors>
     sleep_end park_until(protocol::instant deadline, const Descriptors &packets, Waiting anything_waiting,
-                         std::mutex &baton)
+                         std::mutex &baton, std::span<pollfd> own = {})
     {
         auto &sleeping = static_cast<session::worker_status *>(status_.get())->sleeping;
         std::atomic_ref{sleeping}.store(1, std::memory_order_seq_cst);
@@ -58,7 +63,7 @@ public:
                     add_source(source->fd());
             wakes_at_ = deadline;
             baton.unlock();
-            end = wait(deadline);
+            end = own.empty() ? wait(deadline) : wait(deadline, own);
             baton.lock();
             wakes_at_ = awake;
         }
@@ -75,6 +80,7 @@ public:
 
 private:
     [[nodiscard]] sleep_end wait(protocol::instant deadline) const;
+    [[nodiscard]] sleep_end wait(protocol::instant deadline, std::span<pollfd> own) const;
     void add_source(int fd);
 
     kernel::unique_fd waited_for_;   // epoll of both kinds of bells and of what packets come from

@@ -258,6 +258,38 @@ bool worker::round_as_guest(bool spins)
     return true;
 }
 
+std::optional<int> worker::poll_as_guest(std::span<pollfd> descriptors, instant until)
+{
+    if (!turns_of_threads_.become_keeper([this] { sleeper_.wake(); }))
+        return std::nullopt;
+    const int ready = keep_as_guest(descriptors, until);
+    turns_of_threads_.leave_keeping();
+    return ready;
+}
+
+// A descriptor may have become ready in a round that did something, in a sleep, or before.
+int worker::keep_as_guest(std::span<pollfd> descriptors, instant until)
+{
+    const std::scoped_lock baton{turns_of_threads_.baton()};
+    constexpr timespec at_once{};
+    for (bool news = true; turns_of_threads_.admits_guests(); news = round() != 0) {
+        if (news) {
+            if (const int ready = ::ppoll(descriptors.data(), descriptors.size(), &at_once, nullptr); ready != 0)
+                return ready;
+            continue;
+        }
+        const sleep_end end = sleep(descriptors, until);
+        if (end == sleep_end::ready)
+            return static_cast<int>(
+                std::ranges::count_if(descriptors, [](const pollfd &one) { return one.revents != 0; }));
+        if (end == sleep_end::interrupted)
+            return -1;
+        if (kernel::monotonic_now() >= until)
+            return 0;
+    }
+    return -1;
+}
+
 std::size_t worker::round()
 {
     ++counters_.loops;
@@ -466,15 +498,15 @@ instant worker::next_deadline()
     return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
 }
 
-sleep_end worker::sleep()
+sleep_end worker::sleep(std::span<pollfd> own, instant until)
 {
     report_changes();
     if (memory_.replenish() || look_at_ways()) // somebody has waited for it
         return sleep_end::not_slept;
     const sleep_end end = sleeper_.park_until(
-        next_deadline(), *io_.sockets,
+        std::min(next_deadline(), until), *io_.sockets,
         [this] { return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests); },
-        turns_of_threads_.baton());
+        turns_of_threads_.baton(), own);
     counters_.sleeps += end == sleep_end::not_slept ? 0 : 1;
     return end;
 }

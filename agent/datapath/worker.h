@@ -25,8 +25,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <thread>
 #include <vector>
+
+#include <poll.h>
 
 #include "datapath/deadline_heap.h"
 #include "datapath/endpoint_desk.h"
@@ -112,26 +116,10 @@ public:
     // is something to do, but few, unless another thread makes them just now; whether any was made. To a guest that
     // `spins` the worker's own thread leaves the next ones, too.
     bool round_as_guest(bool spins);
-    // Rounds, and sleep between them, until `done()`, which is asked after each round that did something. False:
-    // another thread makes the rounds, and brings what this one waits for. Ends early where a signal ends the sleep,
-    // and when guests are dismissed.
-    template <typename Done>
-    bool drive(Done done)
-    {
-        if (!turns_of_threads_.become_keeper([this] { sleeper_.wake(); }))
-            return false;
-        {
-            const std::scoped_lock baton{turns_of_threads_.baton()};
-            bool news = true;
-            while (!(news && done()) && turns_of_threads_.admits_guests()) {
-                news = round() != 0;
-                if (!news && sleep() == sleep_end::interrupted)
-                    break;
-            }
-        }
-        turns_of_threads_.leave_keeping();
-        return true;
-    }
+    // Rounds, and sleep between them, until one of the descriptors is ready: as ppoll(), how many are, 0 from `until` on, -1
+    // where a signal ends the sleep, or guests are dismissed. Nothing: another thread makes the rounds, and brings what
+    // this one waits for.
+    [[nodiscard]] std::optional<int> poll_as_guest(std::span<pollfd> descriptors, protocol::instant until);
     void dismiss_guests(); // those that are in leave soon
     // For threads that wait for what another brings, or are not going to make rounds for a while.
     [[nodiscard]] round_turns &turns_of_threads() { return turns_of_threads_; }
@@ -196,6 +184,7 @@ private:
     void submit(service_calls::call &request);
     void run();
     void keep();
+    [[nodiscard]] int keep_as_guest(std::span<pollfd> descriptors, protocol::instant until);
     [[nodiscard]] receive_result receive(protocol::instant now);
     void on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
     void on_own_packet(const loopback::passing &packet, protocol::instant now);
@@ -210,7 +199,7 @@ private:
     void report_changes();
     void report_failure(worker_qp &qp);
     void follow_receive_drops();
-    sleep_end sleep();
+    sleep_end sleep(std::span<pollfd> own = {}, protocol::instant until = protocol::never);
     [[nodiscard]] protocol::instant next_deadline();
 
     worker_options options_;

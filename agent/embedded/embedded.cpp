@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "kernel/monotonic_clock.h"
 #include "service/config/config.h"
 #include "service/daemon.h"
 #include "service/log.h"
@@ -72,34 +73,35 @@ private:
     bool there_;
 };
 
-bool is_readable(int fd, int milliseconds)
-{
-    pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
-    return ::poll(&waited, 1, milliseconds) != 0; // also where it fails: reading tells why
-}
-
 bool make_round(bool spins) noexcept
 {
     const visit guest;
     return guest && here().daemon->worker().round_as_guest(spins);
 }
 
-int wait_for(int fd) noexcept
+mrc::protocol::instant end_of(const timespec *limit)
 {
-    {
-        const visit guest;
-        if (!guest)
-            return 0;
+    if (limit == nullptr)
+        return mrc::protocol::never;
+    return mrc::kernel::monotonic_now() + std::chrono::seconds{limit->tv_sec} +
+           std::chrono::nanoseconds{limit->tv_nsec};
+}
+
+int poll_events(pollfd *descriptors, nfds_t count, const timespec *limit) noexcept
+{
+    if (const visit guest; guest) {
         mrc::datapath::worker &worker = here().daemon->worker();
-        if (worker.drive([fd] { return is_readable(fd, 0); }))
-            return is_readable(fd, 0) || here().ended ? 0 : EINTR;
+        const auto ready = worker.poll_as_guest({descriptors, count}, end_of(limit));
+        if (ready && (*ready >= 0 || !here().ended))
+            return *ready;
         worker.turns_of_threads().add_follower();
     }
-    pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
-    const int error = ::poll(&waited, 1, -1) < 0 ? errno : 0;
+    const int ready = ::ppoll(descriptors, count, limit, nullptr);
+    const int error = errno;
     if (const visit guest; guest)
         here().daemon->worker().turns_of_threads().remove_follower();
-    return error;
+    errno = error;
+    return ready;
 }
 
 void hand_over() noexcept
@@ -192,7 +194,7 @@ std::string start(const std::string &file)
                  .instance = all.instance.c_str(),
                  .socket = all.socket.c_str(),
                  .round = make_round,
-                 .wait = wait_for,
+                 .poll = poll_events,
                  .hand_over = hand_over};
     std::atexit(take_leave);
     return {};

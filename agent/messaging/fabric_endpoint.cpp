@@ -13,6 +13,7 @@
 #include "messaging/failure.h"
 #include "messaging/open_device.h"
 #include "mrc/memory.h"
+#include "mrc/wait.h"
 
 namespace mrc::messaging
 {
@@ -201,7 +202,8 @@ void fabric_endpoint::run(const std::stop_token &stop)
         std::array<pollfd, 3> fds{pollfd{.fd = gone_ ? -1 : channel_fd_, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = gone_ ? -1 : verbs_->async_fd, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
-        (void)::poll(fds.data(), fds.size(), limit_ms);
+        const timespec limit{.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1'000'000L};
+        (void)::mrc_poll_events(channel_.get(), fds.data(), fds.size(), &limit);
         std::uint64_t times = 0;
         if (fds[2].revents != 0)
             (void)!::read(wake_.get(), &times, sizeof(times));

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <ctime>
+
+#include <poll.h>
 
 namespace mrc::session
 {
@@ -15,8 +18,8 @@ struct embedded_worker {
     // Makes the rounds that are due, unless another thread makes them just now: whether it did. To a caller that spins
     // the worker's own thread leaves the next ones, too.
     bool (*round)(bool spins) noexcept;
-    // Makes rounds, and sleeps between them, until this descriptor is readable. 0, or EINTR: a signal came.
-    int (*wait)(int fd) noexcept;
+    // As ppoll() without a signal mask; makes rounds meanwhile, and sleeps between them.
+    int (*poll)(pollfd *descriptors, nfds_t count, const timespec *limit) noexcept;
     // The caller is going to wait for something else: the worker's own thread makes the rounds at once.
     void (*hand_over)() noexcept;
 };

@@ -13,38 +13,13 @@ import sys
 import tempfile
 import time
 
+from lab_embedded import embedding_lab
 from lab_support import DEADLINE_S, binary, check, lab, left_behind, need_binaries, need_root
-from transfer_support import lines_of, random_file, run_client, server, start_perf, transfer, wait_until
+from transfer_support import lines_of, random_file, run_client, server, start_perf, transfer
 
 PLANES = 2
 CUT_AFTER_BYTES = 32 << 20
 INTERRUPTED = 130  # both ends verified what had come
-
-
-class embedding_lab:
-    """A lab without daemons of its own: programs on its hosts bring theirs."""
-
-    def __init__(self, fabric):
-        self.fabric = fabric
-        self.own = {"h0", "h1"}
-        for host in self.own:
-            pid = fabric.host(host)["pid"]
-            os.kill(pid, signal.SIGTERM)
-            check(wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"), DEADLINE_S), f"{host} has no mrcd")
-
-    def __getattr__(self, name):
-        return getattr(self.fabric, name)
-
-    def instance(self, host):
-        return f"{self.fabric.prefix}-{host}"
-
-    def config(self, host):
-        return self.fabric.host(host)["config"]
-
-    def environment(self, host):
-        if host in self.own:
-            return {"MRC_EMBEDDED": self.config(host)}
-        return self.fabric.environment(host)
 
 
 def attempt(fabric, host, *argv, **variables):

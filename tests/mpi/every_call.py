@@ -59,8 +59,8 @@ def collectives(count):
     result("Reduce_scatter_block", some)
     WORLD.Scan(numbers(count, 9), some, op=MPI.SUM)
     result("Scan", some)
-    request = WORLD.Iallreduce(numbers(count, 10), some, op=MPI.SUM)
-    request.Wait()
+    sent = numbers(count, 10)  # which must stay until it is over: mpi4py 3.1 does not keep it
+    WORLD.Iallreduce(sent, some, op=MPI.SUM).Wait()
     result("Iallreduce", some)
     WORLD.Barrier()
 

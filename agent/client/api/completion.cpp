@@ -13,6 +13,7 @@
 #include "client/control/requests.h"
 #include "client/export.h"
 #include "protocol/qp_config.h"
+#include <mrc/wait.h>
 
 using namespace mrc::client;
 using mrc::protocol::completion_status;
@@ -260,8 +261,10 @@ int await_event(const mrc_comp_channel &channel)
     if (!daemon.is_inside())
         return 0;
     const int fd = channel.pipe.end.get();
-    if ((::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
-        return daemon.wait_for(fd);
+    if ((::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0) {
+        pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
+        return daemon.poll(&waited, 1, nullptr) < 0 ? errno : 0;
+    }
     (void)daemon.make_round(false);
     return 0;
 }
@@ -347,7 +350,7 @@ extern "C" MRC_EXPORT int mrc_get_comp_channel_fd(mrc_comp_channel *channel, int
         errno = EINVAL;
         return -1;
     }
-    channel->is_watched = true;
+    channel->is_polled = !channel->is_waited_for;
     *fd = channel->pipe.end.get();
     return 0;
 }
@@ -384,9 +387,25 @@ extern "C" MRC_EXPORT int mrc_req_notify_cq(mrc_cq *cq, int solicited_only)
     }
     mrc::session::arm(cq->ring.header(),
                       solicited_only != 0 ? mrc::session::arming::solicited : mrc::session::arming::any);
-    if (cq->channel->is_watched)
+    if (cq->channel->is_polled)
         cq->context->daemon->hand_over();
     return 0;
+}
+
+extern "C" MRC_EXPORT int mrc_poll_events(mrc_comp_channel *channel, pollfd *descriptors, nfds_t count,
+                                          const timespec *limit)
+{
+    if (channel == nullptr) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (is_inherited(*channel->context)) {
+        errno = EPERM;
+        return -1;
+    }
+    channel->is_waited_for = true;
+    channel->is_polled = false;
+    return channel->context->daemon->poll(descriptors, count, limit);
 }
 
 extern "C" MRC_EXPORT int mrc_get_cq_event(mrc_comp_channel *channel, mrc_cq **cq, void **cq_context)

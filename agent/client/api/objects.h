@@ -48,7 +48,9 @@ struct mrc_context {
 struct mrc_comp_channel {
     mrc_context *context = nullptr;
     mrc::client::event_pipe pipe;
-    std::atomic<bool> is_watched = false; // the caller has its descriptor, to poll it among others
+    // The caller has its descriptor, to poll it by itself; or does so by mrc_poll_events().
+    std::atomic<bool> is_polled = false;
+    std::atomic<bool> is_waited_for = false;
 
     std::mutex lock;
     std::unordered_map<std::uint32_t, mrc_cq *> cqs; // by number

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <mrc/wait.h>
 #include <poll.h>
 
 #include "tools/mrc-perf/address.h"
@@ -301,7 +302,7 @@ bool endpoint::wait(std::span<const int> others, std::chrono::nanoseconds limit)
         fds.push_back({.fd = other, .events = POLLIN, .revents = 0});
     const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
     const timespec longest{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
-    if (::ppoll(fds.data(), fds.size(), &longest, nullptr) <= 0)
+    if (::mrc_poll_events(events_.get(), fds.data(), fds.size(), &longest) <= 0)
         return true;
     if (fds[0].revents != 0)
         check_daemon();

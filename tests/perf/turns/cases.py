@@ -35,7 +35,7 @@ class case:
 def places(builds):
     """The labs by name; those with mrcd are "xdp" and so on, and for each build, {name: (directory, ring_packets)},
     "xdp, NAME", too."""
-    found = {"kernel": labs.by_kernel, "two": labs.two}
+    found = {"kernel": labs.by_kernel, "two": labs.two, "inside": labs.inside_programs}
     for engine in ENGINES:
         for name, build in ({"": None} | builds).items():
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
@@ -56,6 +56,12 @@ def ours(point, builds, *arguments, engines=ENGINES, memory=MEMORY, label=""):
     return [row(point, of_build(f"MRC, {ENGINES[engine]}, {kind} memory{label}", build), of_build(engine, build),
                 mrc(*arguments, memory=kind))
             for build in builds or {"": None} for engine in engines for kind in memory]
+
+
+def inside(point, *arguments, memory=MEMORY, label=""):
+    """The same, without mrcd: each end has the daemon inside. XDP transmit."""
+    return [row(point, f"MRC inside the program, {kind} memory{label}", "inside",
+                mrc(*arguments, memory=kind, by_daemons=False)) for kind in memory]
 
 
 def peers(point, size):
@@ -81,7 +87,7 @@ def goodput(builds, sizes=SIZES):
     rows = []
     for size in sizes:
         rows += [*peers(size, size), over_overlay(size, size, next(iter(builds), "")),
-                 *ours(size, builds, "-s", size)]
+                 *ours(size, builds, "-s", size), *inside(size, "-s", size)]
     if "1M" in sizes:
         udp = iperf("--udp", "--bitrate", "0", to=labs.plane_address(0, 1))
         rows += [row("1M", "UDP, one plane", "kernel", udp), *raw_streams("1M")]
@@ -118,6 +124,7 @@ def latency(builds):
             rows.append(row(size, "TCP over mrcnet0" + label, overlay, sockperf(size, spin=spin)))
             rows += ours(size, builds, "--lat", "-s", size, *(() if spin else ("--events",)), memory=("shared",),
                          label=label)
+            rows += inside(size, "--lat", "-s", size, *(() if spin else ("--events",)), memory=("shared",), label=label)
     rows += [row("8", RAW[transmit] + label, "kernel", raw("pingpong", transmit, *words))
              for transmit in RAW for label, words in ((", sleeping", ("--sleep",)), (", spinning", ()))]
     return tuple(rows)
@@ -127,7 +134,7 @@ def messages(builds):
     rows = []
     for point, arguments in (("64 bytes, window 256", ("-s", "64", "--window", "256")),
                              ("64 KB, window 1", ("-s", "64K", "--window", "1")), ("1 MB", ("-s", "1M"))):
-        rows += ours(point, builds, *arguments)
+        rows += ours(point, builds, *arguments) + inside(point, *arguments)
     rows += [row("64 bytes, window 256", RAW[transmit] + label, "kernel",
                  raw("messages", transmit, "--sleep", *words, own=("--window", "256")))
              for transmit in RAW for label, words in (("", ()), (", payload copied", ("--copy",)))]

@@ -4,7 +4,9 @@ several share the kernel's XDP dispatcher, whose users wait for each other (test
 
 import contextlib
 import os
+import sys
 
+from lab_embedded import embedding_lab
 from lab_kernel_hosts import set_up_hosts, usid
 from lab_support import lab
 
@@ -78,6 +80,13 @@ def with_mrcd(engine, build=None, hosts=2):
             os.environ.pop("MRC_BIN")
             if before is not None:
                 os.environ["MRC_BIN"] = before
+
+
+@contextlib.contextmanager
+def inside_programs():
+    """No mrcd: each end of mrc-perf is one itself."""
+    with with_mrcd("xdp") as at, contextlib.redirect_stdout(sys.stderr):
+        yield place(embedding_lab(at.fabric))
 
 
 @contextlib.contextmanager

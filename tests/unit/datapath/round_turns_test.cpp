@@ -120,12 +120,10 @@ protected:
         return count;
     }
     // A guest that waits for the event.
-    [[nodiscard]] bool wait_for(const kernel::unique_fd &event)
+    [[nodiscard]] std::optional<int> wait_for(const kernel::unique_fd &event, protocol::instant until = protocol::never)
     {
-        return worker_.drive([&] {
-            pollfd state{.fd = event.get(), .events = POLLIN, .revents = 0};
-            return ::poll(&state, 1, 0) == 1;
-        });
+        std::array waited{pollfd{.fd = event.get(), .events = POLLIN, .revents = 0}};
+        return worker_.poll_as_guest(waited, until);
     }
 
     test::worker_surroundings around_;
@@ -142,15 +140,18 @@ TEST_F(worker_guests, a_guest_that_spins_makes_the_rounds_soon)
 TEST_F(worker_guests, calls_of_other_threads_are_answered_by_a_guest_that_waits)
 {
     const kernel::unique_fd event{::eventfd(0, EFD_CLOEXEC)};
-    std::atomic<bool> came{false};
+    std::optional<int> came;
     std::thread guest{[&] { came = wait_for(event); }};
     bool by_guest = false;
     while (!by_guest)
         worker_.call([&, id = guest.get_id()] { by_guest = std::this_thread::get_id() == id; });
     ::eventfd_write(event.get(), 1);
-    worker_.call([] {}); // it looks at its event after a round that did something
     guest.join();
-    EXPECT_TRUE(came);
+    EXPECT_EQ(came, 1);
+    EXPECT_EQ(wait_for(event), 1) << "still";
+    eventfd_t count = 0;
+    ASSERT_EQ(::eventfd_read(event.get(), &count), 0);
+    EXPECT_EQ(wait_for(event, protocol::instant{}), 0) << "the time is over";
 }
 
 TEST_F(worker_guests, one_thread_at_a_time_is_in_a_round)
@@ -183,7 +184,7 @@ TEST_F(worker_guests, dismissed_guests_leave_and_the_own_thread_goes_on)
     worker_.dismiss_guests();
     guest.join();
     EXPECT_FALSE(worker_.round_as_guest(true));
-    EXPECT_FALSE(wait_for(event));
+    EXPECT_EQ(wait_for(event), std::nullopt);
     bool called = false;
     worker_.call([&] { called = true; });
     EXPECT_TRUE(called);
