@@ -116,9 +116,9 @@ public:
     // is something to do, but few, unless another thread makes them just now; whether any was made. To a guest that
     // `spins` the worker's own thread leaves the next ones, too.
     bool round_as_guest(bool spins);
-    // Rounds, and sleep between them, until one of the descriptors is ready: as ppoll(), how many are, 0 from `until` on, -1
-    // where a signal ends the sleep, or guests are dismissed. Nothing: another thread makes the rounds, and brings what
-    // this one waits for.
+    // Rounds, and sleep between them, until one of the descriptors is ready: as ppoll(), how many are, 0 from `until`
+    // on, -1 where a signal ends the sleep, or guests are dismissed. Nothing: another thread makes the rounds, and
+    // brings what this one waits for.
     [[nodiscard]] std::optional<int> poll_as_guest(std::span<pollfd> descriptors, protocol::instant until);
     void dismiss_guests(); // those that are in leave soon
     // For threads that wait for what another brings, or are not going to make rounds for a while.

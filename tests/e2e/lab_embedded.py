@@ -9,8 +9,8 @@ from lab.wait_until import wait_until
 
 
 class embedding_lab:
-    """A lab whose daemons have been ended, in whose stead programs are; on hosts in `own`, each brings its own daemon, on
-    others it uses the one that is there."""
+    """A lab whose daemons have been ended: on hosts in `own` each program brings its own, on others it uses the one
+    that is there."""
 
     def __init__(self, fabric):
         self.fabric = fabric

@@ -37,8 +37,9 @@ FILES = {
              "usr/share/zsh/vendor-completions/_mrc", f"{LIBRARIES}/mrc/libmrc-embedded.so"],
     "libmrc1": [f"{LIBRARIES}/lib_mrc.so", f"{LIBRARIES}/libmrc.so.1", f"{LIBRARIES}/libmrc.so.{VERSION}"],
     "libmrc-dev": ["usr/include/mrc.h", "usr/include/mrc/control.h", "usr/include/mrc/memory.h",
-                   "usr/include/mrc/report.h", "usr/include/mrc/wait.h", "usr/include/mrc_api_ver.h", "usr/include/mrc_ctl.h",
-                   "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so", f"{LIBRARIES}/pkgconfig/mrc.pc",
+                   "usr/include/mrc/report.h", "usr/include/mrc/wait.h", "usr/include/mrc_api_ver.h",
+                   "usr/include/mrc_ctl.h", "usr/include/mrc_ctl_api_ver.h", f"{LIBRARIES}/libmrc.so",
+                   f"{LIBRARIES}/pkgconfig/mrc.pc",
                    f"{LIBRARIES}/cmake/mrc/mrc-config.cmake", f"{LIBRARIES}/cmake/mrc/mrc-config-version.cmake",
                    "usr/share/doc/libmrc-dev/api.md",
                    *(f"usr/share/doc/libmrc-dev/examples/{name}"
