@@ -45,7 +45,8 @@ def check_file(fabric, megabytes=FILE_MB):
 
 
 def check_all_planes(fabric, report):
-    """A plane that lost a path for a while, as it may when this machine stands still, has carried less."""
+    """A plane that lost a path for a while, or whose packets waited and were marked, as both may be when this machine
+    stands still, has carried less."""
     retired = fabric.retirements("h0")
     check(all(reason == SILENCE for _, reason in retired), f"no path was lost for other than silence: {retired}")
     impeded = {plane for plane, _ in retired}
@@ -53,7 +54,7 @@ def check_all_planes(fabric, report):
         packets = report[key]
         check(len(packets) == PLANES and min(packets) > 0, f"{key} are of all planes: {packets}")
         others = [count for plane, count in enumerate(packets) if plane not in impeded] or [1]
-        check(min(others) > 0.8 * max(others), f"and spread evenly, but for {impeded or 'none'}")
+        check(min(others) > 0.5 * max(others), f"and spread evenly, but for {impeded or 'none'}")
 
 
 def plain(fabric):
@@ -209,21 +210,27 @@ def client_after_client_at_once(fabric):
 def client_after_client(fabric):
     """A server outlives clients that are killed, and speaks with the next."""
     with server(fabric) as (process, said):
+        def idle_again():
+            return json.loads(said.next(time.monotonic() + DEAD_PEER_LIMIT_S))
+
         killed = run_client(fabric, "-D", "60", on_sample=once(lambda client: client.kill()))
         check(killed.report is None, "a client is killed")
-        report = json.loads(said.next(time.monotonic() + DEAD_PEER_LIMIT_S))
-        check(report["status"] == "far_end", "the server reports that it is gone")
+        check(idle_again()["status"] == "far_end", "the server reports that it is gone")
         client = run_client(fabric, "-n", "100", "-s", "256K", "-q", "4", "--verify", "--bidir")
         check(client.status == 0 and client.report["verified"] is True, "the next client is served, both ways at once")
         check(client.report["memory"] == "shared", "in memory that both share with mrcd, as the report says")
+        idle_again()
         client = run_client(fabric, "-n", "5000", "-s", "64", "--verify", "--memory", "process")
         check(client.status == 0 and client.report["verified"] is True, "many small messages arrive whole")
         check(client.report["memory"] == "process", "in the processes' own memory, as the report says")
+        idle_again()
         client = run_client(fabric, "--lat", "-n", "300")
         check(client.status == 0 and 0 < client.report["lat_us"]["p50"] <= client.report["lat_us"]["max"],
               f"latency is measured: {client.report['lat_us']}")
-        sleeping_ends(fabric)
+        idle_again()
+        sleeping_ends(fabric, idle_again)
         at_a_rate(fabric)
+        idle_again()
         process.send_signal(signal.SIGTERM)
         check(process.wait(DEAD_PEER_LIMIT_S) == 0, "SIGTERM ends an idle server")
 
@@ -233,7 +240,7 @@ def sleeps_of_children():
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
 
 
-def sleeping_ends(fabric):
+def sleeping_ends(fabric, idle_again):
     messages = 300
     slept = {}
     with tempfile.TemporaryDirectory() as directory:
@@ -250,6 +257,7 @@ def sleeping_ends(fabric):
             values = dict(tuple(map(float, row.split(","))) for row in rows)
             check(head == "percentile,us" and list(values.values()) == sorted(values.values()) and
                   abs(values[100] - client.report["lat_us"]["max"]) < 0.01, "their percentiles are in a file")
+            idle_again()
     # Where a message is there already nobody sleeps, which on a busy machine is the case of many.
     check(slept[("--events",)] - slept[()] > messages / 6, f"and with --events the client sleeps for them {slept}")
 
