@@ -13,7 +13,6 @@ from result import FAILED, SKIPPED, result, suite_report, summary
 from tree import ASAN, FUZZ, RELEASE, ROOT, UNTRUSTED
 
 SUITES = ("checks", "unit", "sim", "bpf", "e2e", "fuzz", "vm")
-SANITIZED = ("unit", "sim", "e2e")  # run in a tree with sanitizers, too
 ASIDE = ("sim",)  # on simulated time: have the CPU time that the other suites leave
 LIVE = ("fuzz", "vm")  # all that they say is kept, of those that pass as well
 
@@ -40,7 +39,12 @@ def parse_arguments():
 def trees_of(suite, arguments):
     if suite == "checks":
         return []
-    return [RELEASE, arguments.sanitized] if suite in SANITIZED and arguments.sanitized else [RELEASE]
+    return [RELEASE, arguments.sanitized] if sanitizes(arguments, suite) else [RELEASE]
+
+
+def sanitizes(arguments, suite):
+    """Whether the suite runs in a tree with sanitizers, too."""
+    return arguments.sanitized is not None and suite in arguments.sanitized.suites
 
 
 def list_tests(arguments):
@@ -103,7 +107,7 @@ class run:
     def _sanitize(self):
         """What is built with sanitizers, and those of its tests that need neither a lab nor the time of fuzzers."""
         tree = self.arguments.sanitized
-        if tree and any(suite in SANITIZED for suite in self.arguments.suites):
+        if any(sanitizes(self.arguments, suite) for suite in self.arguments.suites):
             self._build(tree, aside=True)
             self._test_all(("unit", "sim"), tree, aside=True)
         if "fuzz" in self.arguments.suites:

@@ -63,7 +63,7 @@ NAMED_TESTS = [
     (r"scripts/wireshark/", ["unit.wireshark"]),
     (r"vmtests/.*\.toml", ["unit.vmtests"]),
     (r"tests/check/ctest_outcomes/", ["unit.suites"]),
-    (r"tests/sim/mutations\.toml", ["sim.mutations"]),
+    (r"(agent/protocol/|scripts/mutations|tests/sim/mutations\.toml)", ["sim.mutations"]),
 ]
 # Where scripts look besides their own folder.
 PYTHON_FOLDERS = ["scripts", "scripts/suites", "tests/e2e", "tests/packaging", "vmtests"]

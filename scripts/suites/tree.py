@@ -31,6 +31,7 @@ class tree:
     prefix: str = ""  # of its tests' names in reports
     without: str = ""  # label of tests that this tree leaves out
     only: str = ""  # label of the tests that it runs; empty: any
+    suites: tuple = ()  # that it runs besides the Release tree
     borrowed: tuple = ()  # programs that the Release tree has made: of no other build here
 
     def build(self, aside=False):
@@ -101,8 +102,8 @@ RELEASE = tree("release", "build", [])
 FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])
 # With sanitizers: what reads untrusted input, made of the fuzzers' libraries; or everything. Only g++ builds libmrc,
 # which the client beside the hostile one needs.
-UNTRUSTED = tree("fuzz", "build/fuzz", ["untrusted"], prefix="asan.", only="untrusted",
+UNTRUSTED = tree("fuzz", "build/fuzz", ["untrusted"], prefix="asan.", only="untrusted", suites=("unit", "e2e"),
                  borrowed=(*LAB, "honest_client_c"))
 ASAN = tree("asan", "build/asan",
             ["tests/unit/all", "tests/sim/all", "tests/api/all", "tests/nccl/all", "mrcd"],
-            prefix="asan.", without="command", borrowed=LAB)
+            prefix="asan.", without="command", suites=("unit", "sim", "e2e"), borrowed=LAB)

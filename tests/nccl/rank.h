@@ -10,10 +10,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "nccl/net.h"
+#include "nccl/wait_until.h"
 
 namespace mrc::nccl_test
 {
@@ -38,14 +38,6 @@ inline void say(const std::string &what)
 {
     std::printf("%s\n", what.c_str());
     std::fflush(stdout);
-}
-
-// As NCCL's proxy thread when it is idle.
-template <typename Condition>
-void until(Condition condition)
-{
-    while (!condition())
-        std::this_thread::yield();
 }
 
 // A file that another rank waits for.
