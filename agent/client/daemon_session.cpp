@@ -21,9 +21,14 @@ namespace mrc::client
 namespace
 {
 
+// Queues of up to this size have all their pages from the start: no post waits for one, and a program's memory does not
+// grow for as long as it goes round them for the first time.
+constexpr std::size_t mapped_at_once = std::size_t{64} << 10;
+
 kernel::mapping map_shared(const kernel::unique_fd &file, std::size_t bytes, int protection)
 {
-    void *at = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
+    const int pages = bytes <= mapped_at_once ? MAP_POPULATE : 0;
+    void *at = ::mmap(nullptr, bytes, protection, MAP_SHARED | pages, file.get(), 0);
     return at == MAP_FAILED ? kernel::mapping{} : kernel::mapping{at, bytes};
 }
 

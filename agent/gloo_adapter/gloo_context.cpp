@@ -51,20 +51,19 @@ void gloo_context::receive_from_any(gloo_buffer &buffer, std::uint64_t slot, std
                                     std::vector<int> ranks)
 {
     const auto held = lock();
-    const auto wanted = [&](int peer) { return std::ranges::find(ranks, peer) != ranks.end(); };
-    if (const auto waiting = offers_.find(slot); waiting != offers_.end()) {
-        const auto found = std::ranges::find_if(waiting->second, wanted);
-        if (found != waiting->second.end()) {
-            gloo_pair &pair = pair_to(*found);
-            pair.receive(pair.prepared(buffer, slot, offset, bytes));
-            return;
-        }
+    const auto wanted = [&](const auto &offer) { return std::ranges::find(ranks, offer.second) != ranks.end(); };
+    const auto [first, end] = offers_.equal_range(slot);
+    if (const auto found = std::find_if(first, end, wanted); found != end) {
+        gloo_pair &pair = pair_to(found->second);
+        pair.receive(pair.prepared(buffer, slot, offset, bytes));
+        return;
     }
     if (std::ranges::all_of(ranks, [&](int peer) { return gone(peer); }))
         for (const int peer : ranks)
             if (peer != rank)
                 pair_to(peer).throw_if_failed();
-    open_receives_[slot].push_back({.buffer = &buffer, .offset = offset, .bytes = bytes, .ranks = std::move(ranks)});
+    open_receives_.emplace(
+        slot, open_receive{.buffer = &buffer, .offset = offset, .bytes = bytes, .ranks = std::move(ranks)});
 }
 
 bool gloo_context::gone(int peer)
@@ -75,55 +74,41 @@ bool gloo_context::gone(int peer)
 
 void gloo_context::offer(int peer, std::uint64_t slot)
 {
-    offers_[slot].push_back(peer);
-    const auto waiting = open_receives_.find(slot);
-    if (waiting == open_receives_.end())
-        return;
-    const auto found = std::ranges::find_if(waiting->second, [&](const open_receive &one) { return one.may_be(peer); });
-    if (found == waiting->second.end())
+    offers_.emplace(slot, peer);
+    const auto [first, end] = open_receives_.equal_range(slot);
+    const auto found = std::find_if(first, end, [&](const auto &entry) { return entry.second.may_be(peer); });
+    if (found == end)
         return;
     gloo_pair &pair = pair_to(peer);
-    auto receive = pair.prepared(*found->buffer, slot, found->offset, found->bytes);
-    waiting->second.erase(found);
-    if (waiting->second.empty())
-        open_receives_.erase(waiting);
+    auto receive = pair.prepared(*found->second.buffer, slot, found->second.offset, found->second.bytes);
+    open_receives_.erase(found);
     pair.receive(std::move(receive));
 }
 
 bool gloo_context::waits_for(int peer) const
 {
-    return std::ranges::any_of(open_receives_, [&](const auto &entry) {
-        return std::ranges::any_of(entry.second, [&](const open_receive &one) { return one.may_be(peer); });
-    });
+    return std::ranges::any_of(open_receives_, [&](const auto &entry) { return entry.second.may_be(peer); });
 }
 
 void gloo_context::on_pair_failed(int peer, const std::exception_ptr &why)
 {
-    for (auto &[slot, ranks] : offers_)
-        std::erase(ranks, peer);
-    std::erase_if(offers_, [](const auto &entry) { return entry.second.empty(); });
-    const auto fails = [&](const open_receive &one) {
+    std::erase_if(offers_, [&](const auto &offer) { return offer.second == peer; });
+    std::erase_if(open_receives_, [&](const auto &entry) {
+        const open_receive &one = entry.second;
         if (!one.may_be(peer) || !std::ranges::all_of(one.ranks, [&](int other) { return gone(other); }))
             return false;
         one.buffer->on_failure(why);
         return true;
-    };
-    for (auto &[slot, receives] : open_receives_)
-        std::erase_if(receives, fails);
-    std::erase_if(open_receives_, [](const auto &entry) { return entry.second.empty(); });
+    });
 }
 
 bool gloo_context::take_offer(int peer, std::uint64_t slot)
 {
-    const auto waiting = offers_.find(slot);
-    if (waiting == offers_.end())
+    const auto [first, end] = offers_.equal_range(slot);
+    const auto found = std::find_if(first, end, [&](const auto &offer) { return offer.second == peer; });
+    if (found == end)
         return false;
-    const auto found = std::ranges::find(waiting->second, peer);
-    if (found == waiting->second.end())
-        return false;
-    waiting->second.erase(found);
-    if (waiting->second.empty())
-        offers_.erase(waiting);
+    offers_.erase(found);
     return true;
 }
 
@@ -134,10 +119,9 @@ std::string gloo_context::ranks_of(const gloo_buffer &buffer) const
     for (const auto &pair : pairs_)
         if (const auto *one = static_cast<const gloo_pair *>(pair.get()); one != nullptr && one->uses(buffer))
             add(one->peer_rank());
-    for (const auto &[slot, receives] : open_receives_)
-        for (const open_receive &one : receives)
-            if (one.buffer == &buffer)
-                std::ranges::for_each(one.ranks, add);
+    for (const auto &[slot, one] : open_receives_)
+        if (one.buffer == &buffer)
+            std::ranges::for_each(one.ranks, add);
     return names;
 }
 
@@ -169,9 +153,7 @@ void gloo_context::cut(std::span<gloo_pair *const> pairs, messaging::fabric_endp
 void gloo_context::forget(gloo_buffer &buffer)
 {
     auto held = lock();
-    for (auto &[slot, receives] : open_receives_)
-        std::erase_if(receives, [&](const open_receive &one) { return one.buffer == &buffer; });
-    std::erase_if(open_receives_, [](const auto &entry) { return entry.second.empty(); });
+    std::erase_if(open_receives_, [&](const auto &entry) { return entry.second.buffer == &buffer; });
     for (const auto &pair : pairs_) {
         auto *one = static_cast<gloo_pair *>(pair.get());
         if (one == nullptr || !one->uses(buffer))

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +57,10 @@ public:
     // Takes the lock. A buffer goes.
     void forget(gloo_buffer &buffer);
 
+    // Of what waits, of this context and its pairs; with the lock held. What one thread asks for another one completes:
+    // general-purpose memory grows for long by that.
+    [[nodiscard]] std::pmr::memory_resource &memory() { return memory_; }
+
 private:
     // Null: there is none.
     [[nodiscard]] gloo_pair *find_pair(int peer);
@@ -75,8 +79,9 @@ private:
     };
 
     std::shared_ptr<gloo_device> device_;
-    std::map<std::uint64_t, std::deque<open_receive>> open_receives_; // by slot
-    std::map<std::uint64_t, std::deque<int>> offers_;                 // ranks whose sends wait, by slot, in order
+    std::pmr::unsynchronized_pool_resource memory_;
+    std::pmr::multimap<std::uint64_t, open_receive> open_receives_{&memory_}; // by slot, in order
+    std::pmr::multimap<std::uint64_t, int> offers_{&memory_}; // ranks whose sends wait, by slot, in order
 };
 
 } // namespace mrc::gloo_adapter

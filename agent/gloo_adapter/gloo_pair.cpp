@@ -10,7 +10,9 @@
 namespace mrc::gloo_adapter
 {
 
-gloo_pair::gloo_pair(gloo_context &context, int peer_rank) : context_{context}, peer_rank_{peer_rank}, bound_{*this}
+gloo_pair::gloo_pair(gloo_context &context, int peer_rank)
+    : context_{context}, peer_rank_{peer_rank}, sends_{&context.memory()}, far_receives_{&context.memory()},
+      unannounced_{&context.memory()}, receives_{&context.memory()}, flying_{&context.memory()}, bound_{*this}
 {
     try {
         connection_ = context_.endpoint().open(*this);
@@ -122,17 +124,15 @@ void gloo_pair::send(gloo::transport::UnboundBuffer *buffer, std::uint64_t slot,
     const auto held = context_.lock();
     throw_if_failed();
     const waiting_send one{.buffer = static_cast<gloo_buffer *>(buffer), .offset = offset, .bytes = bytes};
-    const auto known = slots_.find(slot);
-    if (known == slots_.end() || known->second.receives.empty()) {
-        slots_[slot].sends.push_back(one);
+    const auto first = far_receives_.lower_bound(slot);
+    if (first == far_receives_.end() || first->first != slot) {
+        sends_.emplace(slot, one);
         tell({.type = message_type::send_ready, .slot = slot});
         return;
     }
     const messaging::held_range source = source_of(one);
-    const message_head receive = known->second.receives.front();
-    known->second.receives.pop_front();
-    if (known->second.receives.empty())
-        slots_.erase(known);
+    const message_head receive = first->second;
+    far_receives_.erase(first);
     transfer(one, source, receive, false);
 }
 

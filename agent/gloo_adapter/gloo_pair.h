@@ -8,7 +8,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -91,11 +90,6 @@ private:
         std::size_t offset;
         std::size_t bytes;
     };
-    // A receive of the far end, or a send of this one, that waits for the other.
-    struct slot_queue {
-        std::deque<waiting_send> sends;
-        std::deque<message_head> receives;
-    };
 
     void on_connected() override;
     void on_message(std::span<const std::byte> message) override;
@@ -126,10 +120,13 @@ private:
     bool connected_ = false;
     bool cutting_ = false; // by fail_connection: signal() follows
     std::exception_ptr failure_;
-    std::map<std::uint64_t, slot_queue> slots_;
-    std::map<std::uint64_t, std::uint64_t> unannounced_; // receives whose send has not shown yet, by slot
-    std::map<std::uint32_t, posted_receive> receives_;   // by id
-    std::map<std::uint64_t, gloo_buffer *> flying_;      // sends that are under way
+    // Sends of this end and receives of the far one that wait for each other, by slot, of one slot in their order. Of a
+    // slot there is but one of both kinds.
+    std::pmr::multimap<std::uint64_t, waiting_send> sends_;
+    std::pmr::multimap<std::uint64_t, message_head> far_receives_;
+    std::pmr::map<std::uint64_t, std::uint64_t> unannounced_; // receives whose send has not shown yet, by slot
+    std::pmr::map<std::uint32_t, posted_receive> receives_;   // by id
+    std::pmr::map<std::uint64_t, gloo_buffer *> flying_;      // sends that are under way
     std::uint64_t next_flight_ = 0;
     std::uint32_t last_id_ = 0;
     bound_buffers bound_;

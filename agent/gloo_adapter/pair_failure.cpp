@@ -15,25 +15,22 @@ namespace mrc::gloo_adapter
 
 bool gloo_pair::waits() const
 {
-    const auto sends = [](const auto &entry) { return !entry.second.sends.empty(); };
-    return !connected_ || !receives_.empty() || !flying_.empty() || bound_.waits() ||
-           std::ranges::any_of(slots_, sends) || context_.waits_for(peer_rank_);
+    return !connected_ || !receives_.empty() || !flying_.empty() || !sends_.empty() || bound_.waits() ||
+           context_.waits_for(peer_rank_);
 }
 
 bool gloo_pair::uses(const gloo_buffer &buffer) const
 {
-    const auto is = [&](const auto &one) { return one.buffer == &buffer; };
-    return std::ranges::any_of(receives_, [&](const auto &entry) { return is(entry.second); }) ||
-           std::ranges::any_of(flying_, [&](const auto &entry) { return entry.second == &buffer; }) ||
-           std::ranges::any_of(slots_, [&](const auto &entry) { return std::ranges::any_of(entry.second.sends, is); });
+    const auto is = [&](const auto &entry) { return entry.second.buffer == &buffer; };
+    return std::ranges::any_of(receives_, is) || std::ranges::any_of(sends_, is) ||
+           std::ranges::any_of(flying_, [&](const auto &entry) { return entry.second == &buffer; });
 }
 
 void gloo_pair::drop(const gloo_buffer &buffer)
 {
     std::erase_if(receives_, [&](const auto &entry) { return entry.second.buffer == &buffer; });
     std::erase_if(flying_, [&](const auto &entry) { return entry.second == &buffer; });
-    for (auto &[slot, queue] : slots_)
-        std::erase_if(queue.sends, [&](const waiting_send &one) { return one.buffer == &buffer; });
+    std::erase_if(sends_, [&](const auto &entry) { return entry.second.buffer == &buffer; });
 }
 
 void gloo_pair::refuse(const std::string &why)
@@ -49,11 +46,11 @@ void gloo_pair::fail_waiting()
     std::set<gloo_buffer *> waiting;
     for (const auto &[id, one] : receives_)
         waiting.insert(one.buffer);
-    for (const auto &[slot, queue] : slots_)
-        for (const waiting_send &one : queue.sends)
-            waiting.insert(one.buffer);
+    for (const auto &[slot, one] : sends_)
+        waiting.insert(one.buffer);
     receives_.clear();
-    slots_.clear();
+    sends_.clear();
+    far_receives_.clear();
     for (gloo_buffer *buffer : waiting)
         buffer->on_failure(failure_);
     context_.on_pair_failed(peer_rank_, failure_);

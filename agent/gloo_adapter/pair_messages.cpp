@@ -71,17 +71,15 @@ void gloo_pair::on_buffer(const message_head &head)
 
 void gloo_pair::on_receive_ready(const message_head &head)
 {
-    slot_queue &queue = slots_[head.slot];
-    if (queue.sends.empty()) {
-        queue.receives.push_back(head);
+    const auto first = sends_.lower_bound(head.slot);
+    if (first == sends_.end() || first->first != head.slot) {
+        far_receives_.emplace(head.slot, head);
         return;
     }
     try {
-        const waiting_send one = queue.sends.front();
+        const waiting_send one = first->second;
         const messaging::held_range source = source_of(one);
-        queue.sends.pop_front();
-        if (queue.sends.empty())
-            slots_.erase(head.slot);
+        sends_.erase(first);
         transfer(one, source, head, true);
     } catch (const gloo::Exception &failure) {
         fail_connection(std::string{"cannot be sent to: "} + failure.what());

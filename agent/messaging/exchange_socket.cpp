@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -43,9 +44,18 @@ void exchange_socket::keep_alive() const
     set_option(fd_.get(), IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+std::optional<socket_address> exchange_socket::own_address() const
+{
+    sockaddr_storage stored{};
+    socklen_t length = sizeof(stored);
+    auto *any = reinterpret_cast<sockaddr *>(&stored);
+    return ::getsockname(fd_.get(), any, &length) == 0 ? socket_address::from(any) : std::nullopt;
+}
+
 bool exchange_socket::connect(const socket_address &peer)
 {
-    fd_ = kernel::unique_fd{::socket(peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (!std::exchange(bound_, false))
+        fd_ = kernel::unique_fd{::socket(peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     keep_alive();
     sockaddr_storage address{};
     const socklen_t length = peer.store(address);

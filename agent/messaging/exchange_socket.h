@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ class exchange_socket
 {
 public:
     explicit exchange_socket(kernel::unique_fd connected = {}) : fd_{std::move(connected)} { keep_alive(); }
+
+    // A socket that is bound: connect() connects from its address, once, and not from one that the kernel chooses.
+    void connect_from(kernel::unique_fd bound) { fd_ = std::move(bound), bound_ = true; }
+    [[nodiscard]] std::optional<socket_address> own_address() const;
 
     // Begins to connect. False: why().
     [[nodiscard]] bool connect(const socket_address &peer);
@@ -58,7 +63,8 @@ private:
     std::size_t sent_ = 0;
     std::vector<std::byte> receiving_;
     std::size_t received_ = 0;
-    bool lost_ = false; // by the network: after such an error the socket looks as if the far end had closed it
+    bool bound_ = false; // and not connected
+    bool lost_ = false;  // by the network: after such an error the socket looks as if the far end had closed it
     std::string why_;
 };
 

@@ -10,7 +10,7 @@ namespace mrc::messaging
 
 ring_connection::ring_connection(write_port &port, const ring_shape &shape, ring_memory memory,
                                  connection_listener &listener)
-    : port_{port}, shape_{shape}, memory_{memory}, listener_{&listener}
+    : port_{port}, shape_{shape}, memory_{memory}, listener_{&listener}, posted_{shape.sends()}
 {
 }
 
@@ -151,9 +151,10 @@ void ring_connection::post(const write_order &order, done_function done)
 {
     if (failed_)
         return;
-    posted_.push_back(std::move(done));
-    if (const int error = port_.post_write(order); error != 0)
+    if (const int error = posted_.full() ? ENOMEM : port_.post_write(order); error != 0)
         fail(std::string{"cannot post a WRITE: "} + std::strerror(error));
+    else
+        posted_.push_back(std::move(done));
 }
 
 void ring_connection::post_empty(std::optional<immediate> imm)

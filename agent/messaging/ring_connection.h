@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/circular_buffer.hpp>
+
 #include "messaging/credit_account.h"
 #include "messaging/immediate.h"
 
@@ -151,7 +153,7 @@ private:
     std::uint64_t arriving_bytes_ = 0; // pieces of a transfer that is not complete
     std::uint32_t long_writes_ = 0;
     std::deque<outgoing> waiting_;
-    std::deque<done_function> posted_; // called when the far end has answered; may be null
+    boost::circular_buffer<done_function> posted_; // called when the far end has answered; may be null
     bool failed_ = false;
     bool closing_ = false;
     bool greeted_ = false;

@@ -277,7 +277,7 @@ result<mrc_cq *> next_cq_event(mrc_comp_channel *channel)
         mrc::session::event_record record;
         const ssize_t got = ::read(channel->pipe.end.get(), &record, sizeof(record));
         if (got < 0)
-            return refused(errno, "reading completion events");
+            return refused(errno, errno == EAGAIN ? "no event waits" : "reading completion events");
         const std::scoped_lock lock{channel->lock};
         const auto at = got != 0 ? channel->cqs.find(record.number) : channel->cqs.end();
         mrc_cq *cq = at != channel->cqs.end() ? at->second : got == 0 ? next_orphan(*channel) : nullptr;
