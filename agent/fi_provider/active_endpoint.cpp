@@ -11,6 +11,7 @@
 
 #include "fi_provider/endpoint_calls.h"
 #include "fi_provider/info.h"
+#include "fi_provider/passive_endpoint.h"
 #include "messaging/failure.h"
 
 namespace mrc::fi_provider
@@ -43,6 +44,11 @@ active_endpoint::active_endpoint(domain &in, const fi_info &info, void *context)
         const auto request = take_request(info.handle);
         socket_ = std::move(request->socket);
         peer_ = request->said.address;
+        source_ = socket_.own_address();
+    } else if (info.handle != nullptr && info.handle->fclass == FI_CLASS_PEP) {
+        passive_endpoint &from = passive_of(info.handle);
+        source_ = from.address();
+        socket_.connect_from(from.give_socket());
     }
 }
 

@@ -32,8 +32,17 @@ constexpr int needed_registration = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PR
 
 using info_owner = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 
-std::uint64_t caps_for(std::uint64_t wanted)
+bool registers_as_needed(const fi_domain_attr &wanted)
 {
+    return wanted.mr_mode == FI_MR_BASIC || (wanted.mr_mode & needed_registration) == needed_registration;
+}
+
+// Who asks for none gets what there is, without memory if it registers in another way.
+std::uint64_t caps_for(const fi_info *hints)
+{
+    const std::uint64_t wanted = hints == nullptr ? 0 : hints->caps;
+    if (wanted == 0 && hints != nullptr && hints->domain_attr != nullptr && !registers_as_needed(*hints->domain_attr))
+        return FI_MSG | message_caps | both_ways;
     if (wanted == 0)
         return all_caps;
     std::uint64_t caps = wanted | both_ways;
@@ -69,10 +78,10 @@ const char *objection(const fi_info &hints)
             (of->caps & ~all_caps) != 0)
             return "receive attributes";
     if (const fi_domain_attr *of = hints.domain_attr; of != nullptr) {
-        const int modes = of->mr_mode == FI_MR_BASIC ? needed_registration : of->mr_mode;
-        if ((caps_for(hints.caps) & FI_RMA) != 0 && hints.caps != 0 &&
-            (modes & needed_registration) != needed_registration)
+        if ((caps_for(&hints) & FI_RMA) != 0 && !registers_as_needed(*of))
             return "memory registration: FI_MR_VIRT_ADDR, FI_MR_ALLOCATED and FI_MR_PROV_KEY are needed";
+        if ((of->caps & ~both_ways) != 0)
+            return "capabilities of the domain: FI_LOCAL_COMM and FI_REMOTE_COMM are what there is";
     }
     return nullptr;
 }
@@ -185,6 +194,29 @@ void fill(fi_info &info, std::uint64_t caps, const messaging::opened_device &dev
     info.fabric_attr->prov_version = provider().version;
 }
 
+// In what they leave open, hints are answered in their own words (fi_getinfo(3), fi_domain(3)): progress by hand is made by
+// calls that need not be made; of modes of registration those that are not needed for messages are left out.
+void adapt(fi_info &info, const fi_info &hints)
+{
+    if (hints.tx_attr != nullptr)
+        info.tx_attr->op_flags = hints.tx_attr->op_flags;
+    if (hints.rx_attr != nullptr)
+        info.rx_attr->op_flags = hints.rx_attr->op_flags;
+    info.handle = hints.handle;
+    const fi_domain_attr *wanted = hints.domain_attr;
+    if (wanted == nullptr)
+        return;
+    fi_domain_attr &domain = *info.domain_attr;
+    if (wanted->control_progress != FI_PROGRESS_UNSPEC)
+        domain.control_progress = wanted->control_progress;
+    if (wanted->data_progress != FI_PROGRESS_UNSPEC)
+        domain.data_progress = wanted->data_progress;
+    if (wanted->mr_mode == FI_MR_BASIC)
+        domain.mr_mode = FI_MR_BASIC;
+    else if ((info.caps & FI_RMA) == 0)
+        domain.mr_mode &= wanted->mr_mode;
+}
+
 } // namespace
 
 std::optional<messaging::socket_address> own_address(int family, const messaging::gid_bytes &gid)
@@ -247,18 +279,14 @@ int get_info(std::uint32_t version, const char *node, const char *service, std::
         info_owner made{::fi_allocinfo(), &::fi_freeinfo};
         if (!made)
             return -FI_ENOMEM;
-        fill(*made, caps_for(hints == nullptr ? 0 : hints->caps), device);
+        fill(*made, caps_for(hints), device);
         made->fabric_attr->api_version = version;
         made->addr_format = at->source.family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
         made->src_addr = allocated_copy(at->source, made->src_addrlen);
         if (at->destination)
             made->dest_addr = allocated_copy(*at->destination, made->dest_addrlen);
-        if (hints != nullptr && hints->tx_attr != nullptr)
-            made->tx_attr->op_flags = hints->tx_attr->op_flags;
-        if (hints != nullptr && hints->rx_attr != nullptr)
-            made->rx_attr->op_flags = hints->rx_attr->op_flags;
         if (hints != nullptr)
-            made->handle = hints->handle;
+            adapt(*made, *hints);
         *found = made.release();
         return 0;
     } catch (const messaging::messaging_failure &failure) {

@@ -29,11 +29,6 @@ constexpr int usual_backlog = 128;
 constexpr std::size_t most_unanswered = 1024;
 constexpr std::chrono::milliseconds pause{100}; // once there are so many, or no descriptor is left
 
-passive_endpoint &passive_of(fid *of)
-{
-    return *static_cast<passive_endpoint *>(reinterpret_cast<fid_pep *>(of));
-}
-
 int control_passive(fid *of, int command, void *argument)
 {
     if (command != FI_BACKLOG)
@@ -87,6 +82,11 @@ fi_ops_cm passive_calls{
 
 } // namespace
 
+passive_endpoint &passive_of(fid_t of)
+{
+    return *static_cast<passive_endpoint *>(reinterpret_cast<fid_pep *>(of));
+}
+
 std::unique_ptr<connect_request> take_request(fid_t handle)
 {
     static_assert(offsetof(connect_request, handle) == 0);
@@ -100,8 +100,12 @@ passive_endpoint::passive_endpoint(fabric &in, const fi_info &info, void *contex
       in_{in}, fabric_use_{in}, gid_{messaging::open_device().gid}, info_{::fi_dupinfo(&info)}, backlog_{usual_backlog},
       places_{std::make_shared<char>()}
 {
+    if (!info_)
+        throw messaging::messaging_failure{"out of memory"};
+    if (info.src_addr == nullptr)
+        return;
     const auto given = messaging::socket_address::from(static_cast<const sockaddr *>(info.src_addr));
-    if (!info_ || !given)
+    if (!given)
         throw messaging::messaging_failure{"no address to listen on"};
     if (set_address(*given) != 0)
         throw messaging::messaging_failure{"cannot listen on " + given->text() + ": " + std::strerror(errno)};
@@ -147,6 +151,8 @@ int passive_endpoint::listen()
 {
     if (events_ == nullptr)
         return -FI_ENOEQ;
+    if (!fd_)
+        return -FI_EADDRNOTAVAIL;
     if (::listen(fd_.get(), backlog_) != 0)
         return -errno;
     const auto held = in_.connections.lock();

@@ -28,10 +28,12 @@ struct connect_request {
     std::shared_ptr<const void> place; // once it is told of: one of its passive endpoint's
 };
 
+// It listens; or it does not, and an endpoint that is made of it connects from its address (fi_endpoint(3)).
 class passive_endpoint : public fid_pep, private managed
 {
 public:
-    passive_endpoint(fabric &in, const fi_info &info, void *context); // throws messaging_failure
+    // Without a source address it has none before set_address(). Throws messaging_failure.
+    passive_endpoint(fabric &in, const fi_info &info, void *context);
     ~passive_endpoint() override;
 
     void bind(fi_event_queue &events);
@@ -40,6 +42,7 @@ public:
     void set_backlog(int connections) { backlog_ = connections; } // before listen()
     [[nodiscard]] const messaging::socket_address &address() const { return address_; }
     int set_address(const messaging::socket_address &address);
+    [[nodiscard]] kernel::unique_fd give_socket() { return std::move(fd_); } // it has no address any more
 
 private:
     void wants(std::vector<pollfd> &descriptors, clock::time_point &due) override;
@@ -64,6 +67,8 @@ private:
     std::shared_ptr<const void> places_;         // also held by every request that is neither accepted nor rejected
     std::optional<clock::time_point> resume_at_; // no connection is taken before
 };
+
+[[nodiscard]] passive_endpoint &passive_of(fid_t of);
 
 // A request that FI_CONNREQ told of becomes its caller's.
 [[nodiscard]] std::unique_ptr<connect_request> take_request(fid_t handle);
