@@ -108,8 +108,10 @@ int open_completion_queue(fid_domain *of, fi_cq_attr *attributes, fid_cq **made,
     const bool waits = attributes->wait_obj == FI_WAIT_UNSPEC || attributes->wait_obj == FI_WAIT_FD;
     if (!waits && attributes->wait_obj != FI_WAIT_NONE)
         return -FI_ENOSYS;
-    return made_or_failed("completion queue",
-                          [&] { *made = new completion_queue{*static_cast<domain *>(of), *attributes, context}; });
+    return made_or_failed("completion queue", [&] {
+        auto &in = *static_cast<domain *>(of);
+        *made = new completion_queue{in, in.endpoint, *attributes, context};
+    });
 }
 
 int open_endpoint(fid_domain *of, fi_info *info, fid_ep **made, void *context)
@@ -148,9 +150,13 @@ int try_wait(fid_fabric * /*of*/, fid **waited, int count)
 {
     for (int i = 0; i < count; ++i) {
         fid *one = waited[i];
+        auto *queue =
+            one->fclass == FI_CLASS_CQ ? static_cast<completion_queue *>(reinterpret_cast<fid_cq *>(one)) : nullptr;
+        if (queue != nullptr)
+            queue->stop_polling(); // before it is looked at: what comes later makes its descriptor ready
         const bool empty =
-            one->fclass == FI_CLASS_CQ
-                ? static_cast<completion_queue *>(reinterpret_cast<fid_cq *>(one))->empty()
+            queue != nullptr
+                ? queue->empty()
                 : one->fclass != FI_CLASS_EQ || static_cast<fi_event_queue *>(reinterpret_cast<fid_eq *>(one))->empty();
         if (!empty)
             return -FI_EAGAIN;

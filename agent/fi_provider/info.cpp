@@ -194,8 +194,8 @@ void fill(fi_info &info, std::uint64_t caps, const messaging::opened_device &dev
     info.fabric_attr->prov_version = provider().version;
 }
 
-// In what they leave open, hints are answered in their own words (fi_getinfo(3), fi_domain(3)): progress by hand is made by
-// calls that need not be made; of modes of registration those that are not needed for messages are left out.
+// What hints leave open is answered in their own words (fi_getinfo(3), fi_domain(3)): progress by hand is made by calls
+// that need not be made; modes of registration that messages do not need are left out.
 void adapt(fi_info &info, const fi_info &hints)
 {
     if (hints.tx_attr != nullptr)

@@ -249,9 +249,11 @@ void fi_event_queue::forget(fid_t of)
         ready_.clear();
 }
 
-completion_queue::completion_queue(used &domain, const fi_cq_attr &attributes, void *context)
+completion_queue::completion_queue(used &domain, messaging::fabric_endpoint &by, const fi_cq_attr &attributes,
+                                   void *context)
     : fid_cq{.fid = {.fclass = FI_CLASS_CQ, .context = context, .ops = &completion_queue_ops}, .ops = &completion_ops},
-      domain_use_{domain}, entry_bytes_{bytes_of(attributes.format)}, waits_{attributes.wait_obj != FI_WAIT_NONE}
+      domain_use_{domain}, by_{by}, entry_bytes_{bytes_of(attributes.format)},
+      waits_{attributes.wait_obj != FI_WAIT_NONE}
 {
 }
 
@@ -282,6 +284,18 @@ void completion_queue::add_entry(entry one)
 
 ssize_t completion_queue::read(void *into, std::size_t count)
 {
+    ssize_t got = read_at_hand(into, count);
+    if (got == -FI_EAGAIN) {
+        by_.poll();
+        got = read_at_hand(into, count);
+    }
+    if (got == -FI_EAGAIN)
+        std::this_thread::yield(); // programs read in a loop: what they wait for may need this very processor
+    return got;
+}
+
+ssize_t completion_queue::read_at_hand(void *into, std::size_t count)
+{
     std::unique_lock held{mutex_};
     std::size_t got = 0;
     std::vector<std::shared_ptr<completion_reader>> readers;
@@ -301,10 +315,7 @@ ssize_t completion_queue::read(void *into, std::size_t count)
     held.unlock();
     for (const auto &one : readers)
         one->on_read();
-    if (got > 0)
-        return static_cast<ssize_t>(got);
-    std::this_thread::yield(); // programs read in a loop: what they wait for may need this very processor
-    return -FI_EAGAIN;
+    return got > 0 ? static_cast<ssize_t>(got) : -FI_EAGAIN;
 }
 
 ssize_t completion_queue::read_failure(fi_cq_err_entry *into)
@@ -323,10 +334,11 @@ ssize_t completion_queue::wait(void *into, std::size_t count, int timeout_ms)
 {
     if (!waits_)
         return -FI_EINVAL;
-    if (const ssize_t got = read(into, count); got != -FI_EAGAIN)
+    if (const ssize_t got = read_at_hand(into, count); got != -FI_EAGAIN)
         return got;
+    stop_polling();
     (void)ready_.wait(timeout_ms);
-    return read(into, count);
+    return read_at_hand(into, count);
 }
 
 bool completion_queue::empty()

@@ -17,6 +17,7 @@
 
 #include "fi_provider/users.h"
 #include "kernel/unique_fd.h"
+#include "messaging/fabric_endpoint.h"
 
 namespace mrc::fi_provider
 {
@@ -84,7 +85,8 @@ public:
 class completion_queue : public fid_cq, public used
 {
 public:
-    completion_queue(used &domain, const fi_cq_attr &attributes, void *context);
+    // `by` brings completions to who reads when there are none.
+    completion_queue(used &domain, messaging::fabric_endpoint &by, const fi_cq_attr &attributes, void *context);
 
     // `reader`, if there is one, is told once it is read; kept as long as the entry.
     void add(const fi_cq_tagged_entry &done, std::shared_ptr<completion_reader> reader = {});
@@ -96,6 +98,8 @@ public:
     [[nodiscard]] int fd() const { return ready_.fd(); }
     [[nodiscard]] bool has_fd() const { return waits_; }
     [[nodiscard]] bool empty();
+    // Its reader is going to wait for the descriptor.
+    void stop_polling() { by_.stop_polling(); }
     void signal() const { ready_.set(); }
 
 private:
@@ -104,8 +108,10 @@ private:
         std::shared_ptr<completion_reader> reader;
     };
     void add_entry(entry one);
+    ssize_t read_at_hand(void *into, std::size_t count);
 
     use_of domain_use_;
+    messaging::fabric_endpoint &by_;
     std::size_t entry_bytes_;
     bool waits_;
     std::mutex mutex_;

@@ -24,6 +24,7 @@ namespace
 constexpr std::chrono::milliseconds farewell_limit{1000};
 constexpr std::chrono::milliseconds cut_limit{200};
 constexpr std::chrono::milliseconds tick_interval{1000};
+constexpr int aside_ms = 1;
 
 void make_nonblocking(int fd)
 {
@@ -199,11 +200,18 @@ void fabric_endpoint::run(const std::stop_token &stop)
 {
     int limit_ms = 0;
     while (!stop.stop_requested()) {
-        std::array<pollfd, 3> fds{pollfd{.fd = gone_ ? -1 : channel_fd_, .events = POLLIN, .revents = 0},
+        const bool aside = polled_.exchange(false);
+        aside_.store(aside);
+        if (aside)
+            limit_ms = std::min(limit_ms, aside_ms);
+        std::array<pollfd, 3> fds{pollfd{.fd = gone_ || aside ? -1 : channel_fd_, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = gone_ ? -1 : verbs_->async_fd, .events = POLLIN, .revents = 0},
                                   pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
         const timespec limit{.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1'000'000L};
-        (void)::mrc_poll_events(channel_.get(), fds.data(), fds.size(), &limit);
+        if (aside)
+            (void)::ppoll(fds.data(), fds.size(), &limit, nullptr);
+        else
+            (void)::mrc_poll_events(channel_.get(), fds.data(), fds.size(), &limit);
         std::uint64_t times = 0;
         if (fds[2].revents != 0)
             (void)!::read(wake_.get(), &times, sizeof(times));
@@ -217,6 +225,21 @@ void fabric_endpoint::run(const std::stop_token &stop)
         end_closing(now);
         limit_ms = wait_ms(now);
     }
+}
+
+void fabric_endpoint::poll()
+{
+    polled_.store(true, std::memory_order_relaxed);
+    const lock_type held{mutex_, std::try_to_lock}; // who has it brings it, or will not take long
+    if (held && !gone_)
+        take_events();
+}
+
+void fabric_endpoint::stop_polling()
+{
+    polled_.store(false, std::memory_order_relaxed);
+    if (aside_.load())
+        wake();
 }
 
 int fabric_endpoint::wait_ms(clock::time_point now)

@@ -6,6 +6,7 @@
 // it held.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -82,6 +83,12 @@ public:
     // As cut(), but does not wait: `after` is called once it is done.
     void cut_later(fabric_connection *connection, std::function<void()> after);
 
+    // For a thread that looks again and again for what may have come: it brings it itself, without the lock, and while it
+    // does the endpoint's own thread leaves it that, so that nobody has to be woken. Once it stops looking that thread
+    // takes over, after a millisecond at most; at once after stop_polling(), for who goes to sleep.
+    void poll();
+    void stop_polling();
+
     [[nodiscard]] registration_cache &registrations() { return cache_; }
     // Memory that the far end may write, of exactly these bytes, by a key of its own: until the last holder lets it go.
     // Null with errno: it cannot be registered.
@@ -117,6 +124,8 @@ private:
     connection_list closing_;
     clock::time_point next_tick_;
     bool gone_ = false;
+    std::atomic<bool> polled_ = false; // since the own thread looked last
+    std::atomic<bool> aside_ = false;  // it leaves events to who polls
     std::jthread thread_;
 };
 

@@ -109,7 +109,10 @@ bool connection::waits() const
 
 result connection::test(transfer_request &request, bool &done, int *bytes)
 {
-    done = request.missing.load(std::memory_order_acquire) == 0;
+    const auto complete = [&] { return request.missing.load(std::memory_order_acquire) == 0; };
+    if (!complete())
+        session_->endpoint.poll();
+    done = complete();
     if (!done)
         return health();
     if (bytes != nullptr)
