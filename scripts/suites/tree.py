@@ -105,5 +105,5 @@ FUZZ = tree("fuzz", "build/fuzz", ["tests/fuzz/all"])
 UNTRUSTED = tree("fuzz", "build/fuzz", ["untrusted"], prefix="asan.", only="untrusted", suites=("unit", "e2e"),
                  borrowed=(*LAB, "honest_client_c"))
 ASAN = tree("asan", "build/asan",
-            ["tests/unit/all", "tests/sim/all", "tests/api/all", "tests/nccl/all", "mrcd"],
+            ["tests/unit/all", "tests/sim/all", "tests/api/all", "tests/nccl/all", "tests/fi/all", "mrcd"],
             prefix="asan.", without="command", suites=("unit", "sim", "e2e"), borrowed=LAB)

@@ -8,8 +8,8 @@
 namespace mrc::nccl_test
 {
 
-// Looks again and yields, as NCCL's proxy thread when it is idle. What has not come after many looks takes seconds, as an
-// end that does not answer: the processor goes to others meanwhile.
+// Looks again and yields, as NCCL's proxy thread when it is idle. What has not come after many looks takes seconds, as
+// an end that does not answer: the processor goes to others meanwhile.
 template <typename Condition>
 void until(Condition condition)
 {
