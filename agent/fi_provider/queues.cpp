@@ -39,9 +39,12 @@ fi_ops common_ops()
             .control =
                 [](fid *of, int command, void *into) {
                     auto &queue = *static_cast<Queue *>(reinterpret_cast<Handle *>(of));
-                    if (command != FI_GETWAIT)
+                    if (command == FI_GETWAITOBJ)
+                        *static_cast<fi_wait_obj *>(into) = queue.has_fd() ? FI_WAIT_FD : FI_WAIT_NONE;
+                    else if (command == FI_GETWAIT && queue.has_fd())
+                        *static_cast<int *>(into) = queue.fd();
+                    else
                         return -FI_ENOSYS;
-                    *static_cast<int *>(into) = queue.fd();
                     return 0;
                 },
             .ops_open = refuse_ops,

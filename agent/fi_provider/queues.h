@@ -53,6 +53,7 @@ public:
     ssize_t read_failure(fi_eq_err_entry *into, std::uint64_t flags);
     ssize_t wait(std::uint32_t *event, void *into, std::size_t bytes, int timeout_ms, std::uint64_t flags);
     [[nodiscard]] int fd() const { return ready_.fd(); }
+    [[nodiscard]] static bool has_fd() { return true; }
     [[nodiscard]] bool empty();
     void forget(fid_t of); // events of an object that is closed
 

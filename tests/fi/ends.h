@@ -107,6 +107,7 @@ void test_regions(const instances &of);
 void test_credit(const instances &of);
 void test_objects(const instances &of);
 void test_requests(const instances &of);
+void test_hints(const instances &of);
 void test_hostile(const instances &of);
 
 } // namespace mrc::fi_test

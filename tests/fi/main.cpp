@@ -11,11 +11,12 @@ int main(int argc, char **argv)
 {
     using namespace mrc::fi_test;
     const std::map<std::string, void (*)(const instances &)> tests{
-        {"memory", &test_memory},   {"regions", &test_regions},   {"credit", &test_credit},
-        {"objects", &test_objects}, {"requests", &test_requests}, {"hostile", &test_hostile}};
+        {"memory", &test_memory},     {"regions", &test_regions}, {"credit", &test_credit},  {"objects", &test_objects},
+        {"requests", &test_requests}, {"hints", &test_hints},     {"hostile", &test_hostile}};
     const std::vector<std::string> words{argv + 1, argv + argc};
     if (words.size() != 3 || !tests.contains(words[0])) {
-        std::fprintf(stderr, "usage: mrc-fi-ends memory|regions|credit|objects|requests|hostile INSTANCE INSTANCE\n");
+        std::fprintf(stderr,
+                     "usage: mrc-fi-ends memory|regions|credit|objects|requests|hints|hostile INSTANCE INSTANCE\n");
         return 2;
     }
     try {
