@@ -6,10 +6,12 @@
 // function below, which stands in front of its own, and gets it filled.
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <c10/util/Registry.h>
 #include <dlfcn.h>
 #include <gloo/transport/device.h>
+#include <link.h>
 
 #include "gloo_adapter/create_device.h"
 
@@ -23,17 +25,22 @@ using registry_function = device_registry *(*)();
 constexpr const char *symbol = "_ZN4c10d18GlooDeviceRegistryB5cxx11Ev";
 constexpr const char *transport = "MRC";
 
-// Null: libtorch_cpu is not loaded.
+// Null: libtorch_cpu is not loaded, whatever its version.
 device_registry *torch_registry()
 {
-    for (const char *name : {"libtorch_cpu.so", "libtorch_cpu.so.1.13"}) {
-        void *library = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-        if (library == nullptr)
-            continue;
-        if (void *found = ::dlsym(library, symbol); found != nullptr)
-            return reinterpret_cast<registry_function>(found)();
-    }
-    return nullptr;
+    std::string path;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info *loaded, std::size_t, void *into) {
+            const std::string_view name{loaded->dlpi_name};
+            if (name.find("/libtorch_cpu.so") == std::string_view::npos)
+                return 0;
+            *static_cast<std::string *>(into) = name;
+            return 1;
+        },
+        &path);
+    void *library = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library == nullptr ? nullptr : ::dlsym(library, symbol);
+    return found == nullptr ? nullptr : reinterpret_cast<registry_function>(found)();
 }
 
 void fill(device_registry &registry)

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <random>
 
+#include <netinet/in.h>
+
 #include "messaging/failure.h"
 #include "messaging/interfaces.h"
 #include "nccl_plugin/log.h"
@@ -56,6 +58,9 @@ acceptor::acceptor(std::shared_ptr<session> at, const messaging::gid_bytes &gid)
     sockaddr_storage address{};
     socklen_t length = handle_.listener.store(address);
     auto *any = reinterpret_cast<sockaddr *>(&address);
+    // Of a port whose link has just come back the kernel first asks whether anybody else has the address (RFC 4862).
+    const int yes = 1;
+    (void)::setsockopt(fd_.get(), IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes));
     if (!fd_ || ::bind(fd_.get(), any, length) != 0 || ::listen(fd_.get(), backlog) != 0 ||
         ::getsockname(fd_.get(), any, &length) != 0)
         throw messaging::messaging_failure{"cannot listen on " + handle_.listener.text() + ": " + std::strerror(errno)};

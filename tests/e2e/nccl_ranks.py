@@ -34,7 +34,13 @@ class nccl_ranks(ranks):
         os.mkdir(handles)
         super().__init__(fabric, folder, [
             ([binary("mrc-nccl-rank"), test, str(rank), str(len(tests)), handles, str(rounds)],
-             {"NCCL_NET_PLUGIN": "mrc", "LD_LIBRARY_PATH": LIBRARIES}) for rank, test in enumerate(tests)])
+             {"NCCL_NET_PLUGIN": "mrc", "LD_LIBRARY_PATH": LIBRARIES, **self.environment(fabric, rank)})
+            for rank, test in enumerate(tests)])
+
+    @staticmethod
+    def environment(_fabric, _rank):
+        """What a rank's environment has besides."""
+        return {}
 
     def tell(self, rank, word):
         self.processes[rank].stdin.write(f"{word}\n".encode())

@@ -53,7 +53,11 @@ FILES = {
 }
 if WITH_GLOO:
     FILES["mrc-gloo"] = [f"{LIBRARIES}/libmrc-gloo.so", "usr/lib/python3/dist-packages/mrc-gloo.pth",
-                         "usr/lib/python3/dist-packages/mrc_gloo.py", "usr/share/doc/mrc-gloo/gloo.md",
+                         "usr/lib/python3/dist-packages/mrc_gloo.py",
+                         "usr/lib/python3/dist-packages/mrc_gloo_backend.py",
+                         *(f"usr/lib/python3/dist-packages/mrc_gloo-{VERSION}.dist-info/{name}"
+                           for name in ("METADATA", "entry_points.txt")),
+                         "usr/share/doc/mrc-gloo/gloo.md",
                          "usr/bin/mrc-collectives", "usr/share/man/man1/mrc-collectives.1.gz",
                          "usr/share/man/man7/mrc-gloo.7.gz"]
 if WITH_LIBFABRIC:
