@@ -83,9 +83,9 @@ public:
     // As cut(), but does not wait: `after` is called once it is done.
     void cut_later(fabric_connection *connection, std::function<void()> after);
 
-    // For a thread that looks again and again for what may have come: it brings it itself, without the lock, and while it
-    // does the endpoint's own thread leaves it that, so that nobody has to be woken. Once it stops looking that thread
-    // takes over, after a millisecond at most; at once after stop_polling(), for who goes to sleep.
+    // For a thread that looks again and again for what may have come, and does not hold the lock: it brings it itself,
+    // and while it does the endpoint's own thread leaves it that, so that nobody has to be woken. Once it stops looking
+    // that thread takes over, after a millisecond at most; at once after stop_polling(), for who goes to sleep.
     void poll();
     void stop_polling();
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What libmrc-fi does by libfabric's calls, between two hosts of a lab, one case a run: writes and reads of the far
-end's memory, regions that end, credit, objects that others use, requests to connect, hints and addresses, far ends that break the protocol.
-A process has both ends (tests/fi)."""
+end's memory, regions that end, credit, objects that others use, requests to connect, hints and addresses, far ends that
+break the protocol. A process has both ends (tests/fi)."""
 
 import os
 import subprocess

@@ -15,7 +15,8 @@ from lab_support import check, need_root, skip
 from package_root import recorded_system, run
 
 NAMES = {"libmrc-dev": "libmrc-devel"}
-OWN_FOLDER = re.compile(r"/usr/(share/doc/(lib)?mrc|share/mrc(-lab)?|include/mrc|lib/[^/]*/(cmake/)?mrc)")
+OWN_FOLDER = re.compile(r"/usr/(share/doc/(lib)?mrc|share/mrc(-lab)?|include/mrc|lib/[^/]*/(cmake/)?mrc|"
+                        r"lib/python3/dist-packages/mrc_gloo-[^/]*$)")
 
 
 def expected(files):
