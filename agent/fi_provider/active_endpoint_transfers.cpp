@@ -51,21 +51,16 @@ void active_endpoint::complete(std::uint32_t id, int error)
     const transfer_call call = found->second.call;
     const std::uint64_t flags = found->second.completion_flags;
     outgoing_.erase(found);
-    if (error != 0)
-        transmitted_->add_failure({.op_context = call.context,
-                                   .flags = flags,
-                                   .len = 0,
-                                   .buf = nullptr,
-                                   .data = 0,
-                                   .tag = 0,
-                                   .olen = 0,
-                                   .err = error,
-                                   .prov_errno = error,
-                                   .err_data = nullptr,
-                                   .err_data_size = 0});
-    else if ((call.flags & FI_COMPLETION) != 0 || (!transmits_selected_ && !call.silent))
+    if (error != 0) {
+        fi_cq_err_entry failed{};
+        failed.op_context = call.context;
+        failed.flags = flags;
+        failed.err = failed.prov_errno = error;
+        transmitted_->add_failure(failed);
+    } else if ((call.flags & FI_COMPLETION) != 0 || (!transmits_selected_ && !call.silent)) {
         transmitted_->add(
             {.op_context = call.context, .flags = flags, .len = call.bytes, .buf = nullptr, .data = 0, .tag = 0});
+    }
 }
 
 ssize_t active_endpoint::send(const transfer_call &call)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -112,6 +113,9 @@ std::size_t bytes_of(fi_cq_format format)
         return sizeof(fi_cq_entry);
     }
 }
+
+// Of a failure, what programs of every version have room for: libfabric 1.20 added a source address at the end.
+constexpr std::size_t failure_bytes = offsetof(fi_cq_err_entry, err_data_size) + sizeof(std::size_t);
 
 } // namespace
 
@@ -326,7 +330,7 @@ ssize_t completion_queue::read_failure(fi_cq_err_entry *into)
     const std::lock_guard held{mutex_};
     if (entries_.empty() || entries_.front().what.err == 0)
         return -FI_EAGAIN;
-    *into = entries_.front().what;
+    std::memcpy(into, &entries_.front().what, failure_bytes);
     entries_.pop_front();
     if (waits_ && entries_.empty())
         ready_.clear();
