@@ -249,7 +249,9 @@ void *allocated_copy(const messaging::socket_address &address, std::size_t &byte
 ::fi_provider &provider()
 {
     static ::fi_provider made{.version = FI_VERSION(1, 0),
-                              .fi_version = FI_VERSION(1, 17),
+                              // Of the library that loads it: a program that asks for a newer interface than a
+                              // provider's is not offered it. What versions add stands at the ends of structures.
+                              .fi_version = ::fi_version(),
                               .context = {},
                               .name = provider_name,
                               .getinfo = get_info,
