@@ -152,7 +152,7 @@ gloo_pair::posted_receive gloo_pair::prepared(gloo_buffer &buffer, std::uint64_t
     return one;
 }
 
-void gloo_pair::receive(posted_receive one)
+void gloo_pair::receive(posted_receive &&one)
 {
     message_head head{.type = message_type::receive_ready, .id = next_id(), .slot = one.slot, .bytes = one.bytes};
     if (one.memory) {

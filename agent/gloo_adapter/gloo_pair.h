@@ -11,6 +11,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,7 +68,7 @@ public:
     // Throws: the pair is of no use, or the memory cannot be registered.
     [[nodiscard]] posted_receive prepared(gloo_buffer &buffer, std::uint64_t slot, std::size_t offset,
                                           std::size_t bytes);
-    void receive(posted_receive one);
+    void receive(posted_receive &&one);
     // Whether a transfer with this buffer is not complete.
     [[nodiscard]] bool uses(const gloo_buffer &buffer) const;
     void drop(const gloo_buffer &buffer);
