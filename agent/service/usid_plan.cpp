@@ -84,21 +84,50 @@ std::uint16_t usid_in(const usid_patterns &patterns, protocol::plane_index plane
     return 0;
 }
 
-std::optional<usid_plan::fault> check_room(std::string_view role, const usid_patterns &patterns, std::uint8_t planes,
-                                           std::uint32_t numbers, const std::string &option)
+// What a role's patterns have no room for.
+std::optional<usid_plan::fault> check_planes(std::string_view role, const usid_patterns &patterns, std::uint8_t planes)
 {
-    const std::string key = fmt::format("{}_usid", role);
-    if (numbers_of(patterns) < numbers)
-        return usid_plan::fault{key, fmt::format("has room for {} numbers, allowed is room for {}, as {} is {}",
-                                                 numbers_of(patterns), numbers, option, numbers)};
     for (const usid_pattern &pattern : patterns)
         if (pattern.planes() < planes)
             return usid_plan::fault{
-                key, fmt::format("found \"{}\", which has room for {} planes, allowed is room for {}, as "
-                                 "fabric.planes is {}, or no P: the same uSIDs on all planes",
-                                 to_text(pattern), pattern.planes(), planes, planes)};
+                fmt::format("{}_usid", role),
+                fmt::format("found \"{}\", which has room for {} planes, allowed is room for {}, as fabric.planes is "
+                            "{}, or no P: the same uSIDs on all planes",
+                            to_text(pattern), pattern.planes(), planes, planes)};
     return std::nullopt;
 }
+
+// The uSIDs that a leaf of one plane has to tell apart.
+class usids_of_plane
+{
+public:
+    explicit usids_of_plane(protocol::plane_index plane) : plane_{plane} {}
+
+    // What is wrong with the one of this number.
+    std::optional<usid_plan::fault> add(std::string_view role, std::uint32_t number, std::uint16_t usid,
+                                        std::uint32_t room)
+    {
+        const std::string name = fmt::format("{} {}", role, number);
+        const auto wrong = [&](std::string_view what) {
+            return usid_plan::fault{fmt::format("{}_usid", role),
+                                    fmt::format("gives {} of plane {} {}", name, plane_.value, what)};
+        };
+        if (usid == 0 && number >= room)
+            return wrong(fmt::format("no uSID: it has room for {}; allowed are a further pattern, or a [[usid]] for "
+                                     "each switch beyond",
+                                     room));
+        if (usid == 0)
+            return wrong("uSID 0, which ends a carrier");
+        const auto [first, is_new] = known_.emplace(usid, name);
+        if (!is_new)
+            return wrong(fmt::format("uSID {:04x}, which {} has; allowed is a uSID of its own", usid, first->second));
+        return std::nullopt;
+    }
+
+private:
+    protocol::plane_index plane_;
+    std::map<std::uint16_t, std::string> known_;
+};
 
 } // namespace
 
@@ -143,6 +172,7 @@ std::uint32_t numbers_of(const usid_patterns &patterns)
     return numbers;
 }
 
+// NOLINTNEXTLINE(modernize-pass-by-value): options outlive the plans that are made of them
 usid_plan::usid_plan(const usid_options &options) : options_{options}
 {
     for (const given_usid &one : options_.given) {
@@ -217,35 +247,22 @@ bool usid_plan::is_in_block(const mrc_carrier &carrier) const
 std::optional<usid_plan::fault> usid_plan::check(const shape &fabric) const
 {
     for (const auto &fault :
-         {check_room("leaf", options_.leaf, fabric.planes, fabric.leaves, "fabric.leaves"),
-          check_room("spine", options_.spine, fabric.planes, fabric.spines, "fabric.uplinks"),
-          check_room("host", {options_.host}, fabric.planes, fabric.hosts_per_leaf, "fabric.hosts_per_leaf")})
+         {check_planes("leaf", options_.leaf, fabric.planes), check_planes("spine", options_.spine, fabric.planes),
+          check_planes("host", {options_.host}, fabric.planes)})
         if (fault)
             return fault;
     for (std::uint8_t number = 0; number < fabric.planes; number++) {
         const protocol::plane_index plane{number};
-        std::map<std::uint16_t, std::string> known;
-        std::optional<fault> twice;
-        const auto add = [&](std::string_view role, std::uint32_t of, std::uint16_t usid) {
-            const std::string name = fmt::format("{} {}", role, of);
-            const auto [first, is_new] = known.emplace(usid, name);
-            if (usid == 0)
-                twice = fault{fmt::format("{}_usid", role),
-                              fmt::format("gives {} of plane {} uSID 0, which ends a carrier", name, number)};
-            else if (!is_new && !twice)
-                twice =
-                    fault{fmt::format("{}_usid", role),
-                          fmt::format("gives {} of plane {} uSID {:04x}, which {} has; allowed is a uSID of its own",
-                                      name, number, usid, first->second)};
-        };
+        usids_of_plane known{plane};
         for (std::uint32_t i = 0; i < fabric.leaves; i++)
-            add("leaf", i, leaf(plane, i));
+            if (auto fault = known.add("leaf", i, leaf(plane, i), numbers_of(options_.leaf)))
+                return fault;
         for (std::uint32_t i = 0; i < fabric.spines; i++)
-            add("spine", i, spine(plane, i));
+            if (auto fault = known.add("spine", i, spine(plane, i), numbers_of(options_.spine)))
+                return fault;
         for (std::uint32_t i = 0; i < fabric.hosts_per_leaf; i++)
-            add("host", i, host(plane, i));
-        if (twice)
-            return twice;
+            if (auto fault = known.add("host", i, host(plane, i), options_.host.numbers()))
+                return fault;
     }
     return std::nullopt;
 }

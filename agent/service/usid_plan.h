@@ -75,7 +75,7 @@ struct usid_options {
 class usid_plan
 {
 public:
-    // Numbers that no pattern has room for get uSID 0: check() refuses such a fabric.
+    // Numbers that no pattern has room for, and nobody gives one, get uSID 0: check() refuses such a fabric.
     explicit usid_plan(const usid_options &options = {});
 
     [[nodiscard]] const mrc_ip &block() const { return options_.block.address; }

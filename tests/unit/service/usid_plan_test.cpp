@@ -102,10 +102,15 @@ TEST(usid_plan, uncountable_or_ambiguous_plans_are_refused)
     };
     EXPECT_EQ(fault_of(site(), {.planes = 2, .leaves = 8, .spines = 8, .hosts_per_leaf = 8}), "");
     EXPECT_EQ(fault_of(site(), {.planes = 2, .leaves = 8, .spines = 17, .hosts_per_leaf = 8}),
-              "spine_usid: has room for 16 numbers, allowed is room for 17, as fabric.uplinks is 17");
+              "spine_usid: gives spine 16 of plane 0 no uSID: it has room for 16; allowed are a further pattern, or a "
+              "[[usid]] "
+              "for each switch beyond");
     EXPECT_EQ(fault_of(site(), {.planes = 5, .leaves = 8, .spines = 8, .hosts_per_leaf = 8}),
               "leaf_usid: found \"01PPIIIIIIIIIIII\", which has room for 4 planes, allowed is room for 5, as "
               "fabric.planes is 5, or no P: the same uSIDs on all planes");
+    usid_options beyond = site();
+    beyond.given = {{.plane = plane_index{0}, .leaf = std::nullopt, .spine = 16, .usid = 0xb000}};
+    EXPECT_EQ(fault_of(beyond, {.planes = 1, .leaves = 8, .spines = 17, .hosts_per_leaf = 8}), "");
     usid_options twice = site();
     twice.spine = {pattern("4P0I")};
     EXPECT_EQ(fault_of(twice, {.planes = 1, .leaves = 8, .spines = 8, .hosts_per_leaf = 8}),

@@ -49,8 +49,7 @@ const refusal refusals[] = {
      "test:11:13: fabric.usid_bits: found 32, allowed is 16: a path takes four uSIDs, and four of 32 "
      "bits fit behind no block"},
     {"spine_usid = [\"1PI\"]\n", "test:11:14: fabric.spine_usid: found"},
-    {"host_usid = \"8P00\"\n", "test:11:1: fabric.host_usid: has room for 1 numbers, allowed is room for 256, as "
-                               "fabric.hosts_per_leaf is 256"},
+    {"host_usid = \"8P00\"\n", "test:11:1: fabric.host_usid: gives host 1 of plane 0 no uSID: it has room for 1"},
     {"spine_usid = [\"2PII\"]\n", "test:11:1: fabric.spine_usid: gives spine 0 of plane 0 uSID 2000, which leaf 0 has"},
     {"[[usid]]\nplane = 0\nusid = 1\n", "test:13:1: usid[0].usid: allowed is either leaf or spine"},
     {"[[usid]]\nplane = 0\nleaf = 0\nspine = 0\nusid = 1\n",
