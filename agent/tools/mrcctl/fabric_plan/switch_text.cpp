@@ -40,9 +40,9 @@ std::string make_anchor(std::string_view before)
 std::string iproute2_text(const fabric_switch &node, unsigned block_bits)
 {
     std::string text = title(node, "#") + make_anchor("");
-    text +=
-        fmt::format("ip -6 route replace {} encap seg6local action End flavors next-csid lblen {} nflen {} dev {}\n",
-                    node.prefix, block_bits, usid_bits, anchor);
+    text += fmt::format(
+        "ip -6 route replace {} encap seg6local action End flavors next-csid lblen {} nflen {} count dev {}\n",
+        node.prefix, block_bits, usid_bits, anchor);
     for (const switch_route &route : node.routes)
         text += fmt::format("ip -6 route replace {} via {} dev {}\n", route.prefix, route.via, route.device);
     return text;

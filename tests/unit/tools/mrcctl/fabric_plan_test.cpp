@@ -48,7 +48,7 @@ TEST_F(fabric_plan, a_leaf_in_the_words_of_iproute2)
     EXPECT_TRUE(text.starts_with("# p1t0-1: leaf 1 of plane 1, uSID 2101\n")) << text;
     EXPECT_TRUE(
         text.ends_with("ip -6 route replace fd00:12:5:2101::/64 encap seg6local action End flavors next-csid lblen "
-                       "48 nflen 16 dev sr0\n"
+                       "48 nflen 16 count dev sr0\n"
                        "ip -6 route replace fd00:12:5:1100::/64 via fe80::1 dev u0\n"
                        "ip -6 route replace fd00:12:5:8100::/64 via fe80::2 dev d0\n"
                        "ip -6 route replace fd00:12:5:8101::/64 via fe80::2 dev d1\n"))
