@@ -46,6 +46,7 @@ void add_fabric_show(CLI::App &object, invocation &chosen)
     const auto wish = std::make_shared<fabric_show_wish>();
     const auto language = std::make_shared<std::string>();
     std::vector<std::string> languages;
+    languages.reserve(switch_languages.size());
     for (const auto &[name, which] : switch_languages)
         languages.emplace_back(name);
     command->add_option("SWITCH", wish->name, "This one, such as p0t1-2: plane, tier (0 leaf, 1 spine), number");
