@@ -60,15 +60,28 @@ static __always_inline bool is_endpoint_operation(__u8 kind)
     return kind == MRC_KIND_ENDPOINT_REQUEST || kind == MRC_KIND_ENDPOINT_RESPONSE;
 }
 
-static __always_inline bool is_host_usid(const struct ipv6hdr *ip6)
-{
-    return ip6->daddr.s6_addr16[2] == *(const volatile __u16 *)(config.outer.bytes + MRC_USID_BLOCK_BYTES);
-}
+/* Which destinations in the uSID block are whose. */
+enum usid_owner {
+    USID_FOREIGN,  /* not in the block */
+    USID_OTHER,    /* another node's is active */
+    USID_OWN_LEFT, /* ours is active, with bits behind it: the next uSID, or arguments that we never send */
+    USID_OWN,      /* ours, and nothing else */
+};
 
-/* Any bit behind the active uSID: the next uSID, or arguments that we never send. */
-static __always_inline bool carrier_left(const struct ipv6hdr *ip6)
+/* `outer` is the block, our uSID and zeros: what arrives on a path is the same. */
+static __always_inline enum usid_owner usid_owner_of(const struct ipv6hdr *ip6)
 {
-    return (ip6->daddr.s6_addr16[3] | ip6->daddr.s6_addr32[2] | ip6->daddr.s6_addr32[3]) != 0;
+    const struct mrc_carrier *carrier = (const struct mrc_carrier *)&ip6->daddr;
+    const __u64 block = *(const __u64 *)&ip6->daddr ^ *(const volatile __u64 *)config.outer.bytes;
+    const __u32 at = mrc_usid_offset(config.block_bytes, 0);
+
+    if (same_ip(&config.outer, &ip6->daddr))
+        return USID_OWN;
+    if (block & first_bytes(config.block_bytes & 15))
+        return USID_FOREIGN;
+    return mrc_usid_at(carrier, config.block_bytes, 0) == (config.outer.bytes[at] << 8 | config.outer.bytes[at + 1])
+               ? USID_OWN_LEFT
+               : USID_OTHER;
 }
 
 static __always_inline void note_outer(struct rx_packet *packet, const struct ipv6hdr *ip6)
@@ -107,6 +120,7 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
     const struct ethhdr *eth = take(cursor, sizeof(*eth));
     const struct cursor at_network = *cursor;
     const struct ipv6hdr *ip6;
+    enum usid_owner owner;
 
     if (!eth)
         return MRC_RX_PASS_MALFORMED;
@@ -121,15 +135,16 @@ static __always_inline enum mrc_verdict parse_outer(struct cursor *cursor, struc
         return MRC_RX_PASS_MALFORMED;
     if (config.carrier == MRC_CARRIER_DIRECT)
         return parse_direct(cursor, packet, &at_network, ip6);
-    if (!in_usid_block(ip6, config.outer.bytes)) {
+    owner = usid_owner_of(ip6);
+    if (owner == USID_FOREIGN) {
         *cursor = at_network;
         return MRC_GO_ON;
     }
     if (!config.fabric)
         return MRC_RX_DROP_NOT_FABRIC;
-    if (!is_host_usid(ip6))
+    if (owner == USID_OTHER)
         return MRC_RX_PASS_NOT_OURS;
-    if (carrier_left(ip6))
+    if (owner == USID_OWN_LEFT)
         return MRC_RX_DROP_CARRIER_LEFT;
     packet->loop = ip6->nexthdr == IPPROTO_UDP;
     if (packet->loop)

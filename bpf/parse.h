@@ -81,10 +81,10 @@ static __always_inline __u32 ipv6_flow_label(const struct ipv6hdr *ip6)
     return mrc_get24(ip6->flow_lbl) & 0xFFFFF;
 }
 
-/* `block`: four bytes as in an address. */
-static __always_inline bool in_usid_block(const struct ipv6hdr *ip6, const volatile void *block)
+/* Of the halves of an address in network byte order: ones for so many bytes at its beginning, 0 to 8. */
+static __always_inline __u64 first_bytes(__u32 count)
 {
-    return ip6->daddr.s6_addr32[0] == *(const volatile __u32 *)block;
+    return count ? bpf_cpu_to_be64(~0ull << (64 - 8 * count)) : 0;
 }
 
 /* By two words, for addresses anywhere in a packet; on the stack and in maps they stand at multiples of 8. */

@@ -57,7 +57,7 @@ static __always_inline enum mrc_verdict sw_parse(struct xdp_md *ctx, struct sw_h
 {
     hop->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
     if (!sw_headers(ctx, hop) || hop->at.eth->h_proto != bpf_htons(ETH_P_IPV6) ||
-        !in_usid_block(hop->at.ip6, config.block))
+        (*(const __u64 *)&hop->at.ip6->daddr & config.block_mask) != config.block)
         return MRC_SW_PASS_NOT_USID;
     if (hop->at.ip6->version != 6 || MRC_OUTER_BYTES + bpf_ntohs(hop->at.ip6->payload_len) > hop->frame_bytes)
         return MRC_SW_DROP_MALFORMED;
@@ -69,17 +69,17 @@ static __always_inline enum mrc_verdict sw_shift(struct sw_hop *hop)
 {
     struct mrc_carrier *carrier = (struct mrc_carrier *)&hop->at.ip6->daddr;
 
-    if (mrc_usid_at(carrier, 0) != config.usid)
+    if (mrc_usid_at(carrier, config.block_bytes, 0) != config.usid)
         return MRC_GO_ON;
-    if (!mrc_usid_has_next(carrier))
+    if (!mrc_usid_has_next(carrier, config.block_bytes))
         return MRC_SW_DROP_CARRIER_END;
-    mrc_usid_shift(carrier);
+    mrc_usid_shift(carrier, config.block_bytes);
     return MRC_GO_ON;
 }
 
 static __always_inline enum mrc_verdict sw_route(struct sw_hop *hop)
 {
-    const __u32 usid = mrc_usid_at((const struct mrc_carrier *)&hop->at.ip6->daddr, 0);
+    const __u32 usid = mrc_usid_at((const struct mrc_carrier *)&hop->at.ip6->daddr, config.block_bytes, 0);
     const struct mrc_sw_route_row *route = bpf_map_lookup_elem(&sw_routes, &usid);
 
     if (!route)

@@ -180,6 +180,7 @@ void configure_host_rx(host_rx_bpf &program)
     config.address_count = MRC_RX_ADDRESSES;
     config.probes_per_second = 1000;
     config.outer.bytes[0] = 0xfc;
+    config.block_bytes = MRC_USID_USUAL_BLOCK;
     for (auto &address : config.addresses) {
         address.bytes[0] = 0xfd;
     }
@@ -194,7 +195,9 @@ void configure_host_rx_of_several_buffers(host_rx_bpf &program)
 void configure_switch(switch_bpf &program, bool forward_in_kernel)
 {
     mrc_sw_config &config = program.rodata->config;
-    config.block[0] = 0xfc;
+    config.block = 0xfc;
+    config.block_mask = UINT32_MAX;
+    config.block_bytes = MRC_USID_USUAL_BLOCK;
     config.usid = 0x2000;
     config.forward_in_kernel = forward_in_kernel;
 }

@@ -74,6 +74,10 @@ public:
     // The one host that the paths to a leaf lead to; zero where several may stand behind it.
     [[nodiscard]] virtual mrc_ip sole_host(std::uint32_t leaf) const = 0;
 
+    // The uplink whose spine a carrier leads over; 0 where that is none of the fabric's, and where paths are direct.
+    [[nodiscard]] virtual std::uint32_t uplink_in(const mrc_carrier &, protocol::plane_index) const { return 0; }
+    // Of the uSID block in carriers; 0 where paths are direct.
+    [[nodiscard]] virtual std::uint8_t block_bytes() const { return 0; }
     // The uSID that ends a carrier to this host, on plane 0; 0 where paths are direct.
     [[nodiscard]] virtual std::uint16_t host_usid(host_place host) const = 0;
     // The outer destination that is popped on the plane's port; zero: none is.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 
 namespace mrc::service
 {
@@ -11,25 +10,12 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint32_t role_spine = 0x1;
-constexpr std::uint32_t role_leaf = 0x2; // to 0x7, one per 256 leaves
-constexpr std::uint32_t role_downlink = 0x8;
-constexpr std::uint32_t role_shift = 12;
-constexpr std::uint32_t index_bits = 8;
-
 // Byte positions in an MRC address.
 constexpr std::size_t plane_at = 6;
 constexpr std::size_t leaf_at = 12;
 constexpr std::size_t downlink_at = 14;
 
 constexpr unsigned ipv4_leaf_shift = std::bit_width(max_downlinks);
-
-constexpr std::uint16_t make_usid(std::uint32_t role, protocol::plane_index plane, std::uint32_t index)
-{
-    return static_cast<std::uint16_t>(role << role_shift |
-                                      (std::uint32_t{plane.value} << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK) |
-                                      (index & MRC_USID_INDEX_MASK));
-}
 
 void put16(mrc_ip &address, std::size_t at, std::uint32_t value)
 {
@@ -68,8 +54,8 @@ mrc_ip address4_with(const ip_prefix &prefix, host_place host)
 } // namespace
 
 srv6_fabric::srv6_fabric(const daemon_config &config)
-    : options_{config.fabric}, self_{.leaf = config.host.leaf, .downlink = config.host.downlink},
-      ev_bits_{ev_bits_of(config)}
+    : options_{config.fabric}, usids_{config.fabric.usids},
+      self_{.leaf = config.host.leaf, .downlink = config.host.downlink}, ev_bits_{ev_bits_of(config)}
 {
 }
 
@@ -169,19 +155,9 @@ std::optional<protocol::plane_index> srv6_fabric::plane_of(const mrc_ip &address
     return protocol::plane_index{static_cast<std::uint8_t>(selector - 1)};
 }
 
-std::uint16_t srv6_fabric::spine_usid(protocol::plane_index plane, std::uint32_t uplink)
+std::uint32_t srv6_fabric::uplink_in(const mrc_carrier &carrier, protocol::plane_index plane) const
 {
-    return make_usid(role_spine, plane, uplink);
-}
-
-std::uint16_t srv6_fabric::leaf_usid(protocol::plane_index plane, std::uint32_t leaf)
-{
-    return make_usid(role_leaf + (leaf >> index_bits), plane, leaf);
-}
-
-std::uint16_t srv6_fabric::downlink_usid(host_place host, protocol::plane_index plane)
-{
-    return make_usid(role_downlink, plane, host.downlink);
+    return usids_.spine_of(plane, mrc_usid_at(&carrier, usids_.block_bytes(), 1), options_.uplinks).value_or(0);
 }
 
 std::vector<ip_prefix> srv6_fabric::overlay_routes() const
@@ -194,9 +170,7 @@ std::vector<ip_prefix> srv6_fabric::overlay_routes() const
 
 mrc_ip srv6_fabric::outer_destination(protocol::plane_index plane) const
 {
-    mrc_ip address = options_.usid_block.address;
-    put16(address, MRC_USID_BLOCK_BYTES, downlink_usid(self_, plane));
-    return address;
+    return usids_.carrier({usids_.host(plane, self_.downlink)});
 }
 
 std::uint32_t srv6_fabric::uplinks_to(std::uint32_t leaf) const
@@ -228,20 +202,16 @@ std::uint32_t srv6_fabric::uplink_of(const path_group_rows &group, protocol::pla
 
 mrc_path_row srv6_fabric::path_of(const path_group_rows &group, protocol::plane_index plane, std::uint32_t uplink) const
 {
-    mrc_carrier carrier{};
-    const auto &block = options_.usid_block.address.bytes;
-    std::copy_n(std::begin(block), MRC_USID_BLOCK_BYTES, std::begin(carrier.bytes));
-    unsigned place = 0;
-    mrc_usid_set(&carrier, place++, leaf_usid(plane, self_.leaf));
-    if (group.leaf != self_.leaf) {
-        mrc_usid_set(&carrier, place++, spine_usid(plane, uplink));
-        mrc_usid_set(&carrier, place++, leaf_usid(plane, group.leaf));
-    }
+    const std::uint16_t own = usids_.leaf(plane, self_.leaf);
+    const std::uint16_t of_plane = usids_.host_plane_bits(plane);
+    const bool is_neighbour = group.leaf == self_.leaf;
 
     mrc_path_row path{};
-    std::ranges::copy(carrier.bytes, std::begin(path.carrier.bytes));
+    path.carrier = is_neighbour
+                       ? usids_.carrier({own, of_plane})
+                       : usids_.carrier({own, usids_.spine(plane, uplink), usids_.leaf(plane, group.leaf), of_plane});
     path.state = MRC_PATH_GOOD;
-    path.host_usid_at = static_cast<__u8>(place);
+    path.host_usid_at = static_cast<__u8>(mrc_usid_offset(usids_.block_bytes(), is_neighbour ? 1 : 3));
     path.group = static_cast<__u16>(group.leaf);
     path.plane = plane.value;
     path.port = plane.value;

@@ -2,9 +2,7 @@
 // The rules that turn places in an SRv6 fabric into addresses, uSIDs and paths, and back. Nothing is listed, so a
 // fabric of 131,072 endpoints (512 leaves of 256) costs no more than one of two.
 //
-//   uSID         role (4 bits) | plane (4) | index (8):
-//                spine 0x1PII; leaf 0x2PII, leaves from 256 on 0x3PII … 0x7PII; downlink 0x8PDD of its own leaf
-//   carrier      other leaf: block:T0a:T1:T0b, then the host's downlink; same leaf: block:T0a, then the downlink
+//   uSIDs        usid_plan.h
 //   address      <prefix>:0::<leaf>:<downlink + 1>, on plane P <prefix>:<P + 1>::<leaf>:<downlink + 1>, where the plane
 //                stands in bits 48…63, the leaf in 96…111 and the downlink in 112…127
 //   IPv4         <ipv4_prefix> | leaf << 9 | downlink + 1, the common address only
@@ -47,12 +45,11 @@ public:
     // Bits that the IPv4 addresses of such a fabric need behind their prefix: at most 20.
     [[nodiscard]] static unsigned ipv4_host_bits(const fabric_options &options);
 
-    [[nodiscard]] static std::uint16_t spine_usid(protocol::plane_index plane, std::uint32_t uplink);
-    [[nodiscard]] static std::uint16_t leaf_usid(protocol::plane_index plane, std::uint32_t leaf);
-    // The downlink uSID that ends a carrier to this host on a plane; on plane 0 its plane bits are zero.
-    [[nodiscard]] static std::uint16_t downlink_usid(host_place host, protocol::plane_index plane = {});
-    [[nodiscard]] std::uint16_t host_usid(host_place host) const override { return downlink_usid(host); }
-    // block:<own downlink>::
+    [[nodiscard]] const usid_plan &usids() const { return usids_; }
+    [[nodiscard]] std::uint32_t uplink_in(const mrc_carrier &carrier, protocol::plane_index plane) const override;
+    [[nodiscard]] std::uint8_t block_bytes() const override { return usids_.block_bytes(); }
+    [[nodiscard]] std::uint16_t host_usid(host_place host) const override { return usids_.host({}, host.downlink); }
+    // block:<own uSID>::
     [[nodiscard]] mrc_ip outer_destination(protocol::plane_index plane) const override;
     [[nodiscard]] mrc_carrier_kind carrier_kind() const override { return MRC_CARRIER_SRV6; }
     [[nodiscard]] std::vector<ip_prefix> overlay_routes() const override;
@@ -68,6 +65,7 @@ private:
     [[nodiscard]] std::optional<host_place> host_of_ipv4(const mrc_ip &address, const ip_prefix &prefix) const;
 
     fabric_options options_;
+    usid_plan usids_;
     host_place self_;
     unsigned ev_bits_;
 };

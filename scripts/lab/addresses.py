@@ -1,37 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab's address plan: F3216 uSIDs in one block, MRC addresses in one prefix, deterministic MACs.
-
-A uSID is role (4 bits), plane (4 bits), index (8 bits), so a capture can be read without a table.
-"""
+"""The lab's addresses: MRC addresses in one prefix, link-local ones, deterministic MACs. uSIDs are in usid_plan.py."""
 
 import ipaddress
 
-USID_BLOCK = "fcbb:bb00::/32"
 MRC_PREFIX = "fd6d:7263::/32"
 IPV4_PREFIX = "10.128.0.0/12"  # of labs that are asked for IPv4
-
-SPINE_ROLE = 0x1
-LEAF_ROLE = 0x2
-DOWNLINK_ROLE = 0x8
 
 # A link's lower end has FABRIC_LOWER, its upper end (and so a host's gateway) has FABRIC_UPPER. Link-local
 # addresses may repeat on every link, which keeps them out of the topology.
 FABRIC_UPPER = "fe80::1"
 FABRIC_LOWER = "fe80::2"
-
-
-def usid(role, plane, index):
-    return role << 12 | plane << 8 | index
-
-
-def usid_prefix(value):
-    """The static /48 of one uSID: what a switch matches and what it looks up after the shift."""
-    return f"fcbb:bb00:{value:x}::/48"
-
-
-def carrier(*usids):
-    """An outer destination address that visits the uSIDs in turn."""
-    return str(ipaddress.IPv6Address("fcbb:bb00:" + ":".join(f"{value:x}" for value in usids) + "::"))
 
 
 def mrc_address(leaf, downlink, plane=None):

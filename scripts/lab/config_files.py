@@ -3,7 +3,7 @@
 
 import pwd
 
-from . import addresses, toml_text
+from . import toml_text
 from .processes import instance_of, pin_of
 from .state import ROOT
 
@@ -18,13 +18,13 @@ def switch_config(prefix, fabric, node):
     options = fabric.options
     return {
         "name": node.name,
-        "usid": addresses.usid_prefix(node.usid),
+        "usid": node.usid,
         "forward": options.switch,
         "pin": str(pin_of(prefix, node.name)),
         "share": str(pin_of(prefix, "entry")),
         "mode": options.mode,
         "port": [{"device": port.device, "host_facing": fabric.is_host_facing(port)} for port in node.ports],
-        "route": [{"usid": addresses.usid_prefix(route.usid), "port": route.via.device, "mac": route.via.peer.mac}
+        "route": [{"usid": route.usid, "port": route.via.device, "mac": route.via.peer.mac}
                   for route in node.routes],
     }
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A switch that is the kernel's own seg6local: the implementation of uSID forwarding that nobody here wrote.
 
-`End` with next-csid on the own /48 shifts the carrier; static /48 routes take the shifted address to the neighbour.
+`End` with next-csid on the own uSID shifts the carrier; static routes take the shifted address to the neighbour.
 """
 
-from .addresses import usid_prefix
+from .usid_plan import USID_BITS, block_bits_of
 
 # A seg6local route needs a device, and goes when that device goes down. An anchor of its own, a veth pair that
 # leads nowhere, keeps the switch alive while its ports are taken down (not every kernel has the dummy device).
@@ -15,7 +15,7 @@ CUT_PRIORITY = 10
 
 
 def route_command(route):
-    return f"route replace {usid_prefix(route.usid)} via {route.via.peer.address} dev {route.via.device}"
+    return f"route replace {route.usid} via {route.via.peer.address} dev {route.via.device}"
 
 
 def commands(node):
@@ -24,8 +24,8 @@ def commands(node):
         f"link add name {ANCHOR} type veth peer name sid1",
         f"link set dev {ANCHOR} up",
         "link set dev sid1 up",
-        f"route replace {usid_prefix(node.usid)} encap seg6local action End flavors next-csid lblen 32 nflen 16 "
-        f"count dev {ANCHOR}",
+        f"route replace {node.usid} encap seg6local action End flavors next-csid lblen {block_bits_of(node.usid)} "
+        f"nflen {USID_BITS} count dev {ANCHOR}",
     ]
 
 
@@ -40,5 +40,5 @@ def cut_commands(node, port, is_cut, is_host_facing):
     commands = [f"rule {'add' if is_cut else 'delete'} priority {CUT_PRIORITY} iif {port.device} blackhole"]
     for route in node.routes:
         if is_host_facing and route.via is port:
-            commands.append(f"route replace blackhole {usid_prefix(route.usid)}" if is_cut else route_command(route))
+            commands.append(f"route replace blackhole {route.usid}" if is_cut else route_command(route))
     return commands

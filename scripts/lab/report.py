@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`status`: the lab as one JSON object, and the same for reading."""
 
-from . import addresses, namespaces, processes
+from . import namespaces, processes
 from .errors import lab_error
 from .fabrics import fabric
 from .state import lab_directory
@@ -67,7 +67,7 @@ def _switch(directory, state, shape, node):
         "plane": node.plane,
         "tier": node.tier,
         "index": node.index,
-        "usid": None if node.usid is None else addresses.usid_prefix(node.usid),
+        "usid": node.usid,
         "state": "down" if node.name in state.cut_switches else "up",
         "pin": str(processes.pin_of(state.prefix, node.name)),
         "ports": [

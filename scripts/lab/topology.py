@@ -5,6 +5,7 @@ import dataclasses
 
 from . import addresses, kernel_switch, namespaces
 from .errors import any_of, lab_error
+from .usid_plan import usid_plan
 
 
 @dataclasses.dataclass
@@ -22,9 +23,9 @@ class port:
 
 @dataclasses.dataclass
 class route:
-    """A static /48: packets whose next uSID this is leave by `via`."""
+    """A static route to a uSID's prefix: packets whose next uSID this is leave by `via`."""
 
-    usid: int
+    usid: str
     via: port
 
 
@@ -46,7 +47,7 @@ class switch_node:
     plane: int
     tier: int
     index: int
-    usid: int = None  # None: it forwards by ordinary addresses
+    usid: str = None  # its prefix; None: it forwards by ordinary addresses
     ports: list = dataclasses.field(default_factory=list)
     routes: list = dataclasses.field(default_factory=list)
 
@@ -177,6 +178,7 @@ class clos(network):
     has_switch_daemons = True
 
     def build(self):
+        self.usids = usid_plan(self.options.extra_config)
         for plane in range(self.options.planes):
             self._add_plane_switches(plane)
         for number, (leaf, downlink) in enumerate(places_of(self.options)):
@@ -186,9 +188,9 @@ class clos(network):
         self.connect((*lower, addresses.FABRIC_LOWER), (*upper, addresses.FABRIC_UPPER))
 
     def _add_plane_switches(self, plane):
-        leaves = [self.add_switch(plane, 0, index, addresses.usid(addresses.LEAF_ROLE, plane, index))
+        leaves = [self.add_switch(plane, 0, index, self.usids.prefix("leaf", plane, index))
                   for index in range(self.options.leaves)]
-        spines = [self.add_switch(plane, 1, index, addresses.usid(addresses.SPINE_ROLE, plane, index))
+        spines = [self.add_switch(plane, 1, index, self.usids.prefix("spine", plane, index))
                   for index in range(self.options.spines)]
         for leaf in leaves:
             for spine in spines:
@@ -212,8 +214,7 @@ class clos(network):
                 (node, f"p{plane}", addresses.mac(addresses.HOST_PORT, plane, number, plane)),
                 (leaf, f"d{downlink}", addresses.mac(addresses.LEAF_DOWN, plane, leaf_index, downlink)),
             )
-            usid = addresses.usid(addresses.DOWNLINK_ROLE, plane, downlink)
-            leaf.routes.append(route(usid, leaf.ports[-1]))
+            leaf.routes.append(route(self.usids.prefix("host", plane, downlink), leaf.ports[-1]))
 
     @property
     def is_kernel(self):
@@ -246,7 +247,7 @@ class clos(network):
         tables = {
             "host": {"address": node.mrc_address, "leaf": node.leaf, "downlink": node.downlink},
             "fabric": {
-                "usid_block": addresses.USID_BLOCK,
+                "usid_block": str(self.usids.block),
                 "planes": options.planes,
                 "leaves": options.leaves,
                 "uplinks": options.spines,

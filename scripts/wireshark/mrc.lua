@@ -12,7 +12,7 @@
 local mrc = Proto("mrc", "Multipath Reliable Connection")
 
 mrc.prefs.check_icrc = Pref.bool("Verify the ICRC", true, "Compute the ICRC of packets that were captured whole")
-mrc.prefs.block = Pref.string("SRv6 block", "fcbb:bb00", "First 32 bits of outer addresses that hold uSIDs (F3216)")
+mrc.prefs.block = Pref.string("SRv6 block", "fcbb:bb00", "Groups that outer addresses with uSIDs begin with")
 
 local PORTS = {4791, 4971}
 local BTH_BYTES, ICRC_BYTES = 12, 4
@@ -381,16 +381,16 @@ end
 -- The uSIDs that an outer address still holds, if it is one of the block; nothing otherwise.
 local function usids_of(address)
     local block = mrc.prefs.block:lower():gsub("[^0-9a-f:]", "")
-    local high, low = block:match("^(%x+):(%x+)")
-    if not high then
-        return nil
+    local bytes = ""
+    for group in block:gsub("::.*", ""):gmatch("%x+") do
+        bytes = bytes .. big_endian16(tonumber(group, 16) % 65536)
     end
     local raw = address.range:raw()
-    if raw:sub(1, 4) ~= big_endian16(tonumber(high, 16)) .. big_endian16(tonumber(low, 16)) then
+    if bytes == "" or raw:sub(1, #bytes) ~= bytes then
         return nil
     end
     local found = {}
-    for at = 5, 15, 2 do
+    for at = #bytes + 1, 15, 2 do
         local usid = raw:byte(at) * 256 + raw:byte(at + 1)
         if usid == 0 then
             break

@@ -44,8 +44,8 @@ mrc_path_row path_by_port(std::uint8_t port)
 {
     mrc_path_row path{};
 
-    path.carrier = to_ip(ip6("fcbb:bb00:2200:1201:2201::"));
-    path.host_usid_at = 3;
+    path.carrier = to_ip(ip6("fcbb:bb00:2200:1201:2201:200::"));
+    path.host_usid_at = 10;
     path.state = MRC_PATH_GOOD;
     path.plane = 2;
     path.port = port;

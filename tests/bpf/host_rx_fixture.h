@@ -39,6 +39,8 @@ struct rx_settings {
     bool redirect_answers = false;
     mrc_carrier_kind carrier = MRC_CARRIER_SRV6;
     std::uint64_t loop_cookie = 0;
+    std::uint8_t block_bytes = MRC_USID_USUAL_BLOCK;
+    ip6_address usid = host_usid;
 };
 
 // One loaded instance of host_rx for port 2, with one QP, one peer, and a socket on queue 0.
@@ -55,7 +57,8 @@ public:
         config.redirect_answers = settings.redirect_answers;
         config.loop_cookie = settings.loop_cookie;
         config.carrier = static_cast<__u8>(settings.carrier);
-        config.outer = to_ip(settings.carrier == MRC_CARRIER_DIRECT ? host_plane_address : host_usid);
+        config.block_bytes = settings.block_bytes;
+        config.outer = to_ip(settings.carrier == MRC_CARRIER_DIRECT ? host_plane_address : settings.usid);
         config.addresses[0] = to_ip(host_address);
         config.addresses[1] = to_ip(host_plane_address);
         config.addresses[2] = to_ip(host_address4);

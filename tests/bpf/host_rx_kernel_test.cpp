@@ -32,6 +32,45 @@ TEST_F(host_rx, drops_carriers_that_do_not_end_here_or_carry_no_ip)
     expect(encapsulated(wrong_family), MRC_RX_DROP_INNER, XDP_DROP);
 }
 
+// The uSID block may have 16, 32, 48 or 64 bits.
+class host_rx_behind_a_block : public host_rx, public testing::WithParamInterface<std::uint8_t>
+{
+protected:
+    host_rx_behind_a_block()
+    {
+        settings_.block_bytes = GetParam();
+        settings_.usid = with_usids({0x82, 0x01});
+    }
+
+    // The block with these bytes behind it.
+    static ip6_address with_usids(std::initializer_list<std::uint8_t> bytes)
+    {
+        ip6_address address = ip6("fcbb:bb00:5:7::");
+        std::fill(std::ranges::copy(bytes, address.begin() + GetParam()).out, address.end(), std::uint8_t{0});
+        return address;
+    }
+    static packet_bytes to(const ip6_address &destination)
+    {
+        mrc_packet packet;
+        packet.outer.destination = destination;
+        return encapsulated(packet);
+    }
+};
+
+TEST_P(host_rx_behind_a_block, tells_what_is_ours)
+{
+    ip6_address other_block = with_usids({0x82, 0x01});
+    other_block[GetParam() - 1U] ^= 1U;
+
+    expect_steered(to(with_usids({0x82, 0x01})), plain({}));
+    expect(to(with_usids({0x82, 0x01, 0x20, 0x00})), MRC_RX_DROP_CARRIER_LEFT, XDP_DROP);
+    expect(to(with_usids({0x82, 0x01, 0, 0, 0, 0, 0, 1})), MRC_RX_DROP_CARRIER_LEFT, XDP_DROP);
+    expect_untouched(to(with_usids({0x82, 0x02})), MRC_RX_PASS_NOT_OURS);
+    expect_untouched(to(other_block), MRC_RX_PASS_NOT_OURS);
+}
+
+INSTANTIATE_TEST_SUITE_P(of, host_rx_behind_a_block, testing::Values<std::uint8_t>(2, 4, 6, 8));
+
 TEST_F(host_rx, passes_other_traffic_unchanged)
 {
     mrc_packet other_usid;

@@ -40,8 +40,8 @@ protected:
     void set_path(std::uint32_t port)
     {
         mrc_path_row path{};
-        path.carrier = to_ip(ip6("fcbb:bb00:2200:1201:2201::"));
-        path.host_usid_at = 3;
+        path.carrier = to_ip(ip6("fcbb:bb00:2200:1201:2201:200::"));
+        path.host_usid_at = 10;
         path.state = MRC_PATH_ASSUMED_BAD; // what probes are for
         path.plane = 2;
         path.port = static_cast<std::uint8_t>(port);

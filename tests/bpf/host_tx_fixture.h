@@ -29,7 +29,7 @@ inline ip6_address carrier_of(std::uint32_t plane, std::uint32_t uplink)
 {
     ip6_address carrier = ip6("fcbb:bb00:2000:1000:2001::");
 
-    for (const std::size_t at : {4, 6, 8})
+    for (const std::size_t at : {4, 6, 8, 10})
         carrier[at] = static_cast<std::uint8_t>(carrier[at] | plane);
     carrier[7] = static_cast<std::uint8_t>(uplink);
     return carrier;
@@ -131,7 +131,7 @@ protected:
     {
         mrc_path_row path{};
         path.carrier = to_ip(carrier_of(plane, uplink));
-        path.host_usid_at = 3;
+        path.host_usid_at = 10;
         path.state = static_cast<std::uint16_t>(state);
         path.group = peer_group;
         path.plane = static_cast<std::uint8_t>(plane);

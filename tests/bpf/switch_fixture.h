@@ -102,7 +102,9 @@ protected:
         program_ = switch_bpf__open();
         ASSERT_NE(program_, nullptr);
         mrc_sw_config &config = program_->rodata->config;
-        std::memcpy(config.block, ip6("fcbb:bb00::").data(), sizeof(config.block));
+        std::memcpy(&config.block, ip6("fcbb:bb00::").data(), sizeof(config.block));
+        std::memset(&config.block_mask, 0xFF, MRC_USID_USUAL_BLOCK);
+        config.block_bytes = MRC_USID_USUAL_BLOCK;
         config.usid = 0x2000;
         config.forward_in_kernel = forward_in_kernel ? 1 : 0;
         ASSERT_EQ(switch_bpf__load(program_), 0);

@@ -83,8 +83,8 @@ public:
         row.address = address_ending_in(1);
         row.flags = MRC_PORT_USABLE;
         mrc_path_row &path = programs->paths()[path_number];
-        path.carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1}};
-        path.host_usid_at = 3;
+        path.carrier = {{0xfc, 0xbb, 0xbb, 0, 0x22, 0, 0x12, 1, 0x22, 1, 0x02, 0}};
+        path.host_usid_at = 10;
         path.plane = by;
         path.port = by;
         path.next_hop = by;

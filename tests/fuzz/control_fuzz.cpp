@@ -24,7 +24,7 @@ using namespace mrc::session;
 using namespace mrc::service;
 using namespace mrc::service::control;
 
-constexpr fabric_shape fabric{.planes = 2, .uplinks = 4, .usid_block = {0xfc, 0xbb, 0xbb, 0}};
+const fabric_shape fabric{.planes = 2, .uplinks = 4, .usids = usid_plan{}};
 constexpr profile_limits limits{.formats = 4,
                                 .ev_profiles = 4,
                                 .cc_profiles = 4,

@@ -45,6 +45,7 @@ owner<host_rx_bpf> open_receive()
     config.address_count = MRC_RX_ADDRESSES;
     config.probes_per_second = 1;
     config.outer.bytes[0] = 0xfc;
+    config.block_bytes = MRC_USID_USUAL_BLOCK;
     for (mrc_ip &address : config.addresses)
         address.bytes[0] = 0xfd;
     return skeleton;

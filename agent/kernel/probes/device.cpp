@@ -74,6 +74,12 @@ bool is_running(const std::string &device)
     return ask(SIOCGIFFLAGS, request, device) && (request.ifr_flags & both) == both;
 }
 
+bool is_bonded(const std::string &device)
+{
+    ifreq request{};
+    return ask(SIOCGIFFLAGS, request, device) && (request.ifr_flags & IFF_SLAVE) != 0;
+}
+
 std::string driver_of(const std::string &device)
 {
     ethtool_drvinfo command{};

@@ -17,6 +17,7 @@ namespace mrc::kernel::probes
 [[nodiscard]] codec::mac_address mac_address_of(const std::string &device);
 [[nodiscard]] std::uint32_t mtu_of(const std::string &device);
 [[nodiscard]] bool is_running(const std::string &device); // up, with carrier
+[[nodiscard]] bool is_bonded(const std::string &device);  // a member of a bond
 [[nodiscard]] std::string driver_of(const std::string &device);
 // Mbit/s; nothing without carrier, and of devices that have none of their own (virtio_net, often).
 [[nodiscard]] std::optional<std::uint32_t> link_speed_mbps(const std::string &device);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "service/config/profiles.h"
@@ -241,11 +242,66 @@ check_result check_place_in_fabric(const daemon_config &config)
 
 check_result check_prefixes(const daemon_config &config)
 {
-    if (!is_direct(config) && overlap(config.fabric.usid_block, config.fabric.address_prefix))
+    if (!is_direct(config) && overlap(config.fabric.usids.block, config.fabric.address_prefix))
         return config.origin.error_at(
             "fabric.address_prefix",
             fmt::format("found {}, which overlaps fabric.usid_block {}; allowed are disjoint prefixes",
-                        to_text(config.fabric.address_prefix), to_text(config.fabric.usid_block)));
+                        to_text(config.fabric.address_prefix), to_text(config.fabric.usids.block)));
+    return std::nullopt;
+}
+
+std::string usid_key(std::size_t row, std::string_view key)
+{
+    return fmt::format("usid[{}].{}", row, key);
+}
+
+// A switch of the fabric, each once.
+check_result check_given_usids(const daemon_config &config)
+{
+    std::set<std::array<std::uint32_t, 3>> known; // plane, which of both, number
+    for (std::size_t row = 0; row < config.fabric.usids.given.size(); row++) {
+        const given_usid &given = config.fabric.usids.given[row];
+        if (given.leaf.has_value() == given.spine.has_value())
+            return config.origin.error_at(usid_key(row, "usid"),
+                                          "allowed is either leaf or spine, the switch whose uSID it is");
+        const auto outside = [&](std::string_view key, std::uint32_t number, std::uint32_t count,
+                                 std::string_view option) -> check_result {
+            if (number < count)
+                return std::nullopt;
+            return config.origin.error_at(usid_key(row, key), fmt::format("found {}, allowed is 0 to {}, as {} is {}",
+                                                                          number, count - 1, option, count));
+        };
+        const fabric_options &fabric = config.fabric;
+        if (auto error = outside("plane", given.plane.value, fabric.planes, "fabric.planes"))
+            return error;
+        if (auto error = given.leaf ? outside("leaf", *given.leaf, fabric.leaves, "fabric.leaves")
+                                    : outside("spine", *given.spine, fabric.uplinks, "fabric.uplinks"))
+            return error;
+        const std::string_view role = given.leaf ? "leaf" : "spine";
+        if (!known.insert({given.plane.value, given.leaf ? 1U : 0U, given.leaf.value_or(given.spine.value_or(0))})
+                 .second)
+            return config.origin.error_at(
+                usid_key(row, role),
+                fmt::format("found {} {} of plane {} a second time, allowed is one [[usid]] a "
+                            "switch",
+                            role, given.leaf.value_or(given.spine.value_or(0)), given.plane.value));
+    }
+    return std::nullopt;
+}
+
+check_result check_usid_plan(const daemon_config &config)
+{
+    if (is_direct(config))
+        return std::nullopt;
+    if (auto error = check_given_usids(config))
+        return error;
+    const fabric_options &fabric = config.fabric;
+    const auto fault = usid_plan{fabric.usids}.check({.planes = fabric.planes,
+                                                      .leaves = fabric.leaves,
+                                                      .spines = fabric.uplinks,
+                                                      .hosts_per_leaf = fabric.hosts_per_leaf});
+    if (fault)
+        return config.origin.error_at("fabric." + fault->key, fault->text);
     return std::nullopt;
 }
 
@@ -360,9 +416,9 @@ void fill_in(daemon_config &config)
 std::expected<void, config_error> complete_config(daemon_config &config)
 {
     fill_in(config);
-    for (const auto check :
-         {check_mode, check_peers, check_names, check_paths, check_path_rows, check_place_in_fabric, check_prefixes,
-          check_ipv4_prefix, check_address, check_sockets, check_ports, check_dscps, check_active_paths})
+    for (const auto check : {check_mode, check_peers, check_names, check_paths, check_path_rows, check_place_in_fabric,
+                             check_prefixes, check_usid_plan, check_ipv4_prefix, check_address, check_sockets,
+                             check_ports, check_dscps, check_active_paths})
         if (auto error = check(config))
             return std::unexpected{*std::move(error)};
     return check_profiles(config);

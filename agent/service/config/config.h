@@ -19,11 +19,13 @@
 #include "options/origins.h"
 #include "protocol/types.h"
 #include "service/address.h"
+#include "service/usid_plan.h"
 
 namespace mrc::service
 {
 
-// The 8 index bits of a downlink uSID, and 6 leaf roles (0x2…0x7) of 8 index bits each; see fabric_rules.h.
+// Downlinks and leaves stand in IPv4 addresses (srv6_fabric.h), uplinks in EVs (mrc/abi/srv6.h); the usual SRv6 plan
+// has room for as many (usid_plan.h).
 inline constexpr std::uint32_t max_downlinks = 256;
 inline constexpr std::uint32_t max_leaves = 6 * 256;
 inline constexpr std::uint32_t max_uplinks = 256;
@@ -58,7 +60,8 @@ struct host_options {
 
 struct fabric_options {
     fabric_mode mode = fabric_mode::srv6;
-    ip_prefix usid_block{{{0xfc, 0xbb, 0xbb, 0x00}}, 32};
+    usid_options usids;
+    std::uint32_t usid_bits = 16; // of a uSID: there is no other length
     ip_prefix address_prefix{{{0xfd, 0x6d, 0x72, 0x63}}, 32};
     std::optional<ip_prefix> ipv4_prefix; // none: the hosts have no IPv4 addresses
     std::uint8_t planes = 1;

@@ -106,6 +106,26 @@ bool ipv6_prefix::read(const options::value &value, ip_prefix &to) const
     return true;
 }
 
+bool locator_block::read(const options::value &value, ip_prefix &to)
+{
+    constexpr unsigned group_bits = 16;
+    return ipv6_prefix{group_bits, 8 * MRC_USID_LONGEST_BLOCK}.read(value, to) && to.length % group_bits == 0;
+}
+
+bool usid_length::read(const options::value &value, std::uint32_t &to)
+{
+    constexpr std::int64_t only = 8 * MRC_USID_BYTES;
+    return options::whole{only, only}.read(value, to);
+}
+
+bool usid_pattern_text::read(const options::value &value, usid_pattern &to)
+{
+    const auto *text = value.text();
+    const auto pattern = text == nullptr ? std::nullopt : parse_usid_pattern(*text);
+    to = pattern.value_or(to);
+    return pattern.has_value();
+}
+
 std::string ipv4_prefix::allowed() const
 {
     return fmt::format("a unicast IPv4 prefix of length {} to {}", shortest, longest);

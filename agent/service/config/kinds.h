@@ -58,6 +58,40 @@ struct ipv6_prefix {
     [[nodiscard]] static std::string write(const ip_prefix &from) { return options::toml_string(to_text(from)); }
 };
 
+// A locator block, behind which uSIDs stand at groups of an address.
+struct locator_block {
+    [[nodiscard]] static std::string allowed() { return "an IPv6 prefix of length 16, 32, 48 or 64"; }
+    [[nodiscard]] static bool read(const options::value &value, ip_prefix &to);
+    [[nodiscard]] static std::string write(const ip_prefix &from) { return options::toml_string(to_text(from)); }
+};
+
+struct usid_length {
+    [[nodiscard]] static std::string allowed()
+    {
+        return "16: a path takes four uSIDs, and four of 32 bits fit behind no block";
+    }
+    [[nodiscard]] static bool read(const options::value &value, std::uint32_t &to);
+    [[nodiscard]] static std::string write(std::uint32_t from) { return fmt::format("{}", from); }
+};
+
+struct usid_number {
+    [[nodiscard]] static std::string allowed() { return "0x0001 to 0xffff"; }
+    [[nodiscard]] static bool read(const options::value &value, std::uint16_t &to)
+    {
+        return options::whole{1, UINT16_MAX}.read(value, to);
+    }
+    [[nodiscard]] static std::string write(std::uint16_t from) { return fmt::format("{:#06x}", from); }
+};
+
+struct usid_pattern_text {
+    [[nodiscard]] static std::string allowed()
+    {
+        return "4 hexadecimal digits or 16 bits, with P for the plane and I for the number";
+    }
+    [[nodiscard]] static bool read(const options::value &value, usid_pattern &to);
+    [[nodiscard]] static std::string write(const usid_pattern &from) { return options::toml_string(to_text(from)); }
+};
+
 struct ipv4_prefix {
     unsigned shortest;
     unsigned longest;

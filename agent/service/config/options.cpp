@@ -56,6 +56,8 @@ constexpr presence of_srv6{.is_required = false, .default_note = "none; required
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t rtt_ns_max = 8'000'000;
 constexpr double window_step_max = 1e9;
+constexpr std::size_t usid_patterns_most = 16;
+constexpr std::size_t usids_most = std::size_t{MRC_MAX_PORTS} * (max_leaves + max_uplinks);
 constexpr std::size_t most_ordinary = 16; // addresses that programs know one host by
 
 table_of<daemon_options> daemon_table()
@@ -88,9 +90,17 @@ table_of<host_options> host_table()
 table_of<fabric_options> fabric_table()
 {
     using row = fabric_options;
+    const auto in_usids = [](auto member) { return [member](auto &in) -> auto & { return in.usids.*member; }; };
+    const list_of usid_patterns_kind{
+        usid_pattern_text{}, "patterns of 4 hexadecimal digits or 16 bits, with P for the plane and I for the number",
+        1, usid_patterns_most};
     return table_of<row>{}
         .add("mode", fabric_modes, &row::mode)
-        .add("usid_block", ipv6_prefix{32, 32}, &row::usid_block)
+        .add("usid_block", locator_block{}, in_usids(&usid_options::block))
+        .add("usid_bits", usid_length{}, &row::usid_bits)
+        .add("leaf_usid", usid_patterns_kind, in_usids(&usid_options::leaf))
+        .add("spine_usid", usid_patterns_kind, in_usids(&usid_options::spine))
+        .add("host_usid", usid_pattern_text{}, in_usids(&usid_options::host))
         .add("address_prefix", ipv6_prefix{16, 48}, &row::address_prefix)
         .add("ipv4_prefix", automatic{ipv4_prefix{8, 31}, "none"}, &row::ipv4_prefix)
         .add("planes", whole{1, MRC_MAX_PORTS}, &row::planes,
@@ -100,6 +110,19 @@ table_of<fabric_options> fabric_table()
         .add("hosts_per_leaf", whole{1, max_downlinks}, &row::hosts_per_leaf)
         .add("paths", automatic{whole{1, max_uplinks}}, &row::paths)
         .add("hosts_file", automatic{absolute_path{pin_path_longest}, "none"}, &row::hosts_file);
+}
+
+table_of<given_usid> usid_table()
+{
+    using row = given_usid;
+    return table_of<row>{}
+        .add(
+            "plane", whole{0, MRC_MAX_PORTS - 1}, [](auto &in) -> auto & { return in.plane.value; }, required)
+        .add("leaf", automatic{whole{0, max_leaves - 1}, "none"}, &row::leaf,
+             presence{.default_note = "none, where it is a spine"})
+        .add("spine", automatic{whole{0, max_uplinks - 1}, "none"}, &row::spine,
+             presence{.default_note = "none, where it is a leaf"})
+        .add("usid", usid_number{}, &row::usid, required);
 }
 
 table_of<port_options> port_table()
@@ -266,9 +289,12 @@ table_of<cc_profile_options> cc_profile_table()
         .add("target_delay_ns", automatic{whole{1, rtt_ns_max}}, &row::target_delay_ns);
 }
 
-constexpr std::array of_srv6_only{"host.leaf",          "host.downlink", "fabric.usid_block", "fabric.address_prefix",
-                                  "fabric.ipv4_prefix", "fabric.leaves", "fabric.uplinks",    "fabric.hosts_per_leaf",
-                                  "port.gateway"};
+constexpr std::array of_srv6_only{
+    "host.leaf",          "host.downlink",    "fabric.usid_block", "fabric.address_prefix",
+    "fabric.usid_bits",   "fabric.leaf_usid", "fabric.spine_usid", "fabric.host_usid",
+    "usid.plane",         "usid.leaf",        "usid.spine",        "usid.usid",
+    "fabric.ipv4_prefix", "fabric.leaves",    "fabric.uplinks",    "fabric.hosts_per_leaf",
+    "port.gateway"};
 constexpr std::array of_direct_only{"port.address", "peer.addresses", "peer.address", "peer.name"};
 
 } // namespace
@@ -290,6 +316,8 @@ const options::table_of<daemon_config> &config_options()
             .add_table("daemon", daemon_table(), &daemon_config::daemon)
             .add_table("host", host_table(), &daemon_config::host)
             .add_table("fabric", fabric_table(), &daemon_config::fabric)
+            .add_rows("usid", usid_table(), [](auto &in) -> auto & { return in.fabric.usids.given; },
+                      {.one_per = "switch whose uSID follows no pattern", .least = 0, .most = usids_most})
             .add_rows("port", port_table(), &daemon_config::ports, {.one_per = "port of the host", .least = 1})
             .add_rows("peer", peer_table(), &daemon_config::hosts,
                       {.one_per = "host", .least = 0, .most = MRC_MAX_GROUPS - 1})

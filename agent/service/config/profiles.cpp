@@ -222,12 +222,10 @@ struct trial_stores {
 
 control::fabric_shape shape_of(const daemon_config &config)
 {
-    control::fabric_shape shape{.planes = config.fabric.planes,
-                                .uplinks = config.fabric.uplinks,
-                                .usid_block = {},
-                                .ev_bits = ev_bits_of(config)};
-    std::copy_n(config.fabric.usid_block.address.bytes, shape.usid_block.size(), shape.usid_block.begin());
-    return shape;
+    return {.planes = config.fabric.planes,
+            .uplinks = config.fabric.uplinks,
+            .usids = usid_plan{config.fabric.usids},
+            .ev_bits = ev_bits_of(config)};
 }
 
 protocol::nscc_link nscc_link_of(const daemon_config &config, std::uint32_t payload_bytes)

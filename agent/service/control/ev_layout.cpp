@@ -60,11 +60,6 @@ mrc_carrier carrier_at(const std::array<std::uint8_t, MRC_EV_BYTES> &bits)
     return carrier;
 }
 
-std::uint32_t plane_in(const mrc_carrier &carrier)
-{
-    return (mrc_usid_at(&carrier, 0) & MRC_USID_PLANE_MASK) >> MRC_USID_PLANE_SHIFT;
-}
-
 } // namespace
 
 session::outcome<ev_layout> ev_layout::make(const ev_format &format,
@@ -141,12 +136,14 @@ session::outcome<std::vector<session::ev_value>> ev_layout::generate(std::size_t
     return evs;
 }
 
-std::uint8_t ev_layout::port_of(const session::ev_value &ev) const
+std::uint8_t ev_layout::port_of(const session::ev_value &ev, const usid_plan &usids) const
 {
     const auto wire = expand(ev);
-    const std::uint32_t plane =
-        mode_ == session::ev_format_mode::srv6 ? plane_in(carrier_at(wire)) : mrc_ev_plane(number_at(wire));
-    return static_cast<std::uint8_t>(plane + 1);
+    if (mode_ != session::ev_format_mode::srv6)
+        return static_cast<std::uint8_t>(mrc_ev_plane(number_at(wire)) + 1);
+    const mrc_carrier carrier = carrier_at(wire);
+    const auto plane = usids.plane_of_leaf(mrc_usid_at(&carrier, usids.block_bytes(), 0));
+    return plane ? static_cast<std::uint8_t>(plane->value + 1) : std::uint8_t{0};
 }
 
 // The EV that the path group is to use; of a carrier, that of the path it names: entropy chooses nothing there.
@@ -156,15 +153,21 @@ session::outcome<protocol::listed_ev> ev_layout::path_ev(const session::ev_value
     const auto wire = expand(ev);
     if (mode_ != session::ev_format_mode::srv6)
         return protocol::listed_ev{protocol::ev{number_at(wire)}, ev.port};
-    if (!std::equal(fabric.usid_block.begin(), fabric.usid_block.end(), wire.begin()))
-        return invalid("EV {} expands to {:02x}{:02x}:{:02x}{:02x}::, which is not the fabric's uSID block", index,
-                       wire[0], wire[1], wire[2], wire[3]);
     const mrc_carrier carrier = carrier_at(wire);
-    const std::uint32_t plane = plane_in(carrier);
-    if (plane >= fabric.planes)
-        return invalid("EV {} names plane {}, allowed is 0 to {}", index, plane, fabric.planes - 1);
-    const std::uint32_t uplink = mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
-    return protocol::listed_ev{protocol::ev{mrc_ev_make(plane, uplink, 1)}, ev.port};
+    if (!fabric.usids.is_in_block(carrier))
+        return invalid("EV {} expands to {:02x}{:02x}:{:02x}{:02x}…, which is not in the fabric's uSID block", index,
+                       wire[0], wire[1], wire[2], wire[3]);
+    const std::uint16_t leaf = mrc_usid_at(&carrier, fabric.usids.block_bytes(), 0);
+    const std::uint16_t spine = mrc_usid_at(&carrier, fabric.usids.block_bytes(), 1);
+    // Where all planes have the same uSIDs, the port alone tells.
+    const auto plane =
+        fabric.usids.plane_of_leaf(leaf).value_or(protocol::plane_index{static_cast<std::uint8_t>(ev.port - 1)});
+    if (plane.value >= fabric.planes)
+        return invalid("EV {} names plane {}, allowed is 0 to {}", index, plane.value, fabric.planes - 1);
+    const auto uplink = fabric.usids.spine_of(plane, spine, fabric.uplinks);
+    if (!uplink)
+        return invalid("EV {} leads over uSID {:04x}, which no spine of plane {} has", index, spine, plane.value);
+    return protocol::listed_ev{protocol::ev{mrc_ev_make(plane.value, *uplink, 1)}, ev.port};
 }
 
 session::outcome<std::vector<protocol::profile_entry>> ev_layout::paths_of(std::span<const session::ev_value> evs,

@@ -5,8 +5,9 @@
 // format mode  bits in the packet                                    path
 // STEV, UDP    the last of a 32-bit number: flow label 15:0, source  plane: bits 2:0, and the EV's port is plane + 1;
 //              port (protocol.md §1.9)                             uplink: bits 10:3; one path has one EV
-// SRv6         the outer destination address, from its first on      plane: that of the first uSID; uplink: index
-//                                                                    of the second; the destination gives the rest
+// SRv6         the outer destination address, from its first on      plane: that of the first uSID, a leaf's; uplink:
+//                                                                    the spine of the second; the destination gives
+//                                                                    the rest
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 
 #include "protocol/paths/ev_profile.h"
 #include "service/control/ev_format_store.h"
+#include "service/usid_plan.h"
 #include "session/values.h"
 
 namespace mrc::service::control
@@ -25,7 +27,7 @@ namespace mrc::service::control
 struct fabric_shape {
     unsigned planes = 1;
     unsigned uplinks = 1;
-    std::array<std::uint8_t, 4> usid_block{};
+    usid_plan usids{};
     unsigned ev_bits = 32; // that packets carry: 16 where hosts have IPv4 addresses (protocol.md §1.9)
 };
 
@@ -60,8 +62,8 @@ public:
     // planes have not as many each.
     [[nodiscard]] session::outcome<std::vector<protocol::profile_entry>>
     paths_of(std::span<const session::ev_value> evs, const fabric_shape &fabric) const;
-    // The port that an EV's plane bits name.
-    [[nodiscard]] std::uint8_t port_of(const session::ev_value &ev) const;
+    // The port that an EV's plane bits name; 0: none.
+    [[nodiscard]] std::uint8_t port_of(const session::ev_value &ev, const usid_plan &usids) const;
 
     [[nodiscard]] session::ev_format_mode mode() const { return mode_; }
 

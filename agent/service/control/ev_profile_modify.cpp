@@ -177,7 +177,7 @@ session::outcome<> ev_profile_store::shape_evs(job &call) const
         next.reserve(evs->size());
         for (session::ev_value &ev : *evs) {
             if (profile.mode == session::ev_mode::generated)
-                ev.port = layout->port_of(ev);
+                ev.port = layout->port_of(ev, fabric_.usids);
             const auto known = std::ranges::find(profile.evs, ev, &profile_ev::ev);
             next.push_back({.ev = ev, .denied = known != profile.evs.end() && known->denied, .path = {}});
         }

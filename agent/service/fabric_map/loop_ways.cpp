@@ -1,53 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/fabric_map/loop_ways.h"
 
-#include <algorithm>
-#include <initializer_list>
-#include <iterator>
-
-#include "service/srv6_fabric.h"
+#include "service/usid_plan.h"
 
 namespace mrc::service
 {
-
-namespace
-{
-
-mrc_ip carrier_of(const mrc_ip &block, std::initializer_list<std::uint16_t> usids)
-{
-    mrc_carrier carrier{};
-    std::copy_n(std::begin(block.bytes), MRC_USID_BLOCK_BYTES, std::begin(carrier.bytes));
-    unsigned place = 0;
-    for (const std::uint16_t usid : usids)
-        mrc_usid_set(&carrier, place++, usid);
-    mrc_ip address{};
-    std::ranges::copy(carrier.bytes, std::begin(address.bytes));
-    return address;
-}
-
-} // namespace
 
 std::vector<loop_way> loop_ways_of(const daemon_config &config)
 {
     std::vector<loop_way> ways;
     if (config.fabric.mode != fabric_mode::srv6 || config.fabric_map.interval_us == 0)
         return ways;
-    const host_place self{.leaf = config.host.leaf, .downlink = config.host.downlink};
+    const usid_plan usids{config.fabric.usids};
     for (const port_options &port : config.ports) {
-        const std::uint16_t leaf = srv6_fabric::leaf_usid(port.plane, self.leaf);
-        const std::uint16_t host = srv6_fabric::downlink_usid(self, port.plane);
-        const mrc_ip &block = config.fabric.usid_block.address;
+        const std::uint16_t leaf = usids.leaf(port.plane, config.host.leaf);
+        const std::uint16_t host = usids.host(port.plane, config.host.downlink);
         const auto leaf_row = static_cast<std::uint32_t>(ways.size());
-        ways.push_back({.plane = port.plane,
-                        .spine = std::nullopt,
-                        .leaf_row = leaf_row,
-                        .carrier = carrier_of(block, {leaf, host})});
+        ways.push_back(
+            {.plane = port.plane, .spine = std::nullopt, .leaf_row = leaf_row, .carrier = usids.carrier({leaf, host})});
         for (std::uint32_t spine = 0; spine < config.fabric.uplinks; ++spine)
-            ways.push_back(
-                {.plane = port.plane,
-                 .spine = spine,
-                 .leaf_row = leaf_row,
-                 .carrier = carrier_of(block, {leaf, srv6_fabric::spine_usid(port.plane, spine), leaf, host})});
+            ways.push_back({.plane = port.plane,
+                            .spine = spine,
+                            .leaf_row = leaf_row,
+                            .carrier = usids.carrier({leaf, usids.spine(port.plane, spine), leaf, host})});
     }
     return ways;
 }

@@ -285,6 +285,8 @@ host_ports::ways_out host_ports::update(const link_monitor &links)
         out.up.set(plane, ready);
     }
     programs_.host()[0].planes = rules_.planes();
+    programs_.host()[0].leaf = rules_.self().leaf;
+    programs_.host()[0].block_bytes = rules_.block_bytes();
     programs_.host()[0].payload_bytes = plan_.payload_bytes;
     view_.up = out.up;
     if (view_.guid == 0) // it stays what clients have seen, whatever device the port has later

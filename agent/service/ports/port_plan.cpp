@@ -100,10 +100,28 @@ port_plan plan_ports(const daemon_config &config, const link_monitor &links)
     return *plan;
 }
 
+std::string bond_refusal(std::string_view device, std::string_view driver, bool is_bonded)
+{
+    const bool is_bond = driver == "bonding" || driver == "team";
+    if (!is_bond && !is_bonded)
+        return {};
+    const std::string named = "port device '" + std::string{device} + "'";
+    if (is_bond)
+        return named + " is a bond, in which a hash chooses the cable of each packet, and not its path: take the bond "
+                       "apart, and give each of its members a [[port]] on a plane of its own";
+    return named + " is in a bond, which takes what arrives by it: take it out (ip link set dev " +
+           std::string{device} + " nomaster), or take another port";
+}
+
 void require_ports(const daemon_config &config, link_monitor &links)
 {
     if (const auto read = links.refresh(); !read)
         throw kernel::startup_error{"cannot read the state of the ports: " + read.error().message()};
+    for (const port_options &port : config.ports)
+        if (const std::string refusal = bond_refusal(port.device, kernel::probes::driver_of(port.device),
+                                                     kernel::probes::is_bonded(port.device));
+            !refusal.empty())
+            throw kernel::startup_error{refusal};
     if (std::ranges::any_of(links.ports(), &port_condition::is_present))
         return;
     throw kernel::startup_error{"port device '" + config.ports.front().device + "' does not exist" +
@@ -137,6 +155,7 @@ std::vector<kernel::port_attachment> attachments(const daemon_config &config, co
         receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
         receive.dscp_control = config.wire.dscp.control;
         receive.carrier = static_cast<__u8>(rules.carrier_kind());
+        receive.block_bytes = rules.block_bytes();
         receive.outer = rules.outer_destination(port.plane);
         for (const mrc_ip &address : rules.addresses_of(rules.self()))
             receive.addresses[receive.address_count++] = address;

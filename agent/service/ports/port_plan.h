@@ -50,8 +50,13 @@ struct port_plan {
 // The same for ports as the kernel has them. Throws startup_error.
 [[nodiscard]] port_plan plan_ports(const daemon_config &config, const link_monitor &links);
 
+// Why mrcd does not run with such a device as a port: bonds and their members, where a hash chooses the cable that a
+// packet takes, and not its path. Empty: it does. `driver` as ethtool -i has it.
+[[nodiscard]] std::string bond_refusal(std::string_view device, std::string_view driver, bool is_bonded);
+
 // Reads the state of the ports for the first time. Throws startup_error when none of the devices exists: without a port
-// nothing tells how long packets may be. One that is missing is taken in when it appears (host_ports.h).
+// nothing tells how long packets may be. One that is missing is taken in when it appears (host_ports.h). And when one
+// is a bond, or in a bond.
 void require_ports(const daemon_config &config, link_monitor &links);
 
 // What host_rx of each port is told.

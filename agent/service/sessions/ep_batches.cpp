@@ -65,9 +65,9 @@ std::expected<std::uint32_t, std::string> ep_batches::number_of(const session::e
     }
     mrc_carrier carrier{};
     std::copy_n(bits.begin(), sizeof(carrier.bytes), std::begin(carrier.bytes));
-    const bool is_neighbour = host.leaf == rules_.self().leaf; // no spine stands in its carriers
-    const std::uint32_t uplink = is_neighbour ? 0 : mrc_usid_at(&carrier, 1) & MRC_USID_INDEX_MASK;
     const protocol::plane_index plane{static_cast<std::uint8_t>(request.ev.port - 1)};
+    const bool is_neighbour = host.leaf == rules_.self().leaf; // no spine stands in its carriers
+    const std::uint32_t uplink = is_neighbour ? 0 : rules_.uplink_in(carrier, plane);
     const mrc_path_row path = rules_.path_of({.leaf = host.leaf}, plane, uplink);
     const mrc_ip right = mrc_path_destination(&path, rules_.host_usid(host));
     if (!std::equal(std::begin(right.bytes), std::end(right.bytes), bits.begin()))

@@ -173,6 +173,14 @@ std::vector<subject *> look_at(std::vector<subject> &ports)
                          .remedy = "ip -brief link  # shows the devices that there are"}));
             continue;
         }
+        if (const std::string refusal =
+                service::bond_refusal(of.device, of.driver, kernel::probes::is_bonded(of.device));
+            !refusal.empty()) {
+            of.findings.push_back(of.make("link", state::broken, refusal,
+                                          {.cost = "mrcd ends at its start",
+                                           .remedy = "ip -details link show dev " + of.device + "  # shows the bond"}));
+            continue;
+        }
         of.findings.push_back(examine_link(of));
         of.findings.push_back(examine_mtu(of));
         if (!is_taken(of))

@@ -21,8 +21,8 @@ namespace
 constexpr std::size_t pin_path_longest = 200; // leaves room for the names of maps below it
 
 struct usid_prefix {
-    std::array<std::uint8_t, 4> block;
-    std::uint16_t usid;
+    usid_block block;
+    std::uint16_t usid = 0;
 };
 
 std::optional<usid_prefix> parse_usid(const std::string &text)
@@ -30,14 +30,20 @@ std::optional<usid_prefix> parse_usid(const std::string &text)
     const std::size_t slash = text.find('/');
     std::array<std::uint8_t, 16> bytes{};
 
-    if (slash == std::string::npos || text.substr(slash) != "/48" ||
-        inet_pton(AF_INET6, text.substr(0, slash).c_str(), bytes.data()) != 1)
+    static constexpr std::array<std::pair<std::string_view, std::uint8_t>, 4> lengths{
+        {{"/32", 2}, {"/48", 4}, {"/64", 6}, {"/80", 8}}}; // with the uSID, and bytes of the block
+    const auto length = slash == std::string::npos
+                            ? lengths.end()
+                            : std::ranges::find(lengths, text.substr(slash), &decltype(lengths)::value_type::first);
+    if (length == lengths.end() || inet_pton(AF_INET6, text.substr(0, slash).c_str(), bytes.data()) != 1)
         return std::nullopt;
-    if (std::any_of(bytes.begin() + 6, bytes.end(), [](std::uint8_t byte) { return byte != 0; }))
+    usid_prefix prefix;
+    prefix.block.length = length->second;
+    std::copy_n(bytes.begin(), prefix.block.length, prefix.block.bytes.begin());
+    const auto usid = bytes.begin() + prefix.block.length;
+    if (std::any_of(usid + MRC_USID_BYTES, bytes.end(), [](std::uint8_t byte) { return byte != 0; }))
         return std::nullopt;
-    usid_prefix prefix{};
-    std::copy_n(bytes.begin(), prefix.block.size(), prefix.block.begin());
-    prefix.usid = static_cast<std::uint16_t>(bytes[4] << 8 | bytes[5]);
+    prefix.usid = static_cast<std::uint16_t>(usid[0] << 8 | usid[1]);
     return prefix.usid == 0 ? std::nullopt : std::optional(prefix);
 }
 
@@ -56,7 +62,7 @@ std::optional<mac_address> parse_mac(const std::string &text)
 struct usid_kind {
     [[nodiscard]] static std::string allowed()
     {
-        return R"(a /48 of a 32-bit block and a uSID that is not 0, such as "fcbb:bb00:2000::/48")";
+        return R"(a block of 16, 32, 48 or 64 bits and a uSID that is not 0, such as "fcbb:bb00:2000::/48")";
     }
     [[nodiscard]] static bool read(const options::value &from, usid_prefix &to)
     {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/mac_address.h"
+#include "mrc/abi/srv6.h"
 
 namespace mrc::lab_switch
 {
@@ -37,9 +38,17 @@ struct route_config {
     mac_address mac{};
 };
 
+// The locator block of its uSIDs: the first bytes of an address, 2, 4, 6 or 8.
+struct usid_block {
+    std::array<std::uint8_t, MRC_USID_LONGEST_BLOCK> bytes{};
+    std::uint8_t length = MRC_USID_USUAL_BLOCK;
+
+    friend bool operator==(const usid_block &, const usid_block &) = default;
+};
+
 struct switch_config {
     std::string name;
-    std::array<std::uint8_t, 4> block{};
+    usid_block block;
     std::uint16_t usid = 0;
     forwarding forward = forwarding::xdp;
     switch_xdp_mode mode = switch_xdp_mode::native;

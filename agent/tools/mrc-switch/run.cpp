@@ -90,7 +90,9 @@ void running_switch::load()
     if (!program_)
         throw switch_error{fmt::format("opening the switch program: {}", std::strerror(errno))};
     mrc_sw_config &own = program_->rodata->config;
-    std::memcpy(own.block, config_.block.data(), config_.block.size());
+    std::memcpy(&own.block, config_.block.bytes.data(), sizeof(own.block));
+    std::memset(&own.block_mask, UINT8_MAX, config_.block.length);
+    own.block_bytes = config_.block.length;
     own.usid = config_.usid;
     own.forward_in_kernel = config_.forward == forwarding::kernel ? 1 : 0;
     if (const int error = switch_bpf__load(program_.get()); error != 0)
@@ -104,7 +106,8 @@ void running_switch::fill_info()
     mrc_sw_info info{};
 
     std::copy_n(config_.name.data(), config_.name.size(), info.name);
-    std::memcpy(&info.block, config_.block.data(), config_.block.size());
+    std::ranges::copy(config_.block.bytes, info.block);
+    info.block_bytes = config_.block.length;
     info.usid = config_.usid;
     if (config_.forward == forwarding::kernel)
         info.flags |= MRC_SW_INFO_KERNEL;

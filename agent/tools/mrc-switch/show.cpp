@@ -100,10 +100,10 @@ switch_view read_view(const std::string &pin)
 
 std::string usid_text(const mrc_sw_info &info)
 {
-    std::array<std::uint8_t, sizeof(info.block)> block{};
-
-    std::memcpy(block.data(), &info.block, block.size());
-    return fmt::format("{:x}:{:x}:{:x}::/48", block[0] << 8 | block[1], block[2] << 8 | block[3], info.usid);
+    std::string text;
+    for (__u32 at = 0; at + 1 < std::min<__u32>(info.block_bytes, sizeof(info.block)); at += MRC_USID_BYTES)
+        text += fmt::format("{:x}:", info.block[at] << 8 | info.block[at + 1]);
+    return fmt::format("{}{:x}::/{}", text, info.usid, 8 * (info.block_bytes + MRC_USID_BYTES));
 }
 
 double share(__u32 probability)

@@ -18,6 +18,7 @@ host_rows take_rows(const ctl::host_maps &maps)
     for (const auto &[qpn, qp] : taken.counters.qps)
         if (const auto peer = maps.peer(qp.peer))
             taken.peer_of_qp.emplace(qpn, *peer);
+    taken.leaf = maps.host().leaf;
     taken.daemon = ctl::look_at_daemon(maps.host());
     return taken;
 }

@@ -23,6 +23,7 @@ struct numbered_path {
 
 struct host_rows {
     ctl::sample counters{};             // with the time that all of it is of
+    std::uint32_t leaf = 0;             // SRv6: the T0 that the host is on
     std::vector<numbered_path> paths{}; // those in use, by number
     ctl::client_table clients{};
     std::vector<ctl::diagnose::peer_place> peers{};     // each host once

@@ -5,20 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "tools/mrcctl/usids.h"
-
 namespace mrc::view
 {
 
 namespace
 {
-
-constexpr unsigned hop_of_last_leaf = 3; // the host's own uSID behind leaf, spine and leaf
-
-bool leads_over_spine(const mrc_path_row &path)
-{
-    return path.host_usid_at >= hop_of_last_leaf;
-}
 
 // Cables between hosts have no upper end: the order of the names tells.
 link_key ordered(std::uint32_t plane, std::string host, std::string other, const neighbour_table &known)
@@ -57,10 +48,8 @@ host_position place_of(const std::string &name, const host_rows &rows)
     host_position place{.name = name};
     for (const numbered_path &one : rows.paths) {
         place.direct = one.path.kind == MRC_CARRIER_DIRECT;
-        if (place.direct)
-            break;
-        const mrc_carrier carrier = ctl::carrier_in(one.path.carrier);
-        place.leaf = ctl::leaf_of(mrc_usid_at(&carrier, 0));
+        if (!place.direct)
+            place.leaf = rows.leaf;
         break;
     }
     return place;
@@ -85,7 +74,7 @@ std::vector<hop> hops_of(const host_position &from, const mrc_path_row &path, co
     std::vector<hop> hops;
     const link_key first = port_link(from, path.plane, known);
     hops.push_back({.link = first, .up = first.a == from.name});
-    if (!from.direct && from.leaf && leads_over_spine(path)) {
+    if (!from.direct && from.leaf && path.group != *from.leaf) {
         const std::string spine = spine_name(path.plane, path.uplink);
         hops.push_back({.link = {.plane = path.plane, .a = leaf_name(path.plane, *from.leaf), .b = spine},
                         .up = true,

@@ -25,6 +25,7 @@
 #include "tools/mrcctl/diagnose/command.h"
 #include "tools/mrcctl/events.h"
 #include "tools/mrcctl/fabric.h"
+#include "tools/mrcctl/fabric_plan/command.h"
 #include "tools/mrcctl/metrics_command.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/setup_command.h"
@@ -137,6 +138,7 @@ void add_fabric(CLI::App &app, invocation &chosen)
     CLI::App &object = add_object(app, "fabric", "Links and switches around this host");
     show_with(add_command(object, "map", "Each link that this host probes, and whether it is at fault", chosen), chosen,
               &fabric_map_of, &fabric_map_text);
+    add_fabric_show(object, chosen);
 }
 
 void add_counters(CLI::App &app, invocation &chosen)

@@ -128,6 +128,8 @@ std::string why_never(const network_device &device)
         return "it is no Ethernet device";
     if (device.is_member)
         return "it belongs to a bridge or a bond, whose packets mrcd would take";
+    if (device.kind == "bond" || device.kind == "team")
+        return "it is a bond, in which a hash chooses the cable of each packet: take its members, each on a plane";
     if (!device.has_carrier)
         return fmt::format("it is down, or has no carrier: check its cable, and ip link set dev {} up", device.name);
     return {};

@@ -171,7 +171,9 @@ struct mrc_host_row {
     __u32 payload_bytes; /* of one packet */
     __u64 started_ns;    /* when the daemon began */
     __u64 events;        /* number of the last one in `events`; 0: there was none */
-    __u64 reserved[4];
+    __u32 leaf;          /* SRv6: the T0 that the host is on, as `group` of paths counts them */
+    __u32 block_bytes;   /* SRv6: of the uSID block in carriers; 0: paths are direct */
+    __u64 reserved[3];
 };
 
 /*
@@ -196,11 +198,11 @@ enum mrc_carrier_kind {
 
 /* Writer: mrcd: service. Readers: host_push, host_tx, mrcd, mrcctl. */
 struct mrc_path_row {
-    /* SRv6: uSIDs up to the remote T0; the destination host's own uSID goes to place host_usid_at. Direct: the peer's
-     * address on the plane. */
+    /* SRv6: uSIDs up to the remote T0, and where the destination host's own uSID goes, at host_usid_at, what tells it
+     * from the same one on plane 0. Direct: the peer's address on the plane. */
     struct mrc_ip carrier;
     __u16 state;       /* enum mrc_path_state [mrcd: worker] */
-    __u8 host_usid_at; /* SRv6: which uSID of `carrier`, from 0 on, is the destination host's */
+    __u8 host_usid_at; /* SRv6: at which byte of `carrier` the destination host's uSID begins */
     __u8 kind;         /* enum mrc_carrier_kind */
     __u16 group;       /* path group: which remote T0; direct: which peer */
     __u16 next_hop;    /* row of `next_hops` */
@@ -247,7 +249,7 @@ struct mrc_peer_row {
     __u16 uplinks;    /* rows per plane */
     __u8 planes;      /* of the fabric */
     __u8 plane_mask;  /* planes on which the peer can be reached, as it reports them */
-    __u16 host_usid;  /* the peer's downlink on its T0; the plane is filled in per path */
+    __u16 host_usid;  /* the peer's downlink on its T0, on plane 0; see mrc_path_destination */
     __u16 chosen;     /* 1: `uplinks`, a power of 2, are not all of the fabric; which they are stands in `paths` */
 };
 
@@ -323,8 +325,8 @@ static inline __u32 mrc_path_header_bytes(const struct mrc_path_row *path)
     return path->kind == MRC_CARRIER_DIRECT ? MRC_ETHERNET_BYTES : MRC_OUTER_BYTES;
 }
 
-/* Outer destination of a packet on `path` to the host whose downlink is `host_usid`: one table of paths serves all of a
- * T0. A direct path leads to one host, whose address on the plane it is.
+/* Outer destination of a packet on `path` to the host that has `host_usid` on plane 0: one table of paths serves all of
+ * a T0. A direct path leads to one host, whose address on the plane it is.
  */
 __attribute__((always_inline)) static inline struct mrc_ip mrc_path_destination(const struct mrc_path_row *path,
                                                                                 __u16 host_usid)
@@ -333,12 +335,10 @@ __attribute__((always_inline)) static inline struct mrc_ip mrc_path_destination(
 
     if (path->kind == MRC_CARRIER_DIRECT)
         return out;
-    const __u32 at = MRC_USID_BLOCK_BYTES + (path->host_usid_at & 3u) * MRC_USID_BYTES;
-    const __u16 usid = (__u16)((host_usid & ~MRC_USID_PLANE_MASK) |
-                               ((__u32)path->plane << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK));
+    const __u32 at = path->host_usid_at & 14u;
 
-    out.bytes[at] = (__u8)(usid >> 8);
-    out.bytes[at + 1] = (__u8)usid;
+    out.bytes[at] |= (__u8)(host_usid >> 8);
+    out.bytes[at + 1] |= (__u8)host_usid;
     return out;
 }
 
@@ -680,7 +680,8 @@ struct mrc_rx_config {
     __u8 agent_answers;    /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
     __u8 redirect_answers; /* 1: in place, and sent by a redirect: by XDP_TX the driver would keep it for a while */
     __u8 carrier;          /* enum mrc_carrier_kind */
-    __u8 reserved[4];
+    __u8 block_bytes;      /* SRv6: of the uSID block in `outer` */
+    __u8 reserved[3];
     __u32 probes_per_second; /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
     __u32 reserved2;
     __u64 loop_cookie;   /* of struct mrc_loop; 0: there is no fabric map */

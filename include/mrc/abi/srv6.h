@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause OR Apache-2.0 */
 /*
- * SRv6 compressed segment lists (RFC 9800, NEXT-C-SID) in the F3216 format: a 128-bit carrier of a 32-bit locator block
- * and up to six 16-bit uSIDs; uSID 0 ends the carrier. And the expansion of an entropy value (EV) into such a carrier
- * by the field list of the OCP controller API (mrc_ctl_ev_field).
+ * SRv6 compressed segment lists (RFC 9800, NEXT-C-SID): a 128-bit carrier of a locator block of 16, 32, 48 or 64 bits
+ * (32 is F3216, the default) and as many 16-bit uSIDs as there is room for; uSID 0 ends the carrier. Which uSID is
+ * whose is in agent/service/usid_plan.h. And the expansion of an entropy value (EV) into such a carrier by the field
+ * list of the OCP controller API (mrc_ctl_ev_field).
  *
  * Plain C without loops the verifier cannot bound; compiled by BPF programs, the C++ agent and the tests.
  */
@@ -11,43 +12,55 @@
 
 #include <linux/types.h>
 
-#define MRC_USID_BLOCK_BYTES 4
 #define MRC_USID_BYTES 2
-#define MRC_USID_MAX 6
+#define MRC_USID_USUAL_BLOCK 4   /* bytes of the block in F3216 */
+#define MRC_USID_LONGEST_BLOCK 8 /* behind which four uSIDs have room: leaf, spine, leaf, host */
 
 /* A carrier in network byte order, exactly as it stands in the IPv6 destination address. */
 struct mrc_carrier {
     __u8 bytes[16];
 };
 
-/* uSID number `index` (0 = the active one, next after the block). */
-static inline __u16 mrc_usid_at(const struct mrc_carrier *carrier, unsigned int index)
+/* How many uSIDs a carrier has room for behind a block of so many bytes. */
+static inline __u32 mrc_usids_behind(__u32 block_bytes)
 {
-    const __u8 *p = carrier->bytes + MRC_USID_BLOCK_BYTES + (index % MRC_USID_MAX) * MRC_USID_BYTES;
+    return ((__u32)sizeof(struct mrc_carrier) - block_bytes) / MRC_USID_BYTES;
+}
+
+/* Where uSID number `index` begins (0 = the active one, next after the block); always a byte of the carrier. */
+static inline __u32 mrc_usid_offset(__u32 block_bytes, __u32 index)
+{
+    return (block_bytes + index * MRC_USID_BYTES) & 14u;
+}
+
+static inline __u16 mrc_usid_at(const struct mrc_carrier *carrier, __u32 block_bytes, __u32 index)
+{
+    const __u8 *p = carrier->bytes + mrc_usid_offset(block_bytes, index);
     return (__u16)(p[0] << 8 | p[1]);
 }
 
-static inline void mrc_usid_set(struct mrc_carrier *carrier, unsigned int index, __u16 usid)
+static inline void mrc_usid_set(struct mrc_carrier *carrier, __u32 block_bytes, __u32 index, __u16 usid)
 {
-    __u8 *p = carrier->bytes + MRC_USID_BLOCK_BYTES + (index % MRC_USID_MAX) * MRC_USID_BYTES;
+    __u8 *p = carrier->bytes + mrc_usid_offset(block_bytes, index);
     p[0] = (__u8)(usid >> 8);
     p[1] = (__u8)usid;
 }
 
 /* uN: drop the active uSID, move the others one place up and fill with end-of-carrier (RFC 9800 section 4.1.1). */
-static inline void mrc_usid_shift(struct mrc_carrier *carrier)
+static inline void mrc_usid_shift(struct mrc_carrier *carrier, __u32 block_bytes)
 {
-#pragma GCC unroll 10
-    for (int i = MRC_USID_BLOCK_BYTES; i < 14; i++)
-        carrier->bytes[i] = carrier->bytes[i + MRC_USID_BYTES];
+#pragma GCC unroll 14
+    for (__u32 i = 0; i < 14; i++)
+        if (i >= block_bytes)
+            carrier->bytes[i] = carrier->bytes[i + MRC_USID_BYTES];
     carrier->bytes[14] = 0;
     carrier->bytes[15] = 0;
 }
 
 /* Is another uSID left behind the active one? If not, a uN cannot shift: the carrier ends at this node. */
-static inline int mrc_usid_has_next(const struct mrc_carrier *carrier)
+static inline int mrc_usid_has_next(const struct mrc_carrier *carrier, __u32 block_bytes)
 {
-    return mrc_usid_at(carrier, 1) != 0;
+    return mrc_usid_at(carrier, block_bytes, 1) != 0;
 }
 
 /*
@@ -137,39 +150,6 @@ static inline __u32 mrc_ev_plane(__u32 ev)
 static inline __u32 mrc_ev_uplink(__u32 ev)
 {
     return ev >> MRC_EV_UPLINK_SHIFT & MRC_EV_UPLINK_MASK;
-}
-
-/*
- * The per-destination template of such a fabric: block | T0a | T1 | T0b | host. Path selection writes the plane into
- * every uSID and the uplink into the T1 uSID (arXiv 2605.04333, section on SRv6). A destination on the same T0 has
- * block | T0a | host, and only the plane varies.
- */
-struct mrc_carrier_template {
-    struct mrc_carrier carrier;
-    __u8 usids;    /* uSIDs in the carrier that take the plane, from the first on */
-    __u8 spine_at; /* which uSID takes the uplink; MRC_CARRIER_NO_SPINE when none does */
-    __u8 reserved[2];
-};
-#define MRC_CARRIER_NO_SPINE 0xFF
-#define MRC_USID_PLANE_SHIFT 8
-#define MRC_USID_PLANE_MASK 0x0F00u
-#define MRC_USID_INDEX_MASK 0x00FFu
-
-static inline struct mrc_carrier mrc_carrier_expand(const struct mrc_carrier_template *tmpl, __u32 plane, __u32 uplink)
-{
-    struct mrc_carrier carrier = tmpl->carrier;
-
-    for (unsigned int i = 0; i < MRC_USID_MAX; i++) {
-        __u16 usid = mrc_usid_at(&carrier, i);
-
-        if (i >= tmpl->usids)
-            break;
-        usid = (__u16)((usid & ~MRC_USID_PLANE_MASK) | (plane << MRC_USID_PLANE_SHIFT & MRC_USID_PLANE_MASK));
-        if (i == tmpl->spine_at)
-            usid = (__u16)((usid & ~MRC_USID_INDEX_MASK) | (uplink & MRC_USID_INDEX_MASK));
-        mrc_usid_set(&carrier, i, usid);
-    }
-    return carrier;
 }
 
 #endif

@@ -28,12 +28,13 @@ enum mrc_sw_info_flags {
 
 struct mrc_sw_info {
     char name[MRC_SW_NAME_BYTES];
-    __be32 block; /* the uSID block, as in the address */
-    __u32 usid;   /* own uSID */
-    __u32 flags;  /* enum mrc_sw_info_flags */
+    __u8 block[MRC_USID_LONGEST_BLOCK]; /* the uSID block, as in the address */
+    __u32 block_bytes;
+    __u32 usid;  /* own uSID */
+    __u32 flags; /* enum mrc_sw_info_flags */
     __u32 ports;
     __u32 pid; /* of mrc-switch: its network namespace holds the ports */
-    __u32 reserved[3];
+    __u32 reserved;
 };
 
 /* `sw_ports`: array of MRC_SW_MAX_PORTS rows. */
@@ -110,13 +111,15 @@ struct mrc_sw_queue_row {
 
 /* The switch's configuration, written into its read-only data before load. */
 struct mrc_sw_config {
-    __u8 block[MRC_USID_BLOCK_BYTES];
+    __u64 block;            /* the first half of an address, zero behind the block */
+    __u64 block_mask;       /* ones for the block */
     __u16 usid;             /* own */
+    __u8 block_bytes;       /* 2, 4, 6 or 8 */
     __u8 forward_in_kernel; /* 1: the kernel's own seg6local forwards */
-    __u8 reserved;
+    __u32 reserved;
 };
 
-MRC_ASSERT_SIZE(struct mrc_sw_config, 8);
+MRC_ASSERT_SIZE(struct mrc_sw_config, 24);
 MRC_ASSERT_SIZE(struct mrc_sw_info, 64);
 MRC_ASSERT_SIZE(struct mrc_sw_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_sw_route_row, 16);

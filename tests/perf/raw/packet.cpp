@@ -16,7 +16,7 @@ namespace
 {
 
 constexpr std::uint32_t magic = 0x6D726372;
-constexpr unsigned most_usids = 4; // in front of which host_push can place the host's: struct mrc_path_row
+constexpr std::uint32_t block = MRC_USID_USUAL_BLOCK;
 
 mrc_carrier carrier_of(const mrc_ip &address)
 {
@@ -52,19 +52,19 @@ std::optional<path> parse_path(const std::string &text)
         ::inet_pton(AF_INET6, text.substr(comma + 1).c_str(), found.carrier.bytes) != 1)
         return std::nullopt;
     const mrc_carrier carrier = carrier_of(found.carrier);
-    unsigned usids = 0;
-    while (usids < MRC_USID_MAX && mrc_usid_at(&carrier, usids) != 0)
+    std::uint32_t usids = 0;
+    while (usids < mrc_usids_behind(block) && mrc_usid_at(&carrier, block, usids) != 0)
         ++usids;
-    if (usids == 0 || usids > most_usids)
+    if (usids == 0)
         return std::nullopt;
-    found.host_usid_at = usids - 1;
+    found.host_usid_at = mrc_usid_offset(block, usids - 1);
     return found;
 }
 
 std::uint16_t host_usid(const path &to)
 {
     const mrc_carrier carrier = carrier_of(to.carrier);
-    return mrc_usid_at(&carrier, to.host_usid_at);
+    return mrc_usid_at(&carrier, 0, to.host_usid_at / MRC_USID_BYTES);
 }
 
 void write_inner(std::span<std::byte> inner, const note &what)

@@ -29,7 +29,7 @@ inline constexpr mrc_ip far_address{{0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0
 struct path {
     std::string device;
     mrc_ip carrier{};
-    unsigned host_usid_at = 0; // which uSID of the carrier is the far host's
+    unsigned host_usid_at = 0; // at which byte of the carrier the far host's uSID begins
 };
 // "DEVICE,CARRIER", such as p0,fcbb:bb00:2000:1000:2001:8000::. Nothing when it is none.
 [[nodiscard]] std::optional<path> parse_path(const std::string &text);

@@ -113,7 +113,6 @@ void live_transmit::describe(const path &to, std::uint32_t row)
     mrc_path_row &leading = paths_[row];
     leading.carrier = to.carrier;
     leading.host_usid_at = static_cast<std::uint8_t>(to.host_usid_at);
-    leading.plane = static_cast<std::uint8_t>((host_usid(to) & MRC_USID_PLANE_MASK) >> MRC_USID_PLANE_SHIFT);
     leading.port = static_cast<std::uint8_t>(row);
     leading.next_hop = static_cast<std::uint16_t>(row);
     leading.state = MRC_PATH_GOOD;

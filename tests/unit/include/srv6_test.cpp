@@ -2,6 +2,7 @@
 // uSID carriers and the expansion of entropy values (mrc/abi/srv6.h).
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,19 @@ std::string hex(const mrc_carrier &value)
     return hex(value.bytes, sizeof value.bytes);
 }
 
+constexpr __u32 block_lengths[] = {2, 4, 6, 8};
+
+// A carrier whose block is of so many bytes.
+mrc_carrier with_usids(__u32 block_bytes, std::initializer_list<__u16> usids)
+{
+    mrc_carrier value = carrier("fcbbbb00 00010002 00000000 00000000");
+    std::fill(value.bytes + block_bytes, value.bytes + sizeof value.bytes, __u8{0});
+    __u32 place = 0;
+    for (const __u16 usid : usids)
+        mrc_usid_set(&value, block_bytes, place++, usid);
+    return value;
+}
+
 // Across a fabric: each switch shifts once, the host's uSID is the last and cannot be shifted away.
 TEST(usid, shift_walks_the_carrier_to_its_end)
 {
@@ -48,56 +62,40 @@ TEST(usid, shift_walks_the_carrier_to_its_end)
     const std::vector<std::string> hops = {"fcbbbb00110321018100000000000000", "fcbbbb00210181000000000000000000",
                                            "fcbbbb00810000000000000000000000"};
     for (const auto &hop : hops) {
-        ASSERT_TRUE(mrc_usid_has_next(&at));
-        mrc_usid_shift(&at);
+        ASSERT_TRUE(mrc_usid_has_next(&at, 4));
+        mrc_usid_shift(&at, 4);
         EXPECT_EQ(hex(at), hop);
     }
-    EXPECT_FALSE(mrc_usid_has_next(&at));
-    EXPECT_EQ(mrc_usid_at(&at, 0), 0x8100);
-    mrc_usid_shift(&at);
-    EXPECT_EQ(mrc_usid_at(&at, 0), 0);
+    EXPECT_FALSE(mrc_usid_has_next(&at, 4));
+    EXPECT_EQ(mrc_usid_at(&at, 4, 0), 0x8100);
+    mrc_usid_shift(&at, 4);
+    EXPECT_EQ(mrc_usid_at(&at, 4, 0), 0);
 }
 
-TEST(usid, shift_keeps_block_and_fills_with_end_of_carrier)
+TEST(usid, shift_keeps_a_block_of_any_length_and_fills_with_end_of_carrier)
 {
+    for (const __u32 block : block_lengths) {
+        mrc_carrier at = with_usids(block, {0x2100, 0x1103, 0x2101, 0x8100});
+        mrc_usid_shift(&at, block);
+        EXPECT_EQ(hex(at), hex(with_usids(block, {0x1103, 0x2101, 0x8100}))) << block;
+    }
     mrc_carrier full = carrier("fcbbbb00 0001 0002 0003 0004 0005 0006");
-    EXPECT_TRUE(mrc_usid_has_next(&full));
-    mrc_usid_shift(&full);
+    EXPECT_TRUE(mrc_usid_has_next(&full, 4));
+    mrc_usid_shift(&full, 4);
     EXPECT_EQ(hex(full), "fcbbbb00000200030004000500060000");
 }
 
-TEST(usid, set_and_at_address_each_of_the_six)
+TEST(usid, set_and_at_address_each_of_those_that_fit)
 {
     mrc_carrier value = carrier("fcbbbb00 0000 0000 0000 0000 0000 0000");
-    for (unsigned int i = 0; i < MRC_USID_MAX; i++)
-        mrc_usid_set(&value, i, static_cast<__u16>(0x1100 + i));
+    ASSERT_EQ(mrc_usids_behind(4), 6U);
+    for (__u32 i = 0; i < 6; i++)
+        mrc_usid_set(&value, 4, i, static_cast<__u16>(0x1100 + i));
     EXPECT_EQ(hex(value), "fcbbbb00110011011102110311041105");
-    for (unsigned int i = 0; i < MRC_USID_MAX; i++)
-        EXPECT_EQ(mrc_usid_at(&value, i), 0x1100 + i);
-}
-
-// Host on leaf 0 to the host on downlink 5 of leaf 1: plane into every uSID, uplink into the spine's.
-TEST(carrier, expand_writes_plane_and_uplink)
-{
-    const mrc_carrier_template remote{
-        .carrier = carrier("fcbbbb00 2000 1000 2001 8005 0000 0000"), .usids = 4, .spine_at = 1, .reserved = {}};
-    EXPECT_EQ(hex(mrc_carrier_expand(&remote, 0, 0)), "fcbbbb00200010002001800500000000");
-    EXPECT_EQ(hex(mrc_carrier_expand(&remote, 3, 1)), "fcbbbb00230013012301830500000000");
-    EXPECT_EQ(hex(mrc_carrier_expand(&remote, 7, 255)), "fcbbbb00270017ff2701870500000000");
-    for (__u32 plane = 0; plane < 8; plane++) {
-        const mrc_carrier value = mrc_carrier_expand(&remote, plane, 9);
-        for (unsigned int i = 0; i < 4; i++)
-            EXPECT_EQ(mrc_usid_at(&value, i) >> 8 & 0xF, plane);
-    }
-}
-
-TEST(carrier, on_the_same_leaf_only_the_plane_varies)
-{
-    const mrc_carrier_template local{.carrier = carrier("fcbbbb00 2000 8002 0000 0000 0000 0000"),
-                                     .usids = 2,
-                                     .spine_at = MRC_CARRIER_NO_SPINE,
-                                     .reserved = {}};
-    EXPECT_EQ(hex(mrc_carrier_expand(&local, 2, 77)), "fcbbbb00220082020000000000000000");
+    for (__u32 i = 0; i < 6; i++)
+        EXPECT_EQ(mrc_usid_at(&value, 4, i), 0x1100 + i);
+    EXPECT_EQ(mrc_usids_behind(2), 7U);
+    EXPECT_EQ(mrc_usids_behind(8), 4U) << "as many as a path between two leaves takes";
 }
 
 TEST(ev, default_layout_splits_into_plane_uplink_and_entropy)

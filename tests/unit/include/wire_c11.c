@@ -25,7 +25,7 @@ __u32 mrc_c11_24_bits(__u32 value)
 
 void mrc_c11_shift(struct mrc_carrier *carrier)
 {
-    mrc_usid_shift(carrier);
+    mrc_usid_shift(carrier, MRC_USID_USUAL_BLOCK);
 }
 
 __u32 mrc_c11_sizes(void)

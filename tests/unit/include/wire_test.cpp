@@ -57,7 +57,7 @@ TEST(wire, uapi_carrier_shift_is_the_same_in_c)
 {
     mrc_carrier a{{0xfc, 0xbb, 0xbb, 0, 0x21, 0, 0x11, 3, 0x21, 1, 0x81, 0, 1, 2, 3, 4}};
     mrc_carrier b = a;
-    mrc_usid_shift(&a);
+    mrc_usid_shift(&a, MRC_USID_USUAL_BLOCK);
     mrc_c11_shift(&b);
     EXPECT_TRUE(std::equal(a.bytes, a.bytes + 16, b.bytes));
 }

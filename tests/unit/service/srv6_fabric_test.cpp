@@ -65,15 +65,10 @@ std::string carrier_text(const mrc_path_row &path)
     return to_text(path.carrier);
 }
 
-// The destination as the transmit engines build it: the host's uSID set at its place.
+// The destination as the transmit engines build it, to the host with this uSID on plane 0.
 std::string destination_text(const mrc_path_row &path, std::uint16_t host_usid)
 {
-    mrc_carrier carrier{};
-    std::ranges::copy(path.carrier.bytes, std::begin(carrier.bytes));
-    mrc_usid_set(&carrier, path.host_usid_at, host_usid);
-    mrc_ip address{};
-    std::ranges::copy(carrier.bytes, std::begin(address.bytes));
-    return to_text(address);
+    return to_text(mrc_path_destination(&path, host_usid));
 }
 
 TEST(fabric, addresses_of_endpoints)
@@ -141,15 +136,8 @@ TEST(fabric, bits_that_ipv4_addresses_need)
     EXPECT_EQ(needed(max_leaves, max_downlinks), 20U);
 }
 
-TEST(fabric, usids)
+TEST(fabric, outer_destinations)
 {
-    EXPECT_EQ(srv6_fabric::spine_usid(plane_index{3}, 255), 0x13ff);
-    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{0}, 0), 0x2000);
-    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{7}, 255), 0x27ff);
-    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{2}, 256), 0x3200);
-    EXPECT_EQ(srv6_fabric::leaf_usid(plane_index{7}, max_leaves - 1), 0x77ff);
-    EXPECT_EQ(srv6_fabric::downlink_usid({.leaf = 1, .downlink = 5}), 0x8005);
-    EXPECT_EQ(srv6_fabric::downlink_usid({.leaf = 1, .downlink = 5}, plane_index{3}), 0x8305);
     EXPECT_EQ(to_text(lab().outer_destination(plane_index{2})), "fcbb:bb00:8201::");
     EXPECT_EQ(to_text(cluster().outer_destination(plane_index{7})), "fcbb:bb00:8711::");
 }
@@ -162,15 +150,14 @@ TEST(fabric, paths_to_another_leaf)
     ASSERT_EQ(paths.size(), 8U);
     EXPECT_EQ(carrier_text(paths[0]), "fcbb:bb00:2000:1000:2001::");
     EXPECT_EQ(carrier_text(paths[1]), "fcbb:bb00:2000:1001:2001::");
-    EXPECT_EQ(carrier_text(paths[7]), "fcbb:bb00:2300:1301:2301::");
-    EXPECT_EQ(paths[7].host_usid_at, 3);
+    EXPECT_EQ(carrier_text(paths[7]), "fcbb:bb00:2300:1301:2301:300::");
+    EXPECT_EQ(paths[7].host_usid_at, 10);
     EXPECT_EQ(paths[7].plane, 3);
     EXPECT_EQ(paths[7].port, 3);
     EXPECT_EQ(paths[7].uplink, 1);
     EXPECT_EQ(paths[7].group, 1U);
     EXPECT_EQ(paths[7].state, MRC_PATH_GOOD);
-    EXPECT_EQ(destination_text(paths[7], srv6_fabric::downlink_usid({.leaf = 1, .downlink = 2}, plane_index{3})),
-              "fcbb:bb00:2300:1301:2301:8302::");
+    EXPECT_EQ(destination_text(paths[7], f.host_usid({.leaf = 1, .downlink = 2})), "fcbb:bb00:2300:1301:2301:8302::");
 }
 
 TEST(fabric, paths_on_the_same_leaf)
@@ -179,12 +166,11 @@ TEST(fabric, paths_on_the_same_leaf)
     const path_group_rows group{.leaf = 0, .base = 1, .planes = 4, .uplinks = f.uplinks_to(0)};
     const auto paths = f.paths_of(group);
     ASSERT_EQ(paths.size(), 4U);
-    EXPECT_EQ(carrier_text(paths[2]), "fcbb:bb00:2200::");
-    EXPECT_EQ(paths[2].host_usid_at, 1);
+    EXPECT_EQ(carrier_text(paths[2]), "fcbb:bb00:2200:200::");
+    EXPECT_EQ(paths[2].host_usid_at, 6);
     EXPECT_EQ(paths[2].plane, 2);
     EXPECT_EQ(paths[2].uplink, 0);
-    EXPECT_EQ(destination_text(paths[2], srv6_fabric::downlink_usid({.leaf = 0, .downlink = 0}, plane_index{2})),
-              "fcbb:bb00:2200:8200::");
+    EXPECT_EQ(destination_text(paths[2], f.host_usid({.leaf = 0, .downlink = 0})), "fcbb:bb00:2200:8200::");
 }
 
 srv6_fabric cluster_with_paths(std::uint32_t leaf, std::uint32_t paths)
@@ -232,23 +218,6 @@ TEST(fabric, a_few_uplinks_of_each_leaf_are_all_of_the_fabric)
                     ++leaves[path.uplink];
         EXPECT_GT(*std::ranges::min_element(leaves), 32U);
         EXPECT_LT(*std::ranges::max_element(leaves), 96U);
-    }
-}
-
-// The carrier template that BPF and the agent share gives the same carriers as the rules.
-TEST(fabric, paths_equal_the_shared_template)
-{
-    const auto f = cluster();
-    const path_group_rows group{.leaf = 511, .base = 1, .planes = 8, .uplinks = 256};
-    mrc_carrier_template shared{};
-    const auto first = f.path_of(group, plane_index{0}, 0);
-    std::ranges::copy(first.carrier.bytes, std::begin(shared.carrier.bytes));
-    shared.usids = 3;
-    shared.spine_at = 1;
-    for (const auto &path : f.paths_of(group)) {
-        const auto expanded = mrc_carrier_expand(&shared, path.plane, path.uplink);
-        ASSERT_TRUE(std::equal(std::begin(expanded.bytes), std::end(expanded.bytes), std::begin(path.carrier.bytes)))
-            << carrier_text(path);
     }
 }
 

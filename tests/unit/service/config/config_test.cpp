@@ -68,7 +68,7 @@ TEST(config, reads_what_the_lab_writes)
     EXPECT_EQ(config->host.downlink, 2U);
     EXPECT_EQ(config->fabric.planes, 4U);
     EXPECT_EQ(config->fabric.uplinks, 2U);
-    EXPECT_EQ(to_text(config->fabric.usid_block), "fcbb:bb00::/32");
+    EXPECT_EQ(to_text(config->fabric.usids.block), "fcbb:bb00::/32");
     ASSERT_EQ(config->ports.size(), 2U);
     EXPECT_EQ(config->ports[0].device, "p0");
     EXPECT_EQ(to_text(std::get<mrc_ip>(config->ports[0].gateway)), "fe80::1");
@@ -167,8 +167,8 @@ constexpr refusal refusals[] = {
     {"missing key of a port", "device = \"p1\"\n", "", "mrcd.toml:21:1: port[1].device: missing; required is a device"},
     {"missing table", "[host]\naddress = \"fd6d:7263::1:3\"\nleaf = 1\ndownlink = 2\n", "",
      "mrcd.toml: host.leaf: missing; required is 0 to 1535"},
-    {"bad prefix", "fcbb:bb00::/32", "fcbb:bb00::/48",
-     R"(mrcd.toml:10:14: fabric.usid_block: found "fcbb:bb00::/48", allowed is an IPv6 prefix of length 32)"},
+    {"bad prefix", "fcbb:bb00::/32", "fcbb:bb00::/40",
+     R"(mrcd.toml:10:14: fabric.usid_block: found "fcbb:bb00::/40", allowed is an IPv6 prefix of length 16, 32, 48 or 64)"},
     {"bits behind the prefix", "fd6d:7263::/32", "fd6d:7263::1/32",
      R"(mrcd.toml:14:18: fabric.address_prefix: found "fd6d:7263::1/32", allowed is an IPv6 prefix of length 16 to 48)"},
     {"gateway", R"("fe80::1")", R"("fe80::1%p0")",

@@ -45,7 +45,7 @@ static_assert(static_cast<int>(session::cc_profile_has_config) == MRC_CTL_CC_PRO
 static_assert(static_cast<int>(session::ev_format_has_operation) == MRC_CTL_EV_FMT_PROFILE_OP);
 
 constexpr std::uint64_t session = 3;
-constexpr fabric_shape fabric{.planes = 2, .uplinks = 256, .usid_block = {}};
+const fabric_shape fabric{.planes = 2, .uplinks = 256, .usids = usid_plan{}};
 
 struct fake_host final : control_host {
     session::outcome<bool> port_enabled(unsigned port) override { return enabled[port]; }

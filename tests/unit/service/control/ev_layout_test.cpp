@@ -152,13 +152,13 @@ TEST(ev_layout, generates_the_last_field_fastest)
     ASSERT_TRUE(evs);
     std::string all;
     for (const session::ev_value &ev : *evs)
-        all += to_hex(layout->expand(ev), 4) + ":" + std::to_string(layout->port_of(ev)) + " ";
+        all += to_hex(layout->expand(ev), 4) + ":" + std::to_string(layout->port_of(ev, usid_plan{})) + " ";
     EXPECT_EQ(all, "00000808:1 00000809:2 00000810:1 00000811:2 ");
     EXPECT_TRUE(layout->generate(3));
     EXPECT_FALSE(layout->generate(5));
 }
 
-constexpr fabric_shape two_planes{.planes = 2, .uplinks = 4, .usid_block = {0xfc, 0xbb, 0xbb, 0}};
+const fabric_shape two_planes{.planes = 2, .uplinks = 4, .usids = usid_plan{}};
 
 TEST(ev_layout, stev_names_its_path_by_the_low_bits)
 {

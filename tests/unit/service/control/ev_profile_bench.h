@@ -27,7 +27,7 @@ inline constexpr std::uint32_t good = 1;
 inline constexpr std::uint32_t assumed_bad = 2;
 inline constexpr std::uint32_t denied = 4;
 
-inline constexpr fabric_shape fabric{.planes = 2, .uplinks = 4, .usid_block = {}};
+inline const fabric_shape fabric{.planes = 2, .uplinks = 4, .usids = usid_plan{}};
 
 struct recorder final : profile_effects {
     void set_denied(std::uint64_t profile, std::span<const path_verdict> verdicts) override

@@ -267,7 +267,7 @@ TEST(ev_profile_store, entropy_of_a_path_does_not_depend_on_the_others)
 
 TEST(ev_profile_store, draws_entropy_that_packets_carry)
 {
-    constexpr fabric_shape with_ipv4{.planes = 2, .uplinks = 4, .usid_block = {}, .ev_bits = 16};
+    const fabric_shape with_ipv4{.planes = 2, .uplinks = 4, .usids = usid_plan{}, .ev_bits = 16};
     const session::profile_limits limits;
     recorder effects;
     ev_format_store formats{limits};

@@ -16,7 +16,7 @@ namespace
 
 using namespace profile_bench;
 
-constexpr unsigned ports = fabric.planes;
+const unsigned ports = fabric.planes;
 constexpr std::uint64_t widest_id = UINT64_MAX;
 
 struct stores_of_a_daemon {

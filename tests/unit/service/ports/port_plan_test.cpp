@@ -32,6 +32,17 @@ struct wish {
     }
 };
 
+TEST(bond_refusal, bonds_and_their_members_are_refused_with_the_reason)
+{
+    EXPECT_EQ(bond_refusal("eth0", "mlx5_core", false), "");
+    EXPECT_EQ(bond_refusal("eth0.7", "802.1Q VLAN Support", false), "");
+    for (const char *driver : {"bonding", "team"})
+        EXPECT_TRUE(bond_refusal("bond0", driver, false)
+                        .starts_with("port device 'bond0' is a bond, in which a hash chooses the cable"))
+            << driver;
+    EXPECT_TRUE(bond_refusal("eth0", "ixgbe", true).starts_with("port device 'eth0' is in a bond, which takes"));
+}
+
 TEST(xdp_mode, is_generic_where_the_driver_has_no_metadata)
 {
     struct row {

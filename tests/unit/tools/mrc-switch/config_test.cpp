@@ -53,7 +53,7 @@ TEST(switch_config_test, reads_a_whole_configuration)
 
     EXPECT_EQ(config.name, "p0t0-0");
     EXPECT_EQ(config.usid, 0x2000);
-    EXPECT_EQ(config.block, (std::array<std::uint8_t, 4>{0xFC, 0xBB, 0xBB, 0x00}));
+    EXPECT_EQ(config.block, (usid_block{.bytes = {0xFC, 0xBB, 0xBB, 0x00}, .length = 4}));
     EXPECT_EQ(config.forward, forwarding::kernel);
     EXPECT_EQ(config.mode, switch_xdp_mode::generic);
     EXPECT_EQ(config.pin, "/sys/fs/bpf/mrc/lab/p0t0-0");
@@ -65,6 +65,17 @@ TEST(switch_config_test, reads_a_whole_configuration)
     EXPECT_EQ(config.routes[0].usid, 0x8000);
     EXPECT_EQ(config.routes[0].port, 0U);
     EXPECT_EQ(config.routes[0].mac, (mac_address{0x02, 0, 0, 0, 0, 0x0A}));
+}
+
+TEST(switch_config_test, the_block_is_what_the_prefix_leaves_before_the_usid)
+{
+    const std::string rest = "pin = \"/sys/fs/bpf/mrc/lab/p0t0-0\"\n" + port;
+    const switch_config shortest = parse_config("name = \"a\"\nusid = \"fd00:2000::/32\"\n" + rest, "s.toml");
+    EXPECT_EQ(shortest.block, (usid_block{.bytes = {0xFD}, .length = 2}));
+    EXPECT_EQ(shortest.usid, 0x2000);
+    const switch_config longest = parse_config("name = \"a\"\nusid = \"fd00:0:0:1:a01f::/80\"\n" + rest, "s.toml");
+    EXPECT_EQ(longest.block, (usid_block{.bytes = {0xFD, 0, 0, 0, 0, 0, 0, 1}, .length = 8}));
+    EXPECT_EQ(longest.usid, 0xa01f);
 }
 
 TEST(switch_config_test, defaults_are_xdp_and_native)
@@ -100,10 +111,11 @@ TEST(switch_config_test, a_refusal_names_file_line_key_what_was_found_and_what_i
         {head + "port = 4\n", "s.toml:4:1: port: found 4, allowed is ", "[[port]]"},
         {head + too_many_ports, "s.toml:4:3: port: found 65, allowed are ", "at most 64"},
         {port, "s.toml: name: missing; required is ", "the switch's name"},
-        {"name = \"a\"\nusid = \"fcbb:bb00::/32\"\n", "s.toml:2:8: usid: found \"fcbb:bb00::/32\", allowed is ",
-         "a /48"},
+        {"name = \"a\"\nusid = \"fcbb:bb00::/40\"\n", "s.toml:2:8: usid: found \"fcbb:bb00::/40\", allowed is ",
+         "a block of 16, 32, 48 or 64 bits"},
         {"name = \"a\"\nusid = \"fcbb:bb00::/48\"\n", "s.toml:2:8: usid: found ", "not 0"},
-        {"name = \"a\"\nusid = \"fcbb:bb00:1:2::/48\"\n", "s.toml:2:8: usid: found ", "a /48"},
+        {"name = \"a\"\nusid = \"fcbb:bb00:1:2::/48\"\n", "s.toml:2:8: usid: found ",
+         "a block of 16, 32, 48 or 64 bits"},
         {"name = \"a\"\nusid = \"fcbb:bb00:1::/48\"\npin = \"x\"\n" + port, "s.toml:3:7: pin: found \"x\", allowed is ",
          "an absolute path"},
         {head + port + "[[route]]\nusid = \"fcbb:bb00:1::/48\"\nport = \"d9\"\nmac = \"02:00:00:00:00:00\"\n",

@@ -28,7 +28,7 @@ inline numbered_path path_at(std::uint32_t plane, std::uint32_t uplink)
     numbered_path one{.number = base + plane * spines + uplink};
     one.path.state = MRC_PATH_GOOD;
     one.path.kind = MRC_CARRIER_SRV6;
-    one.path.host_usid_at = 3;
+    one.path.host_usid_at = 10;
     one.path.group = 1;
     one.path.plane = static_cast<__u8>(plane);
     one.path.uplink = static_cast<__u16>(uplink);
