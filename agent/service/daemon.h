@@ -86,6 +86,7 @@ private:
     void announce(const std::vector<port_change> &changes);
     void follow_speed();
     void map_fabric();
+    void exchange_reports();
     void log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason);
     void notify_of_port(protocol::plane_index plane, bool usable);
 
@@ -145,6 +146,7 @@ private:
     published_names names_; // beside the listener's socket
     service_manager manager_;
     boost::asio::steady_timer watchdog_;
+    boost::asio::steady_timer report_timer_; // of the fabric map
     drain drain_;
     bool ending_ = false;
 };

@@ -97,6 +97,8 @@ public:
     // Whose packets from the ports a queue pair takes that is connected to this address of the peer
     // (mrc_peer_row::sender); 0, nobody's, where that is this host.
     [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
+    // That there are, but for this one.
+    [[nodiscard]] std::vector<host_place> hosts() const;
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<mrc_ip, peer_condition>> peer_conditions();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep

@@ -27,6 +27,17 @@ mrc_ip carrier_of(const mrc_ip &block, std::initializer_list<std::uint16_t> usid
 
 } // namespace
 
+mrc_ip carrier_to(const daemon_config &config, protocol::plane_index plane, std::uint32_t spine, host_place to)
+{
+    const mrc_ip &block = config.fabric.usid_block.address;
+    const std::uint16_t leaf = srv6_fabric::leaf_usid(plane, config.host.leaf);
+    const std::uint16_t host = srv6_fabric::downlink_usid(to, plane);
+    if (to.leaf == config.host.leaf)
+        return carrier_of(block, {leaf, host});
+    return carrier_of(block,
+                      {leaf, srv6_fabric::spine_usid(plane, spine), srv6_fabric::leaf_usid(plane, to.leaf), host});
+}
+
 std::vector<loop_way> loop_ways_of(const daemon_config &config)
 {
     std::vector<loop_way> ways;

@@ -13,6 +13,7 @@
 #include "mrc/abi/maps.h"
 #include "protocol/types.h"
 #include "service/config/config.h"
+#include "service/fabric_rules.h"
 
 namespace mrc::service
 {
@@ -23,6 +24,10 @@ struct loop_way {
     std::uint32_t leaf_row = 0;         // of the plane's way to the leaf
     mrc_ip carrier{};
 };
+
+// By that spine, which counts for nothing toward a host behind the own leaf.
+[[nodiscard]] mrc_ip carrier_to(const daemon_config &config, protocol::plane_index plane, std::uint32_t spine,
+                                host_place to);
 
 // None where there is no fabric map: in direct mode, and when it is switched off.
 [[nodiscard]] std::vector<loop_way> loop_ways_of(const daemon_config &config);

@@ -80,6 +80,7 @@ public:
                  .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS),
                  .loops = {},
                  .loop_arrivals = {},
+                 .fabric_faults = {},
                  .events = {}},
           rows{std::size_t{with.peers} * (planes + 1)}
     {
