@@ -16,6 +16,7 @@
 #include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/config/reload.h"
+#include "service/fabric_map/fault_event.h"
 #include "service/log.h"
 #include "service/overlay.h"
 #include "service/ports/own_addresses.h"
@@ -320,31 +321,38 @@ void daemon::map_fabric()
 {
     if (loop_cookie_ == 0)
         return;
-    if (config_.fabric_map.deny_lossy)
+    if (config_.fabric_map.deny_lossy) {
+        lossy_spines_.emplace(context_, config_.host.leaf,
+                              lossy_spines::surroundings{
+                                  .leave = [this](const std::set<left_path> &left) { peers_.set_left(left); },
+                                  .write = [](log_level level, const std::string &line) { log::write(level, line); }});
         lossy_planes_.emplace(
             context_, config_.fabric_map,
             lossy_planes::surroundings{
                 .usable = [this] { return ports_.view().up & control_.enabled_planes(); },
                 .leave = [this](protocol::plane_index plane, bool left) { control_.leave_plane(plane, left); },
                 .write = [](log_level level, const std::string &line) { log::write(level, line); }});
-    fabric_map_.emplace(fabric_map::surroundings{.config = config_,
-                                                 .rules = rules_,
-                                                 .tables = programs_.tables(),
-                                                 .cookie = loop_cookie_,
-                                                 .on_change =
-                                                     [this](const link_change &change) {
-                                                         if (lossy_planes_)
-                                                             boost::asio::post(context_, [this, change] {
-                                                                 lossy_planes_->on_change(change);
-                                                             });
-                                                     },
-                                                 .on_fault =
-                                                     [this](const fault_change &change) {
-                                                         boost::asio::post(context_, [this, change] {
-                                                             log_.on_link(event_of(change, config_, rules_), change.at);
-                                                             held_back_.schedule();
-                                                         });
-                                                     }});
+    }
+    fabric_map_.emplace(fabric_map::surroundings{
+        .config = config_,
+        .rules = rules_,
+        .tables = programs_.tables(),
+        .cookie = loop_cookie_,
+        .on_change =
+            [this](const link_change &change) {
+                if (lossy_planes_)
+                    boost::asio::post(context_, [this, change] { lossy_planes_->on_change(change); });
+            },
+        .on_fault =
+            [this](const fault_change &change) {
+                boost::asio::post(context_, [this, change] {
+                    if (!change.is_renamed)
+                        log_.on_link(event_of(change, config_, rules_), change.at);
+                    if (lossy_spines_)
+                        lossy_spines_->on_fault(change);
+                    held_back_.schedule();
+                });
+            }});
     if (fabric_map_->problem() != 0)
         log::warn("other hosts' reports of the fabric are not received: UDP port {}: {}", report_port,
                   std::strerror(fabric_map_->problem()));

@@ -37,6 +37,7 @@
 #include "service/drain.h"
 #include "service/fabric_map/fabric_map.h"
 #include "service/fabric_map/lossy_planes.h"
+#include "service/fabric_map/lossy_spines.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
 #include "service/linked_planes.h"
@@ -135,6 +136,7 @@ private:
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     std::optional<lossy_planes> lossy_planes_;   // where they are to be left
+    std::optional<lossy_spines> lossy_spines_;   // likewise
     std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers

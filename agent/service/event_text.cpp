@@ -251,9 +251,10 @@ std::string figures_text(const mrc_event_row &event)
 
 event_text text_of(const mrc_event_row &event)
 {
+    const bool may_be_left = event.reason == MRC_REASON_CONTROLLER && event.profile == 0; // spine_policy.h
     return {.object = object_text(event),
             .what = what_text(event),
-            .reason = std::string{reason_text(event.reason)},
+            .reason = std::string{reason_text(event.reason)} + (may_be_left ? " or [fabric_map] deny_lossy" : ""),
             .figures = figures_text(event)};
 }
 

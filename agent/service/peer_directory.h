@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -85,6 +86,7 @@ public:
     {
         groups_.set_denied(profile, verdicts);
     }
+    void set_left(std::set<left_path> left) { groups_.set_left(std::move(left)); }
     [[nodiscard]] std::optional<path_groups::path_location> place_of(protocol::path_index path) const
     {
         return groups_.place_of(path);

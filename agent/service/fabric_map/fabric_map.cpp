@@ -58,59 +58,29 @@ std::optional<std::uint32_t> arrival_in(const kernel::mapped_array<mrc_loop_arri
 
 } // namespace
 
-mrc_event_row event_of(const fault_change &change, const daemon_config &config, const fabric_rules &rules)
-{
-    constexpr int first = int{MRC_EVENT_LINK_GOOD} - int{MRC_LINK_GOOD};
-    static_assert(first + int{MRC_LINK_SLOW} == int{MRC_EVENT_LINK_SLOW} &&
-                  first + int{MRC_LINK_LOSSY} == int{MRC_EVENT_LINK_LOSSY} &&
-                  first + int{MRC_LINK_DEAD} == int{MRC_EVENT_LINK_DEAD});
-    const fabric_fault &fault = change.fault;
-    const fault_place &place = fault.place;
-    mrc_event_row event{};
-    event.kind = static_cast<mrc_event_kind>(first + int{fault.state});
-    event.reason = MRC_REASON_LOOPS;
-    event.blame = place.blame;
-    event.direction = fault.direction;
-    event.plane = place.plane.value;
-    event.leaf = place.leaf;
-    event.uplink = place.spine == MRC_FAULT_NOWHERE ? MRC_LOOP_NO_SPINE : place.spine;
-    event.tx_packets = fault.loops;
-    event.losses = fault.lost;
-    event.extra_rtt_ns = fault.extra_rtt_ns;
-    event.hosts = fault.hosts;
-    event.witnesses = fault.witnesses;
-    if (place.downlink == MRC_FAULT_NOWHERE)
-        return event;
-    const host_place host{.leaf = place.leaf, .downlink = place.downlink};
-    event.peer = rules.address_of(host);
-    if (host == rules.self())
-        for (const port_options &port : config.ports)
-            if (port.plane == place.plane)
-                port.device.copy(event.name, sizeof(event.name) - 1);
-    return event;
-}
-
 fabric_map::fabric_map(surroundings around)
-    : around_{std::move(around)}, ways_{loop_ways_of(around_.config)}, records_(ways_.size()),
-      told_(ways_.size(), MRC_LINK_GOOD),
+    : around_{std::move(around)}, all_ways_{all_loop_ways_of(around_.config)}, ways_{loop_ways_of(around_.config)},
+      records_(ways_.size()), told_(ways_.size(), MRC_LINK_GOOD),
       faults_{{.config = around_.config,
                .rules = around_.rules,
                .tables = around_.tables,
                .on_fault = [this](const fault_change &change) { around_.on_fault(change); }}},
       judge_{ways_, judge_settings_of(around_.config.fabric_map)},
-      schedule_{ways_, rates_of(around_.config.fabric_map)}, sender_{{.ways = ways_,
-                                                                      .tables = around_.tables,
-                                                                      .cookie = around_.cookie,
-                                                                      .dscp = around_.config.wire.dscp.control}},
+      schedule_{ways_, rates_of(around_.config.fabric_map)}, crossings_{around_.config, ways_},
+      sender_{{.ways = all_ways_,
+               .tables = around_.tables,
+               .cookie = around_.cookie,
+               .dscp = around_.config.wire.dscp.control}},
       stop_{::eventfd(0, EFD_CLOEXEC)}
 {
     if (!stop_)
         kernel::fail_startup("cannot create the bell that ends the thread of the fabric map");
-    for (std::uint32_t way = 0; way < ways_.size(); ++way) {
+    for (std::uint32_t way = 0; way < all_ways_.size(); ++way) {
+        const std::uint32_t turns_at = all_ways_[way].spine.value_or(MRC_LOOP_NO_SPINE);
         mrc_loop_row &row = around_.tables.loops[way];
-        row.plane = ways_[way].plane.value;
+        row.plane = all_ways_[way].plane.value;
         row.leaf = around_.config.host.leaf;
-        row.uplink = static_cast<__u16>(ways_[way].spine.value_or(MRC_LOOP_NO_SPINE));
+        row.uplink = static_cast<__u16>(way < ways_.size() ? turns_at : MRC_LOOP_CROSSING);
     }
 }
 
@@ -191,8 +161,11 @@ void fabric_map::send(protocol::instant now)
             if (planes_[ways_[way].plane.value].ifindex != 0 && !records_[way].is_full())
                 batch_.push_back({.way = way, .number = records_[way].next_number()});
         });
+    crossings_.send([&](protocol::plane_index plane) { return planes_[plane.value].ifindex != 0; },
+                    [&](const loop_sender::departure &loop) { batch_.push_back(loop); });
     sender_.send(batch_, now, [&](const loop_sender::departure &left) {
-        records_[left.way].on_sent(now);
+        if (!crossings_.on_sent(left.way, now))
+            records_[left.way].on_sent(now);
         ++around_.tables.loops[left.way].sent;
     });
 }
@@ -214,6 +187,16 @@ void fabric_map::judge(protocol::instant now)
         judge_way(way, now);
         is_any_suspect_ = is_any_suspect_ || judge_.is_suspect(way, now);
     }
+    crossings_.judge(
+        now,
+        [this](protocol::plane_index plane) {
+            reception meanwhile = reception_;
+            meanwhile.heard = planes_[plane.value].heard_of_leaf;
+            return meanwhile;
+        },
+        [this](std::uint32_t way, std::uint32_t number) {
+            return arrival_in(around_.tables.loop_arrivals, way, number);
+        });
 }
 
 void fabric_map::judge_way(std::uint32_t way, protocol::instant now)
@@ -242,6 +225,7 @@ void fabric_map::evaluate(protocol::instant now)
 {
     evaluated_ = now;
     const std::vector<std::uint32_t> changed = judge_.evaluate(now);
+    crossings_.follow(judge_, now, sender_);
     faults_.evaluate(report(now), now);
     for (std::uint32_t way = 0; way < ways_.size(); ++way)
         show(way);
@@ -271,6 +255,7 @@ link_report fabric_map::report(protocol::instant now) const
             found.faults.push_back({.plane = of.plane,
                                     .spine = of.spine,
                                     .state = verdict.state,
+                                    .direction = direction_of(way),
                                     .loops = static_cast<std::uint32_t>(verdict.loss.sent),
                                     .lost = static_cast<std::uint32_t>(verdict.loss.lost),
                                     .extra_rtt_ns = verdict.extra_rtt_ns});
@@ -298,6 +283,12 @@ mrc_link_blame fabric_map::blame_of(std::uint32_t way) const
     return judge_.verdict(way).blame;
 }
 
+mrc_link_direction fabric_map::direction_of(std::uint32_t way) const
+{
+    const loop_way &of = ways_[way];
+    return of.spine ? crossings_.direction_of(of.plane, *of.spine) : MRC_DIRECTION_UNKNOWN;
+}
+
 void fabric_map::show(std::uint32_t way)
 {
     const link_verdict &verdict = judge_.verdict(way);
@@ -305,6 +296,7 @@ void fabric_map::show(std::uint32_t way)
     mrc_loop_row &row = around_.tables.loops[way];
     row.state = static_cast<__u16>(verdict.state);
     row.blame = static_cast<__u16>(blame_of(way));
+    row.direction = direction_of(way);
     row.loss_ppm = ppm(verdict.loss.rate());
     row.loss_low_ppm = ppm(range.low);
     row.loss_high_ppm = ppm(range.high);

@@ -15,6 +15,7 @@
 #include "kernel/host_tables.h"
 #include "kernel/unique_fd.h"
 #include "service/config/config.h"
+#include "service/fabric_map/crossing_loops.h"
 #include "service/fabric_map/fabric_judge.h"
 #include "service/fabric_map/fault_watch.h"
 #include "service/fabric_map/loop_record.h"
@@ -31,10 +32,6 @@ struct link_change {
     link_verdict verdict;
     protocol::instant at;
 };
-
-// As transition_log takes it.
-[[nodiscard]] mrc_event_row event_of(const fault_change &change, const daemon_config &config,
-                                     const fabric_rules &rules);
 
 class fabric_map
 {
@@ -67,6 +64,7 @@ private:
     void judge(protocol::instant now);
     void judge_way(std::uint32_t way, protocol::instant now);
     void evaluate(protocol::instant now);
+    [[nodiscard]] mrc_link_direction direction_of(std::uint32_t way) const;
     void show(std::uint32_t way);
     [[nodiscard]] mrc_link_blame blame_of(std::uint32_t way) const;
     [[nodiscard]] link_report report(protocol::instant now) const;
@@ -74,12 +72,14 @@ private:
     [[nodiscard]] protocol::instant heard_beside(const loop_way &way) const;
 
     surroundings around_;
-    std::vector<loop_way> ways_;
+    std::vector<loop_way> all_ways_;   // as the rows of `loops`
+    std::vector<loop_way> ways_;       // those of them that are judged, the first
     std::vector<loop_record> records_; // by way, as the next
     std::vector<mrc_link_state> told_;
     fault_watch faults_;
     fabric_judge judge_;
     loop_schedule schedule_;
+    crossing_loops crossings_;
     loop_sender sender_;
     std::vector<loop_sender::departure> batch_;
     bool is_any_suspect_ = false;

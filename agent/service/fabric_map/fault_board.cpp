@@ -25,8 +25,9 @@ bool fault_board::may_be_named(const fabric_fault &fault, bool alone, protocol::
 {
     if (alone)
         return true;
-    const bool is_beside_another =
-        std::ranges::any_of(named_, [&](const auto &other) { return is_beside(other.first, fault.place); });
+    const bool is_beside_another = std::ranges::any_of(named_, [&](const auto &other) {
+        return !may_be_two(other.first.blame) && is_beside(other.first, fault.place);
+    });
     const protocol::duration wait = is_beside_another               ? doubt
                                     : may_be_two(fault.place.blame) ? unsure_patience
                                                                     : patience;
@@ -48,7 +49,10 @@ void fault_board::take_back(std::span<const fabric_fault> found, protocol::insta
         if (is_among(found, each.first) ||
             std::ranges::any_of(waiting_, [&](const auto &other) { return is_beside(other.first, each.first); }))
             return false;
-        changes.push_back({.fault = each.second.fault, .at = now});
+        const bool is_renamed = std::ranges::any_of(found, [&](const fabric_fault &other) {
+            return named_.contains(other.place) && is_beside(other.place, each.first);
+        });
+        changes.push_back({.fault = each.second.fault, .at = now, .is_renamed = is_renamed});
         changes.back().fault.state = MRC_LINK_GOOD;
         return true;
     });

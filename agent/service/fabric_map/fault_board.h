@@ -6,7 +6,7 @@
 // of a host to whom none reports   named at once: nobody else is there to be waited for
 // that is new                      named when it has been found for `patience`
 // that may be two things           named when it has been found for `unsure_patience`: others may tell yet
-// that is new, beside a named one  named when it has been found for `doubt`: until then the other one stays as it was
+// that is new, beside a sure one   named when it has been found for `doubt`: until then the other one stays as it was
 // that is gone                     taken back, unless another waits beside it
 //
 // Sans-IO, times as arguments.
@@ -26,6 +26,7 @@ namespace mrc::service
 struct fault_change {
     fabric_fault fault; // state MRC_LINK_GOOD: it is gone
     protocol::instant at;
+    bool is_renamed = false; // what is gone is known more exactly by another name
 };
 
 class fault_board

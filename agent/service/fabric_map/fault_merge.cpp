@@ -52,12 +52,12 @@ class plane_merge
 public:
     plane_merge(protocol::plane_index plane, std::span<const host_report> reports) : plane_{plane}
     {
-        for (const auto &[host, report] : reports)
+        for (const auto &[host, report, heard] : reports)
             if (const auto &seen = report->planes[plane.value])
                 take_faults(host, *report, *seen);
-        for (const auto &[host, report] : reports)
+        for (const auto &[host, report, heard] : reports)
             if (const auto &seen = report->planes[plane.value])
-                take_witness(host, *seen);
+                take_witness(host, *seen, heard);
     }
 
     void merge(std::vector<fabric_fault> &to)
@@ -91,16 +91,30 @@ private:
             return;
         }
         for (const accusation &each : spines)
-            spines_[*each.fault->spine][host.leaf].by.push_back(each);
+            spines_[each.fault->spine.value_or(0)][host.leaf].by.push_back(each);
     }
 
-    void take_witness(host_place host, const reported_plane &seen)
+    // What was said before the fault began says nothing of it.
+    void take_witness(host_place host, const reported_plane &seen, protocol::instant heard)
     {
-        if (const auto leaf = leaves_.find(host.leaf); leaf != leaves_.end() && seen.leaf == MRC_LINK_GOOD)
+        if (const auto leaf = leaves_.find(host.leaf);
+            leaf != leaves_.end() && seen.leaf == MRC_LINK_GOOD && heard >= since(leaf->second.way))
             ++leaf->second.witnesses;
-        for (auto &[spine, leaves] : spines_)
-            if (seen.good[spine])
+        for (auto &[spine, leaves] : spines_) {
+            protocol::instant first = protocol::never;
+            for (const auto &[leaf, accusing] : leaves)
+                first = std::min(first, since(accusing.by));
+            if (seen.good[spine] && heard >= first)
                 ++leaves[host.leaf].witnesses;
+        }
+    }
+
+    static protocol::instant since(const accusations &all)
+    {
+        protocol::instant first = protocol::never;
+        for (const accusation &each : all)
+            first = std::min(first, each.fault->since);
+        return first;
     }
 
     // What hosts behind a leaf that is at fault find of spines is the leaf's.

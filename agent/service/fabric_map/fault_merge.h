@@ -30,7 +30,8 @@ namespace mrc::service
 
 struct host_report {
     host_place host;
-    const link_report *report = nullptr; // borrowed
+    const link_report *report = nullptr;       // borrowed
+    protocol::instant heard = protocol::never; // a witness counts who was heard since the accusation
 };
 
 // Which link or switch; what it does not have is MRC_FAULT_NOWHERE.

@@ -91,6 +91,7 @@ void fault_watch::evaluate(link_report own, protocol::instant now)
     exchange_.forget_old(now);
     if (!finds_the_same(own_, own))
         exchange_.hurry();
+    keep_since(own, own_, now);
     own.run = own_.run;
     own.number = own_.number;
     own_ = std::move(own);
@@ -135,7 +136,7 @@ std::optional<report_socket::way> fault_watch::way_to(host_place host)
     if (!chosen)
         return std::nullopt;
     turn_ = *chosen + 1U;
-    const reported_plane &plane = *own_.planes[*chosen];
+    const reported_plane plane = own_.planes[*chosen].value_or(reported_plane{});
     std::uint32_t spine = own_.number % std::max(1U, plane.spines);
     for (std::uint32_t i = 0; i < plane.spines && !plane.good[spine]; ++i)
         spine = (spine + 1) % plane.spines;

@@ -125,6 +125,16 @@ void take_fault(report_reader &from, link_report &to)
 
 } // namespace
 
+void keep_since(link_report &report, const link_report &before, protocol::instant now)
+{
+    for (reported_fault &fault : report.faults) {
+        const auto old = std::ranges::find_if(before.faults, [&](const reported_fault &each) {
+            return each.plane == fault.plane && each.spine == fault.spine;
+        });
+        fault.since = old == before.faults.end() ? now : old->since;
+    }
+}
+
 std::vector<std::byte> encode(const link_report &report)
 {
     const std::size_t faults = std::min(report.faults.size(), most_reported_faults);
@@ -138,8 +148,8 @@ std::vector<std::byte> encode(const link_report &report)
     to.put(report.run, 4);
     to.put(report.number, 4);
     for (std::uint32_t number = 0; number < MRC_MAX_PORTS; ++number)
-        if (report.planes[number])
-            put_plane(to, number, *report.planes[number]);
+        if (const auto &plane = report.planes[number])
+            put_plane(to, number, *plane);
     for (std::size_t i = 0; i < faults; ++i)
         put_fault(to, report.faults[i]);
     return to.take();

@@ -34,6 +34,7 @@ struct reported_fault {
     std::uint32_t loops = 0; // of the last second
     std::uint32_t lost = 0;  // of those
     std::uint32_t extra_rtt_ns = 0;
+    protocol::instant since{}; // it is said; by the clock of this host, not in the datagram
     friend bool operator==(const reported_fault &, const reported_fault &) = default;
 };
 
@@ -53,6 +54,9 @@ struct link_report {
 
 inline constexpr std::size_t most_reported_faults = 44;
 inline constexpr std::size_t link_report_bytes = 16 + std::size_t{MRC_MAX_PORTS} * 36 + most_reported_faults * 20;
+
+// Faults of the report have been said since then, or since they were in the one before.
+void keep_since(link_report &report, const link_report &before, protocol::instant now);
 
 [[nodiscard]] std::vector<std::byte> encode(const link_report &report);
 [[nodiscard]] std::optional<link_report> decode_link_report(std::span<const std::byte> datagram);

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "service/fabric_map/direction_finder.h"
 #include "service/srv6_fabric.h"
 
 namespace mrc::service
@@ -36,6 +37,25 @@ mrc_ip carrier_to(const daemon_config &config, protocol::plane_index plane, std:
         return carrier_of(block, {leaf, host});
     return carrier_of(block,
                       {leaf, srv6_fabric::spine_usid(plane, spine), srv6_fabric::leaf_usid(plane, to.leaf), host});
+}
+
+mrc_ip crossing_carrier(const daemon_config &config, protocol::plane_index plane, const crossing_way &way)
+{
+    const host_place self{.leaf = config.host.leaf, .downlink = config.host.downlink};
+    const std::uint16_t leaf = srv6_fabric::leaf_usid(plane, self.leaf);
+    return carrier_of(config.fabric.usid_block.address,
+                      {leaf, srv6_fabric::spine_usid(plane, way.out), srv6_fabric::leaf_usid(plane, way.leaf),
+                       srv6_fabric::spine_usid(plane, way.back), leaf, srv6_fabric::downlink_usid(self, plane)});
+}
+
+std::vector<loop_way> all_loop_ways_of(const daemon_config &config)
+{
+    std::vector<loop_way> ways = loop_ways_of(config);
+    const std::size_t judged = ways.size();
+    for (std::uint32_t row = 0; row < judged; ++row)
+        if (ways[row].leaf_row == row)
+            ways.insert(ways.end(), direction_finder::loops, loop_way{ways[row]});
+    return ways;
 }
 
 std::vector<loop_way> loop_ways_of(const daemon_config &config)

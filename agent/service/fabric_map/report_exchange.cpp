@@ -24,6 +24,7 @@ bool report_exchange::take(host_place from, link_report report, protocol::instan
     if (known.report && known.report->run == report.run &&
         static_cast<std::int32_t>(report.number - known.report->number) <= 0)
         return false;
+    keep_since(report, known.report.value_or(link_report{}), now);
     known.report = std::move(report);
     known.heard = now;
     return true;
@@ -40,15 +41,18 @@ std::vector<host_report> report_exchange::reports() const
 {
     std::vector<host_report> all;
     for (const auto &[host, known] : hosts_)
-        if (known.report)
-            all.push_back({.host = host, .report = &*known.report});
+        if (const auto &report = known.report)
+            all.push_back({.host = host, .report = &*report, .heard = known.heard});
     return all;
 }
 
 const link_report *report_exchange::report_of(host_place host) const
 {
     const auto at = hosts_.find(host);
-    return at == hosts_.end() || !at->second.report ? nullptr : &*at->second.report;
+    if (at == hosts_.end())
+        return nullptr;
+    const auto &report = at->second.report;
+    return report ? &*report : nullptr;
 }
 
 } // namespace mrc::service

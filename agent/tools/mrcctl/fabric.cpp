@@ -230,16 +230,20 @@ std::string faults_text(json::array faults)
 
 } // namespace
 
+std::vector<mrc_fault_row> named_faults_of(const host_maps &maps)
+{
+    std::vector<mrc_fault_row> faults;
+    const pinned_array<mrc_fault_row> rows{maps.of(), "fabric_faults", MRC_MAX_FAULTS};
+    for (std::uint32_t row = 0; row < rows.size() && rows[row].state != MRC_LINK_UNKNOWN; ++row)
+        faults.push_back(rows[row]);
+    return faults;
+}
+
 json::array fabric_faults_of(const host_maps &maps)
 {
     json::array faults;
-    const pinned_array<mrc_fault_row> rows{maps.of(), "fabric_faults", MRC_MAX_FAULTS};
-    for (std::uint32_t row = 0; row < rows.size(); ++row) {
-        const mrc_fault_row fault = rows[row];
-        if (fault.state == MRC_LINK_UNKNOWN)
-            break;
+    for (const mrc_fault_row &fault : named_faults_of(maps))
         faults.push_back(fault_view(fault));
-    }
     return faults;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -15,6 +16,7 @@ namespace mrc::ctl
 {
 
 // Links and switches that are at fault, of the whole fabric.
+[[nodiscard]] std::vector<mrc_fault_row> named_faults_of(const host_maps &maps);
 [[nodiscard]] boost::json::array fabric_faults_of(const host_maps &maps);
 // Of a host without a fabric map, "links" is empty and "is_on" false.
 [[nodiscard]] boost::json::object fabric_map_of(const host_maps &maps);

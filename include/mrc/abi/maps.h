@@ -440,7 +440,7 @@ struct mrc_client_row {
  * has them turn back there: host_rx counts and drops those that come back. None reaches the kernel or the worker.
  *
  * `loops`: array of rows, one for each way that loops go: of each plane the one to the leaf and back, then those by its
- * spines, then two that tell directions (MRC_LOOP_CROSSING). A single row that says nothing where there is no fabric
+ * spines, then three that tell directions (MRC_LOOP_CROSSING). A single row that says nothing where there is no fabric
  * map.
  * `loop_arrivals`: array of MRC_LOOP_SLOTS for each row of `loops`: which of its latest loops have come back.
  * `fabric_faults`: array of links and switches that are at fault, by the loops of this host and by what other hosts

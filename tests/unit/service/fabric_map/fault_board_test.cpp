@@ -99,6 +99,17 @@ TEST(fault_board, what_stays_instead_is_named_in_the_end)
     EXPECT_EQ(by.named(), blames{MRC_BLAME_HOST_LINK});
 }
 
+TEST(fault_board, names_more_exactly_what_was_one_of_two_things)
+{
+    watched by;
+    by.see(leaf_as_first_found(), 1s);
+    EXPECT_EQ(by.named(), blames{MRC_BLAME_HOST_LINK_OR_LEAF});
+    by.see(leaf_as_all_find_it(), fault_board::patience + 60ms);
+    EXPECT_EQ(by.named(), blames{MRC_BLAME_LEAF});
+    ASSERT_EQ(by.changes.size(), 3U);
+    EXPECT_TRUE(by.changes[2].is_renamed) << "it is not good again";
+}
+
 TEST(fault_board, tells_a_fault_that_becomes_worse)
 {
     watched by;

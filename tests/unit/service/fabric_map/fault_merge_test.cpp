@@ -90,6 +90,24 @@ TEST(fault_merge, a_spine_that_one_leaf_finds_at_fault_and_another_good_is_the_l
     EXPECT_EQ(places(reported{}.accuse(h10, 0)), faults{spine_link(MRC_BLAME_LEAF_SPINE_LINK, 1, 0)});
 }
 
+TEST(fault_merge, believes_no_witness_who_was_heard_before_the_fault_began)
+{
+    using namespace std::chrono_literals;
+    reported by;
+    by.accuse(h00, 1);
+    std::vector<host_report> reports = by.all();
+    link_report accuser = *reports[0].report;
+    keep_since(accuser, {}, protocol::instant{10s});
+    reports[0].report = &accuser;
+    for (host_report &each : reports)
+        each.heard = protocol::instant{10s - 1ns};
+    EXPECT_EQ(merge_reports(reports)[0].place, spine_link(MRC_BLAME_SPINE_LINK_OR_SPINE, 0, 1));
+    reports[2].heard = protocol::instant{10s};
+    EXPECT_EQ(merge_reports(reports)[0].place, spine_link(MRC_BLAME_LEAF_SPINE_LINK, 0, 1));
+    keep_since(accuser, link_report{accuser}, protocol::instant{20s});
+    EXPECT_EQ(accuser.faults[0].since, protocol::instant{10s}) << "said already";
+}
+
 TEST(fault_merge, a_spine_that_all_leaves_find_at_fault_is_the_spine)
 {
     EXPECT_EQ(places(reported{}.accuse(h00, 1).accuse(h11, 1).unsure(h10, 1)), faults{spine(1)});
