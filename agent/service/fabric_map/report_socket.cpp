@@ -65,6 +65,8 @@ std::uint16_t udp_checksum(const ip6_hdr &header, const udphdr &udp, std::span<c
 kernel::unique_fd open_receiver(const mrc_ip &own, int &problem)
 {
     kernel::unique_fd fd{::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    static constexpr int on = 1; // the address of a new device may be tentative for a moment
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(report_port);
