@@ -32,6 +32,7 @@ MRC_USES(signals);
 MRC_USES(xsks);
 MRC_USES(clients); /* this and the next are of no program: created and pinned with the others, for the agent to write */
 MRC_USES(events);
+MRC_USES(fabric_faults);
 MRC_USES(trace_ring);
 MRC_USES(trace_rows);
 

@@ -45,6 +45,7 @@ MRC_MAP(clients, BPF_MAP_TYPE_HASH, __u32, struct mrc_client_row, MRC_MAX_CLIENT
 MRC_ROWS(events, struct mrc_event_row, (MRC_EVENT_CLASSES * MRC_EVENT_ROWS));
 MRC_ROWS(loops, struct mrc_loop_row, 1); /* this and the next: resized by the agent, too */
 MRC_ROWS(loop_arrivals, struct mrc_loop_arrival, MRC_LOOP_SLOTS);
+MRC_ROWS(fabric_faults, struct mrc_fault_row, MRC_MAX_FAULTS);
 MRC_ROWS(overlay, struct mrc_overlay_row, MRC_MAX_GROUPS);
 MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
 MRC_ROWS(push_ring, struct mrc_push_ring, 1);

@@ -44,6 +44,7 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         tables_.loops = {map_fd("loops"), options_.tables.loops, "loops"};
         tables_.loop_arrivals = {map_fd("loop_arrivals"), std::size_t{options_.tables.loops} * MRC_LOOP_SLOTS,
                                  "loop_arrivals"};
+        tables_.fabric_faults = {map_fd("fabric_faults"), MRC_MAX_FAULTS, "fabric_faults"};
         tables_.events = {map_fd("events"), std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS, "events"};
         timespec now{};
         ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -19,6 +19,7 @@ struct host_tables {
     mapped_array<mrc_overlay_row> overlay;
     mapped_array<mrc_loop_row> loops;
     mapped_array<mrc_loop_arrival> loop_arrivals;
+    mapped_array<mrc_fault_row> fabric_faults;
     mapped_array<mrc_event_row> events;
 };
 

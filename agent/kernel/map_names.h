@@ -203,12 +203,14 @@ inline constexpr auto event_reason_names = std::to_array<std::string_view>({
 });
 static_assert(event_reason_names.size() == MRC_REASON_COUNT);
 
-// In the order of enum mrc_link_state and mrc_link_blame.
+// In the order of enum mrc_link_state, mrc_link_blame and mrc_link_direction.
 inline constexpr auto link_state_names = std::to_array<std::string_view>({"unknown", "good", "slow", "lossy", "dead"});
 static_assert(link_state_names.size() == MRC_LINK_DEAD + 1);
-inline constexpr auto link_blame_names =
-    std::to_array<std::string_view>({"nothing", "host_link_or_leaf", "leaf", "spine_link_or_spine"});
-static_assert(link_blame_names.size() == MRC_BLAME_SPINE_LINK_OR_SPINE + 1);
+inline constexpr auto link_blame_names = std::to_array<std::string_view>(
+    {"nothing", "host_link_or_leaf", "leaf", "spine_link_or_spine", "host_link", "leaf_spine_link", "spine"});
+static_assert(link_blame_names.size() == MRC_BLAME_SPINE + 1);
+inline constexpr auto link_direction_names = std::to_array<std::string_view>({"unknown", "up", "down", "both"});
+static_assert(link_direction_names.size() == MRC_DIRECTION_BOTH + 1);
 
 // In the order of enum mrc_ordinary_state.
 inline constexpr auto ordinary_state_names = std::to_array<std::string_view>({"silent", "reachable", "own"});

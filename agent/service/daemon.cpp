@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/config/reload.h"
+#include "service/fabric_map/fault_event.h"
 #include "service/log.h"
 #include "service/overlay.h"
 #include "service/ports/own_addresses.h"
@@ -166,7 +168,8 @@ daemon::daemon(daemon_config config, daemon_place place)
                  .on_closed = [this] { listener_.resume(); }}},
       listener_{context_, [this](kernel::unique_fd client) { sessions_.open(std::move(client), session_config_); }},
       manager_{place_ == daemon_place::process ? manager_environment::of_process() : manager_environment{}},
-      watchdog_{context_}, drain_{context_, [this] { return traffic_of(worker_, programs_.qps()); }}
+      watchdog_{context_}, report_timer_{context_},
+      drain_{context_, [this] { return traffic_of(worker_, programs_.qps()); }}
 {
     if (place_ == daemon_place::process) {
         ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
@@ -318,24 +321,54 @@ void daemon::map_fabric()
 {
     if (loop_cookie_ == 0)
         return;
-    if (config_.fabric_map.deny_lossy)
+    if (config_.fabric_map.deny_lossy) {
+        lossy_spines_.emplace(context_, config_.host.leaf,
+                              lossy_spines::surroundings{
+                                  .leave = [this](const std::set<left_path> &left) { peers_.set_left(left); },
+                                  .write = [](log_level level, const std::string &line) { log::write(level, line); }});
         lossy_planes_.emplace(
             context_, config_.fabric_map,
             lossy_planes::surroundings{
                 .usable = [this] { return ports_.view().up & control_.enabled_planes(); },
                 .leave = [this](protocol::plane_index plane, bool left) { control_.leave_plane(plane, left); },
                 .write = [](log_level level, const std::string &line) { log::write(level, line); }});
-    fabric_map_.emplace(fabric_map::surroundings{.config = config_,
-                                                 .tables = programs_.tables(),
-                                                 .cookie = loop_cookie_,
-                                                 .on_change = [this](const link_change &change) {
-                                                     boost::asio::post(context_, [this, change] {
-                                                         log_.on_link(event_of(change, config_), change.at);
-                                                         if (lossy_planes_)
-                                                             lossy_planes_->on_change(change);
-                                                         held_back_.schedule();
-                                                     });
-                                                 }});
+    }
+    fabric_map_.emplace(fabric_map::surroundings{
+        .config = config_,
+        .rules = rules_,
+        .tables = programs_.tables(),
+        .cookie = loop_cookie_,
+        .on_change =
+            [this](const link_change &change) {
+                if (lossy_planes_)
+                    boost::asio::post(context_, [this, change] { lossy_planes_->on_change(change); });
+            },
+        .on_fault =
+            [this](const fault_change &change) {
+                boost::asio::post(context_, [this, change] {
+                    if (!change.is_renamed)
+                        log_.on_link(event_of(change, config_, rules_), change.at);
+                    if (lossy_spines_)
+                        lossy_spines_->on_fault(change);
+                    held_back_.schedule();
+                });
+            }});
+    if (fabric_map_->problem() != 0)
+        log::warn("other hosts' reports of the fabric are not received: UDP port {}: {}", report_port,
+                  std::strerror(fabric_map_->problem()));
+    exchange_reports();
+}
+
+// With the hosts that are known: they come and go.
+void daemon::exchange_reports()
+{
+    constexpr std::chrono::seconds interval{1};
+    fabric_map_->know(peers_.hosts());
+    report_timer_.expires_after(interval);
+    report_timer_.async_wait([this](const boost::system::error_code &error) {
+        if (!error)
+            exchange_reports();
+    });
 }
 
 void daemon::log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason)

@@ -37,6 +37,7 @@
 #include "service/drain.h"
 #include "service/fabric_map/fabric_map.h"
 #include "service/fabric_map/lossy_planes.h"
+#include "service/fabric_map/lossy_spines.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
 #include "service/linked_planes.h"
@@ -86,6 +87,7 @@ private:
     void announce(const std::vector<port_change> &changes);
     void follow_speed();
     void map_fabric();
+    void exchange_reports();
     void log_change_of_port(protocol::plane_index plane, bool usable, mrc_port_reason reason);
     void notify_of_port(protocol::plane_index plane, bool usable);
 
@@ -134,6 +136,7 @@ private:
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     std::optional<lossy_planes> lossy_planes_;   // where they are to be left
+    std::optional<lossy_spines> lossy_spines_;   // likewise
     std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers
@@ -145,6 +148,7 @@ private:
     published_names names_; // beside the listener's socket
     service_manager manager_;
     boost::asio::steady_timer watchdog_;
+    boost::asio::steady_timer report_timer_; // of the fabric map
     drain drain_;
     bool ending_ = false;
 };

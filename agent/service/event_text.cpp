@@ -29,15 +29,47 @@ std::string plane_text(const mrc_event_row &event)
     return fmt::format("plane {} to {}{}", event.plane, to, profile);
 }
 
-// One host cannot tell a link from the switch behind it.
+// Of a host's port: its device, if it is this host's.
+std::string port_text(const mrc_event_row &event)
+{
+    return event.name[0] == '\0' ? fmt::format("host {}", to_text(event.peer)) : fmt::format("port {}", name_in(event));
+}
+
 std::string link_text(const mrc_event_row &event)
 {
-    if (event.blame == MRC_BLAME_LEAF)
-        return fmt::format("leaf {} of plane {}, toward all its spines", event.leaf, event.plane);
-    if (event.uplink == MRC_LOOP_NO_SPINE)
-        return fmt::format("link of port {} to leaf {} of plane {}, or that leaf", name_in(event), event.leaf,
-                           event.plane);
-    return fmt::format("link of leaf {} to spine {} of plane {}, or that spine", event.leaf, event.uplink, event.plane);
+    const std::string at = fmt::format("of plane {}", event.plane);
+    switch (event.blame) {
+    case MRC_BLAME_HOST_LINK_OR_LEAF:
+        return fmt::format("link of {} to leaf {} {}, or that leaf", port_text(event), event.leaf, at);
+    case MRC_BLAME_HOST_LINK:
+        return fmt::format("link of {} to leaf {} {}", port_text(event), event.leaf, at);
+    case MRC_BLAME_LEAF:
+        return fmt::format("leaf {} {}", event.leaf, at);
+    case MRC_BLAME_SPINE_LINK_OR_SPINE:
+        return fmt::format("link of leaf {} to spine {} {}, or that spine", event.leaf, event.uplink, at);
+    case MRC_BLAME_LEAF_SPINE_LINK:
+        return fmt::format("link of leaf {} to spine {} {}", event.leaf, event.uplink, at);
+    case MRC_BLAME_SPINE:
+        return fmt::format("spine {} {}", event.uplink, at);
+    case MRC_BLAME_NOTHING:
+        break;
+    }
+    return fmt::format("a link {}", at);
+}
+
+std::string_view direction_text(const mrc_event_row &event)
+{
+    switch (event.direction) {
+    case MRC_DIRECTION_UP:
+        return " on the way up";
+    case MRC_DIRECTION_DOWN:
+        return " on the way down";
+    case MRC_DIRECTION_BOTH:
+        return " both ways";
+    case MRC_DIRECTION_UNKNOWN:
+        break;
+    }
+    return "";
 }
 
 std::string object_text(const mrc_event_row &event)
@@ -89,9 +121,9 @@ std::string what_text(const mrc_event_row &event)
     case MRC_EVENT_LINK_SLOW:
         return "slow";
     case MRC_EVENT_LINK_LOSSY:
-        return "loses packets";
+        return fmt::format("loses packets{}", direction_text(event));
     case MRC_EVENT_LINK_DEAD:
-        return "dead";
+        return fmt::format("dead{}", direction_text(event));
     case MRC_EVENT_PATH_GOOD:
         return "good";
     case MRC_EVENT_PATH_KEPT:
@@ -153,7 +185,7 @@ std::string_view reason_text(mrc_event_reason reason)
     case MRC_REASON_NO_ANSWER:
         return "nothing comes back on any plane";
     case MRC_REASON_LOOPS:
-        return "as loops of this host show";
+        return "as loops show";
     case MRC_REASON_CLIENT_GONE:
         return "the client has gone";
     case MRC_REASON_VIOLATION:
@@ -190,6 +222,14 @@ std::string_view reason_text(mrc_event_reason reason)
     return "for an unknown reason";
 }
 
+// How sure it is.
+std::string hosts_text(const mrc_event_row &event)
+{
+    if (event.kind == MRC_EVENT_LINK_GOOD || event.hosts + event.witnesses < 2)
+        return "";
+    return fmt::format(", found by {} host{}; good for {}", event.hosts, event.hosts == 1 ? "" : "s", event.witnesses);
+}
+
 std::string figures_text(const mrc_event_row &event)
 {
     if (kernel::class_of(event.kind) == MRC_EVENTS_OF_PATHS)
@@ -198,9 +238,9 @@ std::string figures_text(const mrc_event_row &event)
                                ? "acknowledged just now or never"
                                : fmt::format("last acknowledged {:.1f} ms before", event.quiet_us / 1e3));
     if (event.kind == MRC_EVENT_LINK_SLOW)
-        return fmt::format("{:.1f} us more than the quickest", event.extra_rtt_ns / 1e3);
+        return fmt::format("{:.1f} us more than the quickest{}", event.extra_rtt_ns / 1e3, hosts_text(event));
     if (kernel::class_of(event.kind) == MRC_EVENTS_OF_LINKS)
-        return fmt::format("{} of {} lost in the last second", event.losses, event.tx_packets);
+        return fmt::format("{} of {} lost in the last second{}", event.losses, event.tx_packets, hosts_text(event));
     if (event.kind == MRC_EVENT_SESSION_CLOSED && (event.queue_pairs != 0 || event.registered_bytes != 0))
         return fmt::format("{} queue pairs and {} bytes of memory were left", event.queue_pairs,
                            event.registered_bytes);
@@ -211,9 +251,10 @@ std::string figures_text(const mrc_event_row &event)
 
 event_text text_of(const mrc_event_row &event)
 {
+    const bool may_be_left = event.reason == MRC_REASON_CONTROLLER && event.profile == 0; // spine_policy.h
     return {.object = object_text(event),
             .what = what_text(event),
-            .reason = std::string{reason_text(event.reason)},
+            .reason = std::string{reason_text(event.reason)} + (may_be_left ? " or [fabric_map] deny_lossy" : ""),
             .figures = figures_text(event)};
 }
 

@@ -139,10 +139,8 @@ std::expected<path_groups::known_group *, peer_refusal> path_groups::to_leaf(std
     const std::uint64_t seed = random_seed();
     known_group &made = make(
         key, *rows, {.universe = built_in_evs(*rows, seed), .min_active = config_.transport.min_active, .seed = seed});
-    if (leaf != rules_.self().leaf)
-        for (const auto &[plane, uplink] : denied_)
-            if (const auto slot = slot_of(*rows, {.plane = plane, .uplink = uplink}))
-                made.paths->deny(*slot);
+    if (leaf != rules_.self().leaf && (!denied_.empty() || !left_.empty()))
+        apply_denied(leaf, made);
     return &made;
 }
 
@@ -264,6 +262,47 @@ void path_groups::exchange_evs(std::uint64_t profile, const control::ev_profile_
     }
 }
 
+void path_groups::apply_denied(std::uint32_t leaf, const known_group &group) const
+{
+    for (unsigned plane = 0; plane < group.rows.planes; ++plane) {
+        std::vector<std::uint32_t> unwanted;
+        std::uint32_t in_use = 0;
+        const std::uint32_t first = plane * group.rows.uplinks;
+        for (std::uint32_t slot = first; slot < first + group.rows.uplinks; ++slot) {
+            if (!group.paths->exists(slot))
+                continue;
+            const unsigned uplink = tables_.paths[group.rows.base + slot].uplink;
+            if (denied_.contains({plane, uplink})) {
+                group.paths->deny(slot);
+                continue;
+            }
+            ++in_use;
+            if (left_.contains({.plane = plane, .uplink = uplink}) ||
+                left_.contains({.plane = plane, .uplink = uplink, .leaf = leaf}))
+                unwanted.push_back(slot);
+            else
+                group.paths->allow(slot);
+        }
+        for (const std::uint32_t slot : unwanted)
+            if (in_use > config_.fabric_map.min_spines) {
+                group.paths->deny(slot);
+                --in_use;
+            } else {
+                group.paths->allow(slot);
+            }
+    }
+}
+
+void path_groups::set_left(std::set<left_path> left)
+{
+    left_ = std::move(left);
+    worker_.call([&] {
+        for (const auto &[key, group] : groups_)
+            if (key.profile == session::built_in_profile && key.leaf != rules_.self().leaf)
+                apply_denied(key.leaf, group);
+    });
+}
+
 void path_groups::set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts)
 {
     if (profile == session::built_in_profile)
@@ -278,6 +317,10 @@ void path_groups::set_denied(std::uint64_t profile, std::span<const control::pat
         for (const auto &[key, group] : groups_) {
             if (key.profile != profile || key.leaf == rules_.self().leaf)
                 continue;
+            if (profile == session::built_in_profile) {
+                apply_denied(key.leaf, group);
+                continue;
+            }
             for (const control::path_verdict &verdict : verdicts) {
                 const auto slot = slot_of(group.rows, verdict.where);
                 if (slot && verdict.denied)

@@ -26,6 +26,7 @@
 #include "protocol/send/loss_detector.h"
 #include "service/control/ev_profile_store.h"
 #include "service/fabric_rules.h"
+#include "service/left_path.h"
 #include "service/linked_planes.h"
 #include "service/path_table.h"
 #include "service/use_count.h"
@@ -78,6 +79,10 @@ public:
     // Paths of a profile that a controller denies or allows again, toward every other leaf; of profile 0 also toward
     // those to come.
     void set_denied(std::uint64_t profile, std::span<const control::path_verdict> verdicts);
+    // Paths of profile 0 that this host leaves by itself: these, and no others, toward leaves to come, too. Of each
+    // plane toward a leaf so many stay in use as fabric_map.min_spines says, however many are named. What controllers
+    // deny stays denied, and what their profiles have is theirs.
+    void set_left(std::set<left_path> left);
 
     // Where a path leads, for whoever hears of its state.
     struct path_location {
@@ -112,6 +117,8 @@ private:
     void write_rows(const known_group &group);
     [[nodiscard]] std::optional<unsigned> free_id_part(std::uint32_t leaf) const;
     [[nodiscard]] std::uint32_t fabric_uplinks_to(std::uint32_t leaf) const;
+    // Denies what a controller or this host denies, and allows the rest, of profile 0; on the worker thread if it runs.
+    void apply_denied(std::uint32_t leaf, const known_group &group) const;
     // Nothing: the group has no row for that uplink.
     [[nodiscard]] std::optional<std::uint32_t> slot_of(const path_group_rows &rows, control::path_place where) const;
 
@@ -124,6 +131,7 @@ private:
     path_table table_;
     std::map<group_key, known_group> groups_;
     std::map<std::uint32_t, group_key> by_base_;     // first row
+    std::set<left_path> left_;                       // by this host
     std::set<std::pair<unsigned, unsigned>> denied_; // planes and uplinks of profile 0; the own leaf has no uplinks
 };
 

@@ -265,6 +265,14 @@ std::vector<std::pair<mrc_ip, peer_condition>> peer_directory::peer_conditions()
     return all;
 }
 
+std::vector<host_place> peer_directory::hosts() const
+{
+    std::vector<host_place> all;
+    for (const auto &[host, known] : peers_)
+        all.push_back(host);
+    return all;
+}
+
 void peer_directory::follow_ports(const datapath::worker_peer &peer)
 {
     const auto host = rules_.host_of(peer.address);

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -85,6 +86,7 @@ public:
     {
         groups_.set_denied(profile, verdicts);
     }
+    void set_left(std::set<left_path> left) { groups_.set_left(std::move(left)); }
     [[nodiscard]] std::optional<path_groups::path_location> place_of(protocol::path_index path) const
     {
         return groups_.place_of(path);
@@ -97,6 +99,8 @@ public:
     // Whose packets from the ports a queue pair takes that is connected to this address of the peer
     // (mrc_peer_row::sender); 0, nobody's, where that is this host.
     [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
+    // That there are, but for this one.
+    [[nodiscard]] std::vector<host_place> hosts() const;
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
     [[nodiscard]] std::vector<std::pair<mrc_ip, peer_condition>> peer_conditions();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep

@@ -34,7 +34,7 @@ kernel::table_sizes table_sizes_of(const daemon_config &config, const fabric_rul
         static_cast<std::uint32_t>(std::min<std::uint64_t>(most_paths(config, rules), usual_paths)));
     return {.peers = static_cast<std::uint32_t>(peers * rules.addresses_of(rules.self()).size()),
             .paths = static_cast<std::uint32_t>(paths + 1),
-            .loops = std::max(1U, static_cast<std::uint32_t>(loop_ways_of(config).size()))};
+            .loops = std::max(1U, static_cast<std::uint32_t>(all_loop_ways_of(config).size()))};
 }
 
 } // namespace mrc::service

@@ -90,7 +90,7 @@ public:
     void on_peer(const mrc_ip &peer, const peer_condition &condition, protocol::instant now);
     void forget_peer(const mrc_ip &peer);
 
-    // As event_of() (fabric_map/fabric_map.h) makes it.
+    // As event_of() (fabric_map/fault_event.h) makes it.
     void on_link(const mrc_event_row &event, protocol::instant now) { note(event, now); }
 
     void on_session_opened(std::uint32_t session, const mrc_client_row &client, protocol::instant now);

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The fabric map of a lab's hosts, without traffic: each link and switch that dies or loses 5 % is named by its events
-within a second of the fault, by the clock that both share, and nothing else is; a healthy lab has no fault. One lab of
-each kind of switch, one fault after the other.
+"""The fabric map of two hosts of a lab, without traffic: each link and switch that dies or loses 5 % is named by its
+events within a second of the fault, by the clock that both share, and nothing else is; a healthy lab has no fault. One
+lab of each kind of switch, one fault after the other.
 
 usage: fabric_map.py xdp|kernel
 """
@@ -20,7 +20,7 @@ CONFIG = "[fabric_map]\ninterval_us = 5000\n"
 PLANES, SPINES = 2, 2
 LOSSY = ("--loss", "5%", "--one-way")
 HOST_LINK = "host_link_or_leaf"
-SPINE = "spine_link_or_spine"
+SPINE_LINK = "leaf_spine_link"
 SWITCHES = {"xdp": (), "kernel": ("--switch", "kernel")}
 
 
@@ -36,7 +36,8 @@ def lossy(a, b):
     return ("impair", a, b, *LOSSY), ("impair", a, b, "--clear")
 
 
-# What is done to the lab, how it is undone, and what h0, which is behind leaf 0, has to say. XDP switches lose packets
+# What is done to the lab, how it is undone, and what h0, which alone is behind leaf 0, has to say with h1, which is
+# behind leaf 1: no other host tells whether it is its link or its leaf. XDP switches lose packets
 # toward a host, kernel switches from it.
 HOST_LINK_LOSES = {"xdp": lossy("p1t0-0", "h0"), "kernel": lossy("h0", "p1t0-0")}
 
@@ -44,12 +45,12 @@ HOST_LINK_LOSES = {"xdp": lossy("p1t0-0", "h0"), "kernel": lossy("h0", "p1t0-0")
 def faults_of(kind):
     return {
         "dead link of the host": (dead("link", "h0", "p0t0-0"), named("dead", 0, None, HOST_LINK)),
-        "dead link of the leaf to a spine": (dead("link", "p1t0-0", "p1t1-1"), named("dead", 1, 1, SPINE)),
+        "dead link of the leaf to a spine": (dead("link", "p1t0-0", "p1t1-1"), named("dead", 1, 1, SPINE_LINK)),
         "dead leaf": (dead("switch", "p1t0-0"), named("dead", 1, None, HOST_LINK)),
-        "dead spine": (dead("switch", "p0t1-0"), named("dead", 0, 0, SPINE)),
+        "dead spine": (dead("switch", "p0t1-0"), named("dead", 0, 0, "spine")),
         "link of the host that loses one way": (HOST_LINK_LOSES[kind], named("lossy", 1, None, HOST_LINK)),
-        "link of the leaf that loses on the way up": (lossy("p0t0-0", "p0t1-1"), named("lossy", 0, 1, SPINE)),
-        "link of the leaf that loses on the way down": (lossy("p1t1-0", "p1t0-0"), named("lossy", 1, 0, SPINE)),
+        "link of the leaf that loses on the way up": (lossy("p0t0-0", "p0t1-1"), named("lossy", 0, 1, SPINE_LINK)),
+        "link of the leaf that loses on the way down": (lossy("p1t1-0", "p1t0-0"), named("lossy", 1, 0, SPINE_LINK)),
     }
 
 

@@ -171,8 +171,10 @@ struct fabric_map_options {
     std::uint32_t packets_per_second = 4000;  // of all ways
     std::uint32_t lossy_ppm = 10'000;         // more is a fault
     std::uint32_t slow_us = 1000;             // beyond the quickest
-    bool deny_lossy = false;                  // planes whose own link loses packets are not used
+    bool exchange = true;                     // hosts tell each other what their loops find
+    bool deny_lossy = false;                  // planes and spines behind a link that loses packets are not used
     std::uint32_t min_planes = 1;             // that stay in use however lossy they are
+    std::uint32_t min_spines = 1;             // likewise, of each plane toward each leaf
 };
 
 // What is assumed of peers, because neither the OCP API nor packets tell it.

@@ -218,8 +218,10 @@ table_of<fabric_map_options> fabric_map_table()
         .add("packets_per_second", whole{1, 1'000'000}, &row::packets_per_second)
         .add("lossy_ppm", whole{100, 900'000}, &row::lossy_ppm)
         .add("slow_us", whole{1, 1'000'000}, &row::slow_us)
+        .add("exchange", flag{}, &row::exchange)
         .add("deny_lossy", flag{}, &row::deny_lossy)
-        .add("min_planes", whole{1, MRC_MAX_PORTS}, &row::min_planes);
+        .add("min_planes", whole{1, MRC_MAX_PORTS}, &row::min_planes)
+        .add("min_spines", whole{1, max_uplinks}, &row::min_spines);
 }
 
 table_of<peer_defaults> peer_defaults_table()

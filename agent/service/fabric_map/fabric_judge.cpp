@@ -260,6 +260,13 @@ bool fabric_judge::is_suspect(std::uint32_t way, protocol::instant now) const
     return std::ranges::any_of(std::views::iota(plane.leaf_row, plane.end), is_it);
 }
 
+bool fabric_judge::is_clean(std::uint32_t way, protocol::instant now) const
+{
+    const way_evidence &of = ways_[way];
+    return of.verdict.state == MRC_LINK_GOOD && of.losses_in_a_row == 0 &&
+           (of.last_loss == protocol::instant::min() || now - of.last_loss >= suspicion);
+}
+
 void fabric_judge::forget(protocol::plane_index plane)
 {
     for (way_evidence &of : ways_)

@@ -68,6 +68,8 @@ public:
     [[nodiscard]] const link_verdict &verdict(std::uint32_t way) const { return ways_[way].verdict; }
     // More of its loops would help: something was lost lately, and whose fault it is has not been said.
     [[nodiscard]] bool is_suspect(std::uint32_t way, protocol::instant now) const;
+    // It is good, and has lost nothing lately.
+    [[nodiscard]] bool is_clean(std::uint32_t way, protocol::instant now) const;
     // Nothing that was known of the ways of this plane counts any more.
     void forget(protocol::plane_index plane);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <ctime>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -57,44 +58,29 @@ std::optional<std::uint32_t> arrival_in(const kernel::mapped_array<mrc_loop_arri
 
 } // namespace
 
-mrc_event_row event_of(const link_change &change, const daemon_config &config)
-{
-    constexpr int first = int{MRC_EVENT_LINK_GOOD} - int{MRC_LINK_GOOD};
-    static_assert(first + int{MRC_LINK_SLOW} == int{MRC_EVENT_LINK_SLOW} &&
-                  first + int{MRC_LINK_LOSSY} == int{MRC_EVENT_LINK_LOSSY} &&
-                  first + int{MRC_LINK_DEAD} == int{MRC_EVENT_LINK_DEAD});
-    mrc_event_row event{};
-    event.kind = static_cast<mrc_event_kind>(first + int{change.verdict.state});
-    event.reason = MRC_REASON_LOOPS;
-    event.blame = change.verdict.blame;
-    event.plane = change.way.plane.value;
-    event.leaf = config.host.leaf;
-    event.uplink = change.way.spine.value_or(MRC_LOOP_NO_SPINE);
-    event.tx_packets = static_cast<__u64>(change.verdict.loss.sent);
-    event.losses = static_cast<__u64>(change.verdict.loss.lost);
-    event.extra_rtt_ns = change.verdict.extra_rtt_ns;
-    for (const port_options &port : config.ports)
-        if (port.plane == change.way.plane)
-            port.device.copy(event.name, sizeof(event.name) - 1);
-    return event;
-}
-
 fabric_map::fabric_map(surroundings around)
-    : around_{std::move(around)}, ways_{loop_ways_of(around_.config)}, records_(ways_.size()), told_(ways_.size()),
+    : around_{std::move(around)}, all_ways_{all_loop_ways_of(around_.config)}, ways_{loop_ways_of(around_.config)},
+      records_(ways_.size()), told_(ways_.size(), MRC_LINK_GOOD),
+      faults_{{.config = around_.config,
+               .rules = around_.rules,
+               .tables = around_.tables,
+               .on_fault = [this](const fault_change &change) { around_.on_fault(change); }}},
       judge_{ways_, judge_settings_of(around_.config.fabric_map)},
-      schedule_{ways_, rates_of(around_.config.fabric_map)}, sender_{{.ways = ways_,
-                                                                      .tables = around_.tables,
-                                                                      .cookie = around_.cookie,
-                                                                      .dscp = around_.config.wire.dscp.control}},
+      schedule_{ways_, rates_of(around_.config.fabric_map)}, crossings_{around_.config, ways_},
+      sender_{{.ways = all_ways_,
+               .tables = around_.tables,
+               .cookie = around_.cookie,
+               .dscp = around_.config.wire.dscp.control}},
       stop_{::eventfd(0, EFD_CLOEXEC)}
 {
     if (!stop_)
         kernel::fail_startup("cannot create the bell that ends the thread of the fabric map");
-    for (std::uint32_t way = 0; way < ways_.size(); ++way) {
+    for (std::uint32_t way = 0; way < all_ways_.size(); ++way) {
+        const std::uint32_t turns_at = all_ways_[way].spine.value_or(MRC_LOOP_NO_SPINE);
         mrc_loop_row &row = around_.tables.loops[way];
-        row.plane = ways_[way].plane.value;
+        row.plane = all_ways_[way].plane.value;
         row.leaf = around_.config.host.leaf;
-        row.uplink = static_cast<__u16>(ways_[way].spine.value_or(MRC_LOOP_NO_SPINE));
+        row.uplink = static_cast<__u16>(way < ways_.size() ? turns_at : MRC_LOOP_CROSSING);
     }
 }
 
@@ -119,16 +105,21 @@ void fabric_map::start()
 
 void fabric_map::run()
 {
-    pollfd stop{.fd = stop_.get(), .events = POLLIN, .revents = 0};
+    pollfd wakes[] = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
+                      {.fd = faults_.fd(), .events = POLLIN, .revents = 0}};
     for (;;) {
         const protocol::instant now = kernel::monotonic_now();
         due_ = schedule_.next_round(is_any_suspect_);
         const auto wait = std::chrono::nanoseconds{due_ > now ? due_ - now : protocol::duration::zero()};
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
         const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
-        if (::ppoll(&stop, 1, &timeout, nullptr) > 0)
+        const int ready = ::ppoll(wakes, std::size(wakes), &timeout, nullptr);
+        if (ready > 0 && wakes[0].revents != 0)
             return;
-        round(kernel::monotonic_now());
+        if (ready > 0)
+            faults_.receive(kernel::monotonic_now());
+        if (kernel::monotonic_now() >= due_)
+            round(kernel::monotonic_now());
     }
 }
 
@@ -170,8 +161,11 @@ void fabric_map::send(protocol::instant now)
             if (planes_[ways_[way].plane.value].ifindex != 0 && !records_[way].is_full())
                 batch_.push_back({.way = way, .number = records_[way].next_number()});
         });
+    crossings_.send([&](protocol::plane_index plane) { return planes_[plane.value].ifindex != 0; },
+                    [&](const loop_sender::departure &loop) { batch_.push_back(loop); });
     sender_.send(batch_, now, [&](const loop_sender::departure &left) {
-        records_[left.way].on_sent(now);
+        if (!crossings_.on_sent(left.way, now))
+            records_[left.way].on_sent(now);
         ++around_.tables.loops[left.way].sent;
     });
 }
@@ -193,6 +187,16 @@ void fabric_map::judge(protocol::instant now)
         judge_way(way, now);
         is_any_suspect_ = is_any_suspect_ || judge_.is_suspect(way, now);
     }
+    crossings_.judge(
+        now,
+        [this](protocol::plane_index plane) {
+            reception meanwhile = reception_;
+            meanwhile.heard = planes_[plane.value].heard_of_leaf;
+            return meanwhile;
+        },
+        [this](std::uint32_t way, std::uint32_t number) {
+            return arrival_in(around_.tables.loop_arrivals, way, number);
+        });
 }
 
 void fabric_map::judge_way(std::uint32_t way, protocol::instant now)
@@ -221,10 +225,68 @@ void fabric_map::evaluate(protocol::instant now)
 {
     evaluated_ = now;
     const std::vector<std::uint32_t> changed = judge_.evaluate(now);
+    crossings_.follow(judge_, now, sender_);
+    faults_.evaluate(report(now), now);
     for (std::uint32_t way = 0; way < ways_.size(); ++way)
         show(way);
     for (const std::uint32_t way : changed)
         tell(way, now);
+}
+
+// What this host tells others.
+link_report fabric_map::report(protocol::instant now) const
+{
+    link_report found;
+    for (std::uint32_t way = 0; way < ways_.size(); ++way) {
+        const loop_way &of = ways_[way];
+        const link_verdict &verdict = judge_.verdict(way);
+        if (planes_[of.plane.value].ifindex == 0)
+            continue;
+        auto &plane = found.planes[of.plane.value];
+        if (!plane)
+            plane.emplace();
+        plane->spines += of.spine ? 1 : 0;
+        const bool is_clean = judge_.is_clean(way, now);
+        if (of.spine)
+            plane->good[*of.spine] = is_clean;
+        else if (is_clean || verdict.is_fault())
+            plane->leaf = verdict.state;
+        if (verdict.is_fault())
+            found.faults.push_back({.plane = of.plane,
+                                    .spine = of.spine,
+                                    .state = verdict.state,
+                                    .direction = direction_of(way),
+                                    .loops = static_cast<std::uint32_t>(verdict.loss.sent),
+                                    .lost = static_cast<std::uint32_t>(verdict.loss.lost),
+                                    .extra_rtt_ns = verdict.extra_rtt_ns});
+    }
+    return found;
+}
+
+// As it is named, or, until it is, as this host's own loops have it.
+mrc_link_blame fabric_map::blame_of(std::uint32_t way) const
+{
+    const loop_way &of = ways_[way];
+    if (!judge_.verdict(way).is_fault())
+        return MRC_BLAME_NOTHING;
+    const fault_place own{.blame = MRC_BLAME_NOTHING,
+                          .plane = of.plane,
+                          .leaf = around_.config.host.leaf,
+                          .spine = of.spine.value_or(MRC_FAULT_NOWHERE),
+                          .downlink = of.spine ? MRC_FAULT_NOWHERE : around_.config.host.downlink};
+    for (const auto &[place, named] : faults_.board().named()) {
+        const bool is_of_host = place.downlink == MRC_FAULT_NOWHERE || place.downlink == own.downlink;
+        const bool is_of_spine = place.spine == MRC_FAULT_NOWHERE || place.spine == own.spine;
+        if (is_beside(place, own) && is_of_host && is_of_spine)
+            return place.blame;
+    }
+    return judge_.verdict(way).blame;
+}
+
+mrc_link_direction fabric_map::direction_of(std::uint32_t way) const
+{
+    const loop_way &of = ways_[way];
+    return of.spine ? crossings_.direction_of(of.plane, *of.spine) : MRC_DIRECTION_UNKNOWN;
 }
 
 void fabric_map::show(std::uint32_t way)
@@ -233,7 +295,8 @@ void fabric_map::show(std::uint32_t way)
     const loss_interval range = interval_of(verdict.loss);
     mrc_loop_row &row = around_.tables.loops[way];
     row.state = static_cast<__u16>(verdict.state);
-    row.blame = static_cast<__u16>(verdict.blame);
+    row.blame = static_cast<__u16>(blame_of(way));
+    row.direction = direction_of(way);
     row.loss_ppm = ppm(verdict.loss.rate());
     row.loss_low_ppm = ppm(range.low);
     row.loss_high_ppm = ppm(range.high);
@@ -246,10 +309,8 @@ void fabric_map::show(std::uint32_t way)
 void fabric_map::tell(std::uint32_t way, protocol::instant now)
 {
     const link_verdict &verdict = judge_.verdict(way);
-    said &before = told_[way];
-    if (verdict.state == MRC_LINK_UNKNOWN || (verdict.state == before.state && verdict.blame == before.blame))
+    if (verdict.state == MRC_LINK_UNKNOWN || std::exchange(told_[way], verdict.state) == verdict.state)
         return;
-    before = {.state = verdict.state, .blame = verdict.blame};
     around_.on_change({.way = ways_[way], .verdict = verdict, .at = now});
 }
 

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric map: on a thread of its own this host sends loops (loop_ways.h) that come back to it from its leaves and
 // from each spine; host_rx counts those that arrive; what does not come back says which link is at fault
-// (fabric_judge.h). The rows of `loops` show it, and what changes is told.
+// (fabric_judge.h). The rows of `loops` show it. What other hosts find is put together with it (fault_watch.h), and
+// what changes is told.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernel/host_tables.h"
 #include "kernel/unique_fd.h"
 #include "service/config/config.h"
+#include "service/fabric_map/crossing_loops.h"
 #include "service/fabric_map/fabric_judge.h"
+#include "service/fabric_map/fault_watch.h"
 #include "service/fabric_map/loop_record.h"
 #include "service/fabric_map/loop_schedule.h"
 #include "service/fabric_map/loop_sender.h"
 #include "service/fabric_map/loop_ways.h"
+#include "service/fabric_rules.h"
 
 namespace mrc::service
 {
@@ -28,17 +33,16 @@ struct link_change {
     protocol::instant at;
 };
 
-// As transition_log takes it.
-[[nodiscard]] mrc_event_row event_of(const link_change &change, const daemon_config &config);
-
 class fabric_map
 {
 public:
     struct surroundings {
         const daemon_config &config;
+        const fabric_rules &rules;                          // borrowed
         const kernel::host_tables &tables;                  // borrowed
         std::uint64_t cookie = 0;                           // as host_rx has it
-        std::function<void(const link_change &)> on_change; // on the thread
+        std::function<void(const link_change &)> on_change; // of this host's own ways; on the thread, as the next
+        std::function<void(const fault_change &)> on_fault; // of what hosts find together
     };
     // Throws startup_error. There are ways for loops to go.
     explicit fabric_map(surroundings around);
@@ -47,6 +51,10 @@ public:
     ~fabric_map(); // ends the thread
 
     void start();
+    // The hosts to exchange reports with, from any thread.
+    void know(std::vector<host_place> hosts) { faults_.know(std::move(hosts)); }
+    // As fault_watch's.
+    [[nodiscard]] int problem() const { return faults_.problem(); }
 
 private:
     void run();
@@ -56,22 +64,22 @@ private:
     void judge(protocol::instant now);
     void judge_way(std::uint32_t way, protocol::instant now);
     void evaluate(protocol::instant now);
+    [[nodiscard]] mrc_link_direction direction_of(std::uint32_t way) const;
     void show(std::uint32_t way);
+    [[nodiscard]] mrc_link_blame blame_of(std::uint32_t way) const;
+    [[nodiscard]] link_report report(protocol::instant now) const;
     void tell(std::uint32_t way, protocol::instant now);
     [[nodiscard]] protocol::instant heard_beside(const loop_way &way) const;
 
-    // What was told of a way last.
-    struct said {
-        mrc_link_state state = MRC_LINK_GOOD;
-        mrc_link_blame blame = MRC_BLAME_NOTHING;
-    };
-
     surroundings around_;
-    std::vector<loop_way> ways_;
+    std::vector<loop_way> all_ways_;   // as the rows of `loops`
+    std::vector<loop_way> ways_;       // those of them that are judged, the first
     std::vector<loop_record> records_; // by way, as the next
-    std::vector<said> told_;
+    std::vector<mrc_link_state> told_;
+    fault_watch faults_;
     fabric_judge judge_;
     loop_schedule schedule_;
+    crossing_loops crossings_;
     loop_sender sender_;
     std::vector<loop_sender::departure> batch_;
     bool is_any_suspect_ = false;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,12 @@ public:
     };
     // Needs CAP_NET_RAW. Throws startup_error.
     explicit loop_sender(const setup &how);
+
+    // Its loops go another way from now on.
+    void redirect(std::uint32_t way, const mrc_ip &carrier)
+    {
+        std::memcpy(&frames_[way].outer.ip6_dst, &carrier, sizeof(carrier));
+    }
 
     struct departure {
         std::uint32_t way = 0;

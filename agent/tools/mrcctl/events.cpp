@@ -51,11 +51,15 @@ void add_path_fields(json::object &view, const mrc_event_row &event, mrc_event_c
 void add_link_fields(json::object &view, const mrc_event_row &event)
 {
     view["plane"] = event.plane;
-    view["leaf"] = event.leaf;
+    view["leaf"] = event.leaf == MRC_FAULT_NOWHERE ? json::value(nullptr) : json::value(event.leaf);
     view["spine"] = event.uplink == MRC_LOOP_NO_SPINE ? json::value(nullptr) : json::value(event.uplink);
     view["device"] = text_in(event.name);
     view["blame"] = event.blame == MRC_BLAME_NOTHING ? json::value(nullptr)
                                                      : json::value(name_in(kernel::link_blame_names, event.blame));
+    view["direction"] = name_in(kernel::link_direction_names, event.direction);
+    view["host"] = address_or_null(event.peer);
+    view["hosts"] = event.hosts;
+    view["witnesses"] = event.witnesses;
     view["loops"] = event.tx_packets;
     view["lost"] = event.losses;
     view["extra_rtt_ns"] = event.extra_rtt_ns;

@@ -25,11 +25,17 @@ namespace json = boost::json;
 constexpr double millionths = 1e6;
 constexpr double percent = 100;
 
+constexpr column fault_columns[] = {
+    {"PLANE", "plane"},         {"AT FAULT", "fault_text"}, {"STATE", "state"},
+    {"DIRECTION", "direction"}, {"LOSS", "loss_text"},      {"EXTRA RTT", "extra_rtt_ns", column_unit::time},
+    {"FOUND BY", "hosts"},      {"GOOD FOR", "witnesses"},
+};
+
 constexpr column link_columns[] = {
     {"PLANE", "plane"},
     {"LINK", "link_text"},
     {"STATE", "state"},
-    {"AT FAULT", "blame"},
+    {"BLAME", "blame"},
     {"LOSS", "loss_text"},
     {"RTT", "rtt_mean_ns", column_unit::time},
     {"MIN RTT", "rtt_min_ns", column_unit::time},
@@ -68,6 +74,7 @@ json::object link_view(const host_maps &maps, const mrc_loop_row &row)
             {"state", name_in(kernel::link_state_names, row.state)},
             {"blame", row.blame == MRC_BLAME_NOTHING ? json::value(nullptr)
                                                      : json::value(name_in(kernel::link_blame_names, row.blame))},
+            {"direction", name_in(kernel::link_direction_names, row.direction)},
             {"since_ns", number_or_null(row.since_ns)},
             {"loss", row.loss_ppm / millionths},
             {"loss_low", row.loss_low_ppm / millionths},
@@ -89,8 +96,32 @@ json::array links_of(const host_maps &maps)
     const pinned_array<mrc_loop_row> rows{maps.of(), "loops", 0};
     json::array links;
     for (std::uint32_t row = 0; rows.size() > 1 && row < rows.size(); ++row)
-        links.push_back(link_view(maps, rows[row]));
+        if (const mrc_loop_row link = rows[row]; link.uplink != MRC_LOOP_CROSSING)
+            links.push_back(link_view(maps, link));
     return links;
+}
+
+json::value or_null(std::uint32_t number)
+{
+    return number == MRC_FAULT_NOWHERE ? json::value(nullptr) : json::value(number);
+}
+
+json::object fault_view(const mrc_fault_row &row)
+{
+    return {{"plane", row.plane},
+            {"blame", name_in(kernel::link_blame_names, row.blame)},
+            {"leaf", or_null(row.leaf)},
+            {"spine", or_null(row.uplink)},
+            {"host", address_or_null(row.host)},
+            {"state", name_in(kernel::link_state_names, row.state)},
+            {"direction", name_in(kernel::link_direction_names, row.direction)},
+            {"since_ns", row.since_ns},
+            {"loops", row.loops},
+            {"lost", row.lost},
+            {"loss", row.loops == 0 ? 0.0 : static_cast<double>(row.lost) / row.loops},
+            {"extra_rtt_ns", row.extra_rtt_ns},
+            {"hosts", row.hosts},
+            {"witnesses", row.witnesses}};
 }
 
 // The paths of one plane toward one peer.
@@ -170,13 +201,60 @@ std::string link_text(const json::object &link)
     return fmt::format("leaf {} - spine {}", leaf, link.at("spine").to_number<std::uint32_t>());
 }
 
+std::string fault_text(const json::object &fault)
+{
+    const auto number = [&](const char *of) { return fault.at(of).to_number<std::uint32_t>(); };
+    if (!fault.at("host").is_null()) {
+        const std::string host{fault.at("host").as_string()};
+        const bool may_be_leaf = fault.at("blame").as_string() == "host_link_or_leaf";
+        return fmt::format("link of {} to leaf {}{}", host, number("leaf"), may_be_leaf ? ", or that leaf" : "");
+    }
+    if (fault.at("leaf").is_null())
+        return fmt::format("spine {}", number("spine"));
+    if (fault.at("spine").is_null())
+        return fmt::format("leaf {}", number("leaf"));
+    const bool may_be_spine = fault.at("blame").as_string() == "spine_link_or_spine";
+    return fmt::format("link of leaf {} to spine {}{}", number("leaf"), number("spine"),
+                       may_be_spine ? ", or that spine" : "");
+}
+
+std::string faults_text(json::array faults)
+{
+    for (json::value &fault : faults) {
+        json::object &row = fault.as_object();
+        row["fault_text"] = fault_text(row);
+        row["loss_text"] = fmt::format("{:.1f} %", percent * row.at("loss").to_number<double>());
+    }
+    return to_table(fault_columns, faults);
+}
+
 } // namespace
+
+std::vector<mrc_fault_row> named_faults_of(const host_maps &maps)
+{
+    std::vector<mrc_fault_row> faults;
+    const pinned_array<mrc_fault_row> rows{maps.of(), "fabric_faults", MRC_MAX_FAULTS};
+    for (std::uint32_t row = 0; row < rows.size() && rows[row].state != MRC_LINK_UNKNOWN; ++row)
+        faults.push_back(rows[row]);
+    return faults;
+}
+
+json::array fabric_faults_of(const host_maps &maps)
+{
+    json::array faults;
+    for (const mrc_fault_row &fault : named_faults_of(maps))
+        faults.push_back(fault_view(fault));
+    return faults;
+}
 
 json::object fabric_map_of(const host_maps &maps)
 {
     json::array links = links_of(maps);
     json::array peers = peers_of(maps);
-    return {{"is_on", !links.empty()}, {"links", std::move(links)}, {"peers", std::move(peers)}};
+    return {{"is_on", !links.empty()},
+            {"faults", fabric_faults_of(maps)},
+            {"links", std::move(links)},
+            {"peers", std::move(peers)}};
 }
 
 std::string fabric_map_text(const json::object &map)
@@ -188,8 +266,9 @@ std::string fabric_map_text(const json::object &map)
         row["link_text"] = link_text(row);
     }
     const json::array &peers = map.at("peers").as_array();
+    const json::array &faults = map.at("faults").as_array();
     if (!links.empty())
-        return to_table(link_columns, links);
+        return (faults.empty() ? "" : faults_text(faults) + "\n") + to_table(link_columns, links);
     if (!peers.empty())
         return to_table(peer_columns, peers);
     return "no fabric map: this mrcd sends no loops ([fabric_map] interval_us), and has no direct paths\n";

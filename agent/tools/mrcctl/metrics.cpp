@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"
+#include "tools/mrcctl/fabric.h"
 #include "tools/mrcctl/json_text.h"
 #include "tools/mrcctl/process.h"
 #include "tools/mrcctl/views.h"
@@ -283,6 +284,8 @@ std::map<std::uint32_t, plane_links> links_by_plane(const host_maps &maps)
     std::map<std::uint32_t, plane_links> planes;
     for (std::uint32_t number = 0; rows.size() > 1 && number < rows.size(); ++number) {
         const mrc_loop_row row = rows[number];
+        if (row.uplink == MRC_LOOP_CROSSING)
+            continue;
         plane_links &plane = planes[row.plane];
         if (row.state < plane.states.size())
             ++plane.states[row.state];
@@ -315,6 +318,24 @@ void add_links(family_list &to, const host_maps &maps)
         add_sample(to, plane_label(plane), links.lost);
 }
 
+std::string text_or_none(const json::value &of)
+{
+    return of.is_null() ? "" : of.is_string() ? std::string{of.as_string()} : json::serialize(of);
+}
+
+// Of the fabric, as all hosts find it together; at most MRC_MAX_FAULTS.
+void add_faults(family_list &to, const host_maps &maps)
+{
+    begin_family(to, {"mrc_fabric_fault", "Share of loops lost by a link or switch that is at fault; 0: it is slow."},
+                 "gauge");
+    for (const json::value &each : fabric_faults_of(maps)) {
+        json::object labels;
+        for (const char *name : {"plane", "blame", "leaf", "spine", "host", "state", "direction"})
+            labels[name] = text_or_none(each.at(name));
+        add_sample(to, labels, each.at("loss").to_number<double>());
+    }
+}
+
 } // namespace
 
 json::array metrics_of(const host_maps &maps)
@@ -324,6 +345,7 @@ json::array metrics_of(const host_maps &maps)
     add_ports(all, maps);
     add_paths(all, maps);
     add_links(all, maps);
+    add_faults(all, maps);
     add_clients(all, maps.clients());
     add_queue_pairs(all, maps);
     add_verdicts(all, maps.verdicts());

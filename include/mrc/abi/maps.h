@@ -440,11 +440,15 @@ struct mrc_client_row {
  * has them turn back there: host_rx counts and drops those that come back. None reaches the kernel or the worker.
  *
  * `loops`: array of rows, one for each way that loops go: of each plane the one to the leaf and back, then those by its
- * spines. A single row that says nothing where there is no fabric map.
+ * spines, then three that tell directions (MRC_LOOP_CROSSING). A single row that says nothing where there is no fabric
+ * map.
  * `loop_arrivals`: array of MRC_LOOP_SLOTS for each row of `loops`: which of its latest loops have come back.
+ * `fabric_faults`: array of links and switches that are at fault, by the loops of this host and by what other hosts
+ * report of theirs: the first row whose state is MRC_LINK_UNKNOWN ends them.
  */
 #define MRC_LOOP_SLOTS 512 /* power of two */
 #define MRC_LOOP_NO_SPINE 0xFFFFu
+#define MRC_LOOP_CROSSING 0xFFFEu
 #define MRC_LOOP_RTT_BUCKETS 16
 #define MRC_LOOP_RTT_SHIFT 12 /* the first bucket ends at 2^12 ns, the next at 2^13 … the last one does not end */
 
@@ -456,26 +460,39 @@ enum mrc_link_state {
     MRC_LINK_DEAD,  /* nothing gets through */
 };
 
-/* What a verdict is about: loops of one host cannot tell everything apart. */
+/* What a verdict is about. Loops of one host cannot tell everything apart; reports of others do. */
 enum mrc_link_blame {
     MRC_BLAME_NOTHING,
-    MRC_BLAME_HOST_LINK_OR_LEAF,   /* the link of the port to its leaf, or the leaf */
-    MRC_BLAME_LEAF,                /* the leaf answers, but none of its spines behind it */
-    MRC_BLAME_SPINE_LINK_OR_SPINE, /* the link of the leaf to that spine, or the spine */
+    MRC_BLAME_HOST_LINK_OR_LEAF,   /* the link of the port to its leaf, or the leaf: no other host behind it reports */
+    MRC_BLAME_LEAF,                /* the leaf, or everything between it and its spines */
+    MRC_BLAME_SPINE_LINK_OR_SPINE, /* the link of the leaf to that spine, or the spine: no other leaf's hosts report */
+    MRC_BLAME_HOST_LINK,           /* the link of the port to its leaf: other hosts' are good */
+    MRC_BLAME_LEAF_SPINE_LINK,     /* the link of the leaf to that spine: other leaves' are good */
+    MRC_BLAME_SPINE,               /* the spine: all leaves whose hosts report find it so */
+};
+
+/* Which way a link loses packets: up is from the host to the leaf, and from the leaf to the spine. */
+enum mrc_link_direction {
+    MRC_DIRECTION_UNKNOWN,
+    MRC_DIRECTION_UP,
+    MRC_DIRECTION_DOWN,
+    MRC_DIRECTION_BOTH,
 };
 
 /* Writer: mrcd: fabric map. Readers: host_rx, mrcctl. */
 struct mrc_loop_row {
-    __u16 plane;         /* of the port that its loops leave and come back by */
-    __u16 uplink;        /* the spine, counted from 0; MRC_LOOP_NO_SPINE: they turn back at the leaf */
-    __u16 state;         /* enum mrc_link_state: of what is behind the shorter loop */
-    __u16 blame;         /* enum mrc_link_blame: what the state is about, when it is not good */
-    __u32 leaf;          /* this host's own */
-    __u32 loss_ppm;      /* of the loops of the last second, those lost, in millionths */
-    __u32 loss_low_ppm;  /* it is between this … */
-    __u32 loss_high_ppm; /* … and this, with 99 % confidence */
-    __u32 extra_rtt_ns;  /* of the last second's quickest loop, beyond the quickest ever */
-    __u32 reserved;
+    __u16 plane; /* of the port that its loops leave and come back by */
+    /* The spine, counted from 0. MRC_LOOP_NO_SPINE: they turn back at the leaf. MRC_LOOP_CROSSING: up by one spine and
+     * down by another. */
+    __u16 uplink;
+    __u16 state;           /* enum mrc_link_state: of what is behind the shorter loop */
+    __u16 blame;           /* enum mrc_link_blame: what the state is about, when it is not good */
+    __u32 leaf;            /* this host's own */
+    __u32 loss_ppm;        /* of the loops of the last second, those lost, in millionths */
+    __u32 loss_low_ppm;    /* it is between this … */
+    __u32 loss_high_ppm;   /* … and this, with 99 % confidence */
+    __u32 extra_rtt_ns;    /* of the last second's quickest loop, beyond the quickest ever */
+    __u32 direction;       /* enum mrc_link_direction: in which the loops are lost */
     __u64 since_ns;        /* in this state; 0: never in another */
     __u64 sent;            /* handed to the kernel */
     __u64 lost;            /* of those: did not come back, though later ones did, or other ways did meanwhile */
@@ -493,6 +510,28 @@ struct mrc_loop_row {
 /* Writer: host_rx. Readers: mrcd: fabric map. */
 struct mrc_loop_arrival {
     __u64 what; /* number of the loop << 32 | its round trip in ns; 0: none has come back here */
+};
+
+/* What a row of `fabric_faults` does not have: a leaf of spines, a spine of leaves and host links, a host of others. */
+#define MRC_FAULT_NOWHERE 0xFFFFFFFFu
+#define MRC_MAX_FAULTS 64
+
+/* Writer: mrcd: fabric map. Readers: mrcctl. */
+struct mrc_fault_row {
+    __u16 state;        /* enum mrc_link_state; MRC_LINK_UNKNOWN: there are no more */
+    __u16 blame;        /* enum mrc_link_blame: what is at fault */
+    __u16 direction;    /* enum mrc_link_direction */
+    __u16 plane;        /* whose link or switch it is */
+    __u32 leaf;         /* or MRC_FAULT_NOWHERE */
+    __u32 uplink;       /* the spine, or MRC_FAULT_NOWHERE */
+    struct mrc_ip host; /* the common address of the host whose link it is; zero: no host's */
+    __u32 loops;        /* of the last second, of all hosts that find it at fault: judged … */
+    __u32 lost;         /* … and of these lost */
+    __u32 extra_rtt_ns; /* of the quickest, the least of all hosts that find it at fault */
+    __u32 hosts;        /* that find it at fault */
+    __u32 witnesses;    /* hosts that find the same good, by which a link is told from a switch */
+    __u32 reserved;
+    __u64 since_ns; /* named, CLOCK_MONOTONIC */
 };
 
 /* What is in a loop's UDP payload, in the host's own byte order: nobody else reads it. */
@@ -579,7 +618,7 @@ enum mrc_event_reason {
     MRC_REASON_REACHED,      /* packets reach it on this plane */
     MRC_REASON_NO_ANSWER,    /* on any plane */
     /* of links */
-    MRC_REASON_LOOPS, /* of this host's fabric map */
+    MRC_REASON_LOOPS, /* of this host's fabric map, and other hosts' */
     /* of sessions */
     MRC_REASON_CLIENT_GONE, /* it has closed the connection, or its process has ended */
     MRC_REASON_VIOLATION,   /* of the session protocol, or its request failed */
@@ -609,8 +648,8 @@ struct mrc_event_row {
     enum mrc_event_kind kind;     /* what has happened */
     enum mrc_event_reason reason; /* and why */
     __u32 plane;                  /* of ports, planes, links and paths */
-    __u32 leaf;                   /* remote T0, of planes and paths; of links: this host's own */
-    __u32 uplink;                 /* of paths, and of links to spines */
+    __u32 leaf;                   /* remote T0, of planes and paths; of links: MRC_FAULT_NOWHERE of a spine */
+    __u32 uplink;                 /* of paths, and of links to spines; of other links: MRC_LOOP_NO_SPINE */
     __u32 path;                   /* row of `paths` */
     __u32 paths;                  /* of the plane toward the leaf */
     __u32 session;     /* key of `clients` while it was open; then pid to queue_pairs: as in struct mrc_client_row */
@@ -620,16 +659,21 @@ struct mrc_event_row {
     __u32 quiet_us; /* of paths: since the last acknowledgement that names it; 0: there was none, or it has just come */
     __u64 registered_bytes; /* of the session */
     __u64 profile;          /* EV profile, of planes and paths */
-    struct mrc_ip peer;     /* of peers and queue pairs; of planes and paths in direct mode, where a leaf is a host */
-    char name[16];          /* device of the port, command of the session */
+    /* Of peers and queue pairs; of planes and paths in direct mode, where a leaf is a host; of hosts' links. */
+    struct mrc_ip peer;
+    char name[16]; /* device of the port, command of the session */
     /* Sent on the path until then, and of them inferred lost: as in its row; of links: loops of the last second. */
     __u64 tx_packets;
-    __u64 losses;              /* of those */
-    __u64 real_time_ns;        /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
-    __u32 qpn;                 /* of queue pairs, which have a session and a peer as well */
-    __u32 peer_qpn;            /* of the peer's queue pair */
-    enum mrc_link_blame blame; /* of links: what is meant */
-    __u32 extra_rtt_ns;        /* of slow links: beyond the least that their loops have taken */
+    __u64 losses;                      /* of those */
+    __u64 real_time_ns;                /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
+    __u32 qpn;                         /* of queue pairs, which have a session and a peer as well */
+    __u32 peer_qpn;                    /* of the peer's queue pair */
+    enum mrc_link_blame blame;         /* of links: what is meant */
+    __u32 extra_rtt_ns;                /* of slow links: beyond the least that their loops have taken */
+    enum mrc_link_direction direction; /* of links: which way packets are lost */
+    __u32 hosts;                       /* of links: that find it at fault … */
+    __u32 witnesses;                   /* … and that find the same good */
+    __u32 reserved;
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -834,10 +878,11 @@ MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
-MRC_ASSERT_SIZE(struct mrc_event_row, 152);
+MRC_ASSERT_SIZE(struct mrc_event_row, 168);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
 MRC_ASSERT_SIZE(struct mrc_loop_row, 256);
 MRC_ASSERT_SIZE(struct mrc_loop_arrival, 8);
+MRC_ASSERT_SIZE(struct mrc_fault_row, 64);
 MRC_ASSERT_SIZE(struct mrc_loop, 24);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);

@@ -76,6 +76,7 @@ daemon_in_memory::daemon_in_memory(unsigned leaf)
               .overlay = table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS),
               .loops = {},
               .loop_arrivals = {},
+              .fabric_faults = {},
               .events = table_in_memory<mrc_event_row>(std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS)},
       peers_{config_, rules_, tables_, rows_, worker_, local_, linked_, payload_bytes},
       worker_{{.marks = {.source = {.common = address()}}, .turns = {}},

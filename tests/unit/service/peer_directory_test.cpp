@@ -80,6 +80,7 @@ public:
                  .overlay = test::table_in_memory<mrc_overlay_row>(MRC_MAX_GROUPS),
                  .loops = {},
                  .loop_arrivals = {},
+                 .fabric_faults = {},
                  .events = {}},
           rows{std::size_t{with.peers} * (planes + 1)}
     {
@@ -339,6 +340,55 @@ TEST(peer_directory, controllers_deny_paths_of_leaves_that_have_them)
     EXPECT_EQ(here.peers.place_of(one->peer.paths->path(5).index)->uplink,
               mrc_ev_uplink(one->peer.paths->path(5).entropy.value));
     EXPECT_EQ(here.peers.place_of(one->peer.paths->path(5).index)->paths, paths);
+}
+
+// Uplinks of the group's first plane that are denied.
+std::set<unsigned> denied_on_plane_0(const directory_in_memory &here, const protocol::path_group &group)
+{
+    std::set<unsigned> denied;
+    for (unsigned slot = 0; slot < group.uplinks(); ++slot)
+        if (group.state(slot) == protocol::path_state::denied)
+            denied.insert(here.tables.paths[group.path(slot).index.value].uplink);
+    return denied;
+}
+
+TEST(peer_directory, leaves_the_paths_that_the_fabric_map_names_and_takes_them_back)
+{
+    directory_in_memory here{{.peers = 8, .paths = 512}};
+    const auto one = here.hold(1, 0);
+    ASSERT_TRUE(one);
+    const protocol::path_group &group = *one->peer.paths;
+    const unsigned first = here.tables.paths[group.path(0).index.value].uplink;
+    std::set<left_path> left{left_path{.plane = 0, .uplink = first}};
+    for (unsigned uplink = 0; uplink < 256; ++uplink)
+        left.insert(left_path{.plane = 0, .uplink = uplink, .leaf = 2});
+    here.peers.set_left(left);
+    EXPECT_EQ(denied_on_plane_0(here, group), std::set<unsigned>{first}) << "not what is left toward another leaf only";
+    const auto other = here.hold(2, 0); // made later
+    ASSERT_TRUE(other);
+    EXPECT_EQ(denied_on_plane_0(here, *other->peer.paths).size(), group.uplinks() - 1U) << "one stays";
+
+    here.peers.set_denied(session::built_in_profile,
+                          std::vector<control::path_verdict>{{.where = {0, first}, .denied = true}});
+    here.peers.set_left({});
+    EXPECT_EQ(denied_on_plane_0(here, group), std::set<unsigned>{first}) << "a controller's word stays";
+    here.peers.set_denied(session::built_in_profile,
+                          std::vector<control::path_verdict>{{.where = {0, first}, .denied = false}});
+    EXPECT_TRUE(denied_on_plane_0(here, group).empty());
+}
+
+TEST(peer_directory, never_leaves_the_last_spines_of_a_plane)
+{
+    directory_in_memory here{{.peers = 8, .paths = 512}};
+    here.config.fabric_map.min_spines = 2;
+    const auto one = here.hold(1, 0);
+    ASSERT_TRUE(one);
+    const protocol::path_group &group = *one->peer.paths;
+    std::set<left_path> all;
+    for (unsigned uplink = 0; uplink < 256; ++uplink)
+        all.insert(left_path{.plane = 0, .uplink = uplink});
+    here.peers.set_left(all);
+    EXPECT_EQ(denied_on_plane_0(here, group).size(), group.uplinks() - 2);
 }
 
 } // namespace

@@ -76,19 +76,33 @@ TEST(transition_log, says_what_loops_can_tell_of_a_link)
     written to;
     to.log.on_link(link_event(MRC_EVENT_LINK_LOSSY, MRC_BLAME_HOST_LINK_OR_LEAF, MRC_LOOP_NO_SPINE), {});
     to.log.on_link(link_event(MRC_EVENT_LINK_DEAD, MRC_BLAME_SPINE_LINK_OR_SPINE, 2), {});
-    to.log.on_link(link_event(MRC_EVENT_LINK_DEAD, MRC_BLAME_LEAF, 2), {});
-    to.log.on_link(link_event(MRC_EVENT_LINK_SLOW, MRC_BLAME_SPINE_LINK_OR_SPINE, 2), {});
-    to.log.on_link(link_event(MRC_EVENT_LINK_GOOD, MRC_BLAME_NOTHING, MRC_LOOP_NO_SPINE), {});
-    const std::string shown = ", as loops of this host show; ";
+    to.log.on_link(link_event(MRC_EVENT_LINK_DEAD, MRC_BLAME_LEAF, MRC_LOOP_NO_SPINE), {});
+    to.log.on_link(link_event(MRC_EVENT_LINK_SLOW, MRC_BLAME_LEAF_SPINE_LINK, 2), {});
+    to.log.on_link(link_event(MRC_EVENT_LINK_GOOD, MRC_BLAME_SPINE, 2), {});
+    const std::string shown = ", as loops show; ";
     const std::string lost = "21 of 400 lost in the last second";
     EXPECT_EQ(to.info, (std::vector<std::string>{
                            "link of port eth1 to leaf 4 of plane 1, or that leaf: loses packets" + shown + lost,
                            "link of leaf 4 to spine 2 of plane 1, or that spine: dead" + shown + lost,
-                           "leaf 4 of plane 1, toward all its spines: dead" + shown + lost,
-                           "link of leaf 4 to spine 2 of plane 1, or that spine: slow" + shown +
-                               "1234.0 us more than the quickest",
-                           "link of port eth1 to leaf 4 of plane 1, or that leaf: good again" + shown + lost}));
+                           "leaf 4 of plane 1: dead" + shown + lost,
+                           "link of leaf 4 to spine 2 of plane 1: slow" + shown + "1234.0 us more than the quickest",
+                           "spine 2 of plane 1: good again" + shown + lost}));
     EXPECT_EQ(to.events.size(), 5U);
+}
+
+TEST(transition_log, says_which_host_s_link_loses_packets_which_way_and_who_finds_it_so)
+{
+    written to;
+    mrc_event_row event = link_event(MRC_EVENT_LINK_LOSSY, MRC_BLAME_HOST_LINK, MRC_LOOP_NO_SPINE);
+    event.name[0] = '\0'; // another host's
+    event.peer = {{0xfd, 1}};
+    event.direction = MRC_DIRECTION_DOWN;
+    event.hosts = 1;
+    event.witnesses = 3;
+    to.log.on_link(event, {});
+    EXPECT_EQ(to.info, std::vector<std::string>{
+                           "link of host fd01:: to leaf 4 of plane 1: loses packets on the way down, as loops show; "
+                           "21 of 400 lost in the last second, found by 1 host; good for 3"});
 }
 
 TEST(transition_log, prints_a_port_with_the_reason)

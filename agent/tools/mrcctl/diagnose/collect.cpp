@@ -16,6 +16,7 @@
 #include "tools/mrcctl/diagnose/round_trips.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/events.h"
+#include "tools/mrcctl/fabric.h"
 #include "tools/mrcctl/json_values.h"
 #include "tools/mrcctl/process.h"
 #include "tools/mrcctl/rates.h"
@@ -179,6 +180,7 @@ snapshot watch(const host_maps &maps, const watch_options &options)
     seen.watched_ns = after.time_ns - before.time_ns;
     add_paths(seen, paths_before, paths_to(maps, peers));
     add_queue_pairs(seen, maps, before, after);
+    seen.faults = named_faults_of(maps);
     const std::vector<mrc_event_row> events = event_reader{maps.of()}.take();
     add_history(seen, events, after.time_ns);
     if (chosen.left_out != 0 && seen.unprobed.empty())

@@ -8,6 +8,7 @@
 #include "tools/mrcctl/diagnose/fabric_faults.h"
 #include "tools/mrcctl/diagnose/host_faults.h"
 #include "tools/mrcctl/diagnose/load.h"
+#include "tools/mrcctl/diagnose/named_faults.h"
 #include "tools/mrcctl/diagnose/peer_faults.h"
 #include "tools/mrcctl/diagnose/probe_faults.h"
 
@@ -32,7 +33,7 @@ findings faults_of_network(const snapshot &at)
             add(found, faults_of_plane(at, port.plane));
     add(found, faults_of_peers(at));
     add(found, faults_of_mtu(at));
-    return found;
+    return with_named_faults(std::move(found), at);
 }
 
 } // namespace

@@ -128,6 +128,7 @@ struct snapshot {
     std::vector<path_seen> paths{}; // toward their leaves
     std::vector<qp_seen> qps{};
     trip_results trips{};
+    std::vector<mrc_fault_row> faults{}; // that the hosts of the fabric name
 };
 
 } // namespace mrc::ctl::diagnose

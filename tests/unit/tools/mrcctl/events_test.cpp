@@ -77,6 +77,12 @@ TEST(mrcctl_events, have_names_and_the_fields_of_their_kind)
     EXPECT_EQ(link_view.at("lost").to_number<int>(), 180);
     link.uplink = MRC_LOOP_NO_SPINE;
     EXPECT_TRUE(event_view(link).at("spine").is_null()) << "of the port to the leaf";
+    link.leaf = MRC_FAULT_NOWHERE;
+    link.direction = MRC_DIRECTION_UP;
+    link.hosts = 4;
+    EXPECT_TRUE(event_view(link).at("leaf").is_null()) << "of a spine";
+    EXPECT_EQ(event_view(link).at("direction").as_string(), "up");
+    EXPECT_EQ(event_view(link).at("hosts").to_number<int>(), 4);
 
     const json::object silent = event_view(event_of(MRC_EVENT_PEER_SILENT, MRC_REASON_NO_ANSWER));
     EXPECT_TRUE(silent.at("plane").is_null()) << "on any plane";

@@ -240,6 +240,32 @@ TEST(diagnosis, finds_an_mtu_by_packets_of_both_lengths)
     EXPECT_EQ(found[0].spine, 1U);
 }
 
+mrc_fault_row named(mrc_link_blame blame, std::uint32_t leaf, std::uint32_t spine)
+{
+    mrc_fault_row row{};
+    row.state = MRC_LINK_DEAD;
+    row.blame = blame;
+    row.leaf = leaf;
+    row.uplink = spine;
+    row.hosts = 2;
+    return row;
+}
+
+TEST(diagnosis, believes_the_hosts_of_the_fabric_where_one_host_cannot_tell)
+{
+    fabric broken;
+    broken.host[0] = {0, 0};
+    snapshot at = seen(broken);
+    at.faults.push_back(named(MRC_BLAME_LEAF, own, nowhere));
+    EXPECT_EQ(only_cause(at), cause::leaf) << "and not the own link";
+    at.faults = {named(MRC_BLAME_HOST_LINK_OR_LEAF, own, nowhere)};
+    EXPECT_EQ(only_cause(at), cause::host_link) << "they cannot tell either";
+    at = seen({});
+    at.faults = {named(MRC_BLAME_LEAF_SPINE_LINK, 7, 1)};
+    EXPECT_EQ(only_cause(at), cause::leaf_spine_link) << "no packet of this host crosses it";
+    EXPECT_NE(findings_of(at)[0].evidence.find("loops of 2 hosts"), std::string::npos);
+}
+
 TEST(diagnosis, few_packets_blame_nobody)
 {
     snapshot at = seen({});

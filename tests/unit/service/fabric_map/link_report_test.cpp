@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fabric_map/link_report.h"
+
+#include <gtest/gtest.h>
+
+namespace mrc::service
+{
+namespace
+{
+
+link_report sample()
+{
+    link_report report{.run = 0x12345678, .number = 9, .planes = {}, .faults = {}};
+    report.planes[0] = reported_plane{.leaf = MRC_LINK_GOOD, .spines = 3, .good = 0b101};
+    report.planes[7] = reported_plane{.leaf = MRC_LINK_LOSSY, .spines = 256, .good = {}};
+    report.planes[7]->good[255] = true;
+    report.faults = {{.plane = protocol::plane_index{0},
+                      .spine = 1,
+                      .state = MRC_LINK_DEAD,
+                      .direction = MRC_DIRECTION_UP,
+                      .loops = 200,
+                      .lost = 200},
+                     {.plane = protocol::plane_index{7},
+                      .spine = std::nullopt,
+                      .state = MRC_LINK_SLOW,
+                      .loops = 100,
+                      .extra_rtt_ns = 2'000'000}};
+    return report;
+}
+
+bool is_same_report(const link_report &a, const link_report &b)
+{
+    return a.run == b.run && a.number == b.number && a.planes == b.planes && a.faults == b.faults;
+}
+
+TEST(link_report, comes_back_as_it_was)
+{
+    const auto back = decode_link_report(encode(sample()));
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(is_same_report(*back, sample()));
+}
+
+TEST(link_report, has_the_bytes_that_its_header_says)
+{
+    link_report report{.run = 1, .number = 2, .planes = {}, .faults = {}};
+    report.faults = {{.plane = protocol::plane_index{3}, .spine = 0x10, .loops = 5, .lost = 4, .extra_rtt_ns = 6}};
+    const std::vector<std::uint8_t> expected{'M', 'R', 'C', 'F', 1, 0,    0, 1, 0, 0, 0, 1, 0, 0, 0, 2, //
+                                             3,   4,   0,   0,   0, 0x10, 0, 0, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 6};
+    const std::vector<std::byte> bytes = encode(report);
+    ASSERT_EQ(bytes.size(), expected.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        EXPECT_EQ(std::to_integer<int>(bytes[i]), int{expected[i]}) << "byte " << i;
+}
+
+TEST(link_report, fits_its_bound_however_many_faults_there_are)
+{
+    link_report report = sample();
+    for (auto &plane : report.planes)
+        plane.emplace();
+    report.faults.assign(1000, report.faults.front());
+    const std::vector<std::byte> bytes = encode(report);
+    EXPECT_EQ(bytes.size(), link_report_bytes);
+    EXPECT_LE(bytes.size(), 1280U - 88) << "an IPv6 minimum MTU, without both IP headers and UDP";
+    const auto back = decode_link_report(bytes);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->faults.size(), most_reported_faults);
+}
+
+TEST(link_report, of_another_length_or_with_a_byte_that_is_no_report_s_is_none)
+{
+    const std::vector<std::byte> right = encode(sample());
+    for (std::size_t length = 0; length < right.size(); ++length)
+        EXPECT_FALSE(decode_link_report(std::span{right}.first(length))) << length;
+    std::vector<std::byte> longer = right;
+    longer.push_back({});
+    EXPECT_FALSE(decode_link_report(longer));
+
+    const std::size_t first_plane = 16;
+    const std::size_t first_fault = first_plane + 2 * 36;
+    struct change {
+        std::size_t at;
+        int value;
+        const char *what;
+    };
+    for (const change &each :
+         {change{0, 'X', "magic"}, change{4, 2, "another version"}, change{5, 9, "planes"}, change{6, 1, "faults"},
+          change{first_plane, 8, "plane"}, change{first_plane + 36, 0, "a plane twice"},
+          change{first_plane + 1, 5, "state"}, change{first_plane + 2, 2, "spines"},
+          change{first_fault, 8, "plane of a fault"}, change{first_fault + 1, MRC_LINK_GOOD, "a fault that is good"},
+          change{first_fault + 2, 4, "direction"}, change{first_fault + 3, 1, "zero"},
+          change{first_fault + 4, 1, "spine"}, change{first_fault + 7, 1, "zero"},
+          change{first_fault + 11, 1, "more lost than sent"}}) {
+        std::vector<std::byte> wrong = right;
+        wrong[each.at] = static_cast<std::byte>(each.value);
+        EXPECT_FALSE(decode_link_report(wrong)) << each.what;
+    }
+}
+
+} // namespace
+} // namespace mrc::service
