@@ -26,6 +26,7 @@ gloo_pair::~gloo_pair()
 {
     auto held = context_.lock();
     end(held);
+    unannounced_.clear(); // as all else in memory that other pairs use: while there is the lock
 }
 
 void gloo_pair::close()

@@ -65,7 +65,7 @@ void decode_packets(benchmark::State &state, const packet &content)
             return state.SkipWithError("encode refused");
     }
     for (std::size_t next = 0; state.KeepRunning(); next = next + 1 < count ? next + 1 : 0) {
-        const auto result = decode({frames.data() + next * frame_room, size}, false);
+        auto result = decode({frames.data() + next * frame_room, size}, false);
         if (!result)
             return state.SkipWithError("decode refused");
         benchmark::DoNotOptimize(result);

@@ -34,12 +34,13 @@ void crossing_loops::follow(const fabric_judge &judge, protocol::instant now, lo
         std::vector<std::uint32_t> faulty;
         std::optional<std::uint32_t> good;
         for (std::uint32_t way = 0; way < ways_.size(); ++way) {
-            if (ways_[way].plane != of.plane || !ways_[way].spine)
+            const auto &spine = ways_[way].spine;
+            if (ways_[way].plane != of.plane || !spine)
                 continue;
             if (judge.verdict(way).state >= MRC_LINK_LOSSY)
-                faulty.push_back(*ways_[way].spine);
+                faulty.push_back(*spine);
             else if (!good && judge.is_clean(way, now))
-                good = ways_[way].spine;
+                good = spine;
         }
         if (!of.finder.follow(faulty, good))
             continue;

@@ -63,7 +63,7 @@ public:
         seen_[loop].sent += 1;
         seen_[loop].lost += is_lost ? 1 : 0;
         if (now_)
-            decide();
+            decide(now_->suspect);
     }
     [[nodiscard]] mrc_link_direction direction_of(std::uint32_t spine) const
     {
@@ -87,7 +87,7 @@ private:
             leaf_ = (leaf_ + 1) % leaves_;
     }
 
-    void decide()
+    void decide(std::uint32_t suspect)
     {
         const auto &[up, down, base] = seen_;
         if (up.sent < least || down.sent < least || base.sent < least)
@@ -100,11 +100,11 @@ private:
         const bool is_up = ratio_above(up, base) >= once_in_a_thousand;
         const bool is_down = ratio_above(down, base) >= once_in_a_thousand;
         if (is_up && is_down)
-            known_[now_->suspect] = MRC_DIRECTION_BOTH;
+            known_[suspect] = MRC_DIRECTION_BOTH;
         else if (is_up && ratio_above(up, down) >= once_in_a_thousand)
-            known_[now_->suspect] = MRC_DIRECTION_UP;
+            known_[suspect] = MRC_DIRECTION_UP;
         else if (is_down && ratio_above(down, up) >= once_in_a_thousand)
-            known_[now_->suspect] = MRC_DIRECTION_DOWN;
+            known_[suspect] = MRC_DIRECTION_DOWN;
     }
 
     std::uint32_t leaves_;
