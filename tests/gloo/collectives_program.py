@@ -22,7 +22,7 @@ from turns.collectives import OPERATIONS  # noqa: E402
 SIZES = {"8": 12, "4K": 4104, "300001": 300012, "2M": 2097156}
 RESULTS = 5
 BATCH_BYTES = 4 << 20  # at most, of results back to back
-TIMEOUT_S = 2
+TIMEOUT_S = 5
 MANY_RESULTS = 2000  # of a megabyte: no rank is done with them when another is killed
 
 WHERE = ("--rank", "0", "--ranks", "2", "--master", "::1:1")
