@@ -87,8 +87,9 @@ void take_plane(report_reader &from, link_report &to, int &last)
     const std::uint32_t number = from.take(1);
     const std::uint32_t leaf = from.take(1);
     const std::uint32_t spines = from.take(2);
-    from.require(number<MRC_MAX_PORTS &&static_cast<int>(number)> last && leaf <= MRC_LINK_DEAD &&
-                 spines <= max_uplinks);
+    from.require(number < MRC_MAX_PORTS);
+    from.require(last < static_cast<int>(number));
+    from.require(leaf <= MRC_LINK_DEAD && spines <= max_uplinks);
     reported_plane plane{.leaf = static_cast<mrc_link_state>(leaf), .spines = spines, .good = {}};
     for (std::size_t first = 0; first < max_uplinks; first += 8) {
         const std::uint32_t bits = from.take(1);
