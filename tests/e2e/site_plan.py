@@ -10,15 +10,14 @@ frr       Linux hosts whose FRR has read what `--switch-config frr` prints, and 
 
 import json
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
 
 from frr import frr_switches
-from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
+from lab_support import binary, check, lab, need_binaries, need_root
 from pinned_maps import ASSUMED_BAD, host_maps
-from transfer_support import STEADY, transfer, wait_until
+from transfer_support import STEADY, cut_and_watch, transfer
 
 PLAN = """
 [fabric]
@@ -71,18 +70,8 @@ def check_transfer(fabric):
     sender = host_maps(f"{fabric.prefix}-h0")
     dead = sender.paths_to(fabric.host("h1")["mrc_address"], DEAD_PLANE)
     cut = {}
-
-    def cut_and_watch(sample, process):
-        if not cut and sample["bytes"] > 0:
-            fabric.run("plane", str(DEAD_PLANE), "down")
-            cut["left"] = wait_until(lambda: sender.states(dead) == {ASSUMED_BAD}, DEADLINE_S)
-        elif cut and "bytes" not in cut:
-            cut["bytes"] = sample["bytes"]
-        elif cut and "stopped" not in cut and sample["bytes"] >= cut["bytes"] + GOES_ON_BYTES:
-            cut["stopped"] = True
-            process.send_signal(signal.SIGINT)
-
-    client, report, _ = transfer(fabric, *STEADY, "-D", "50", "--verify", on_sample=cut_and_watch)
+    watch = cut_and_watch(fabric, DEAD_PLANE, lambda: sender.states(dead) == {ASSUMED_BAD}, GOES_ON_BYTES, cut)
+    client, report, _ = transfer(fabric, *STEADY, "-D", "50", "--verify", on_sample=watch)
     check(cut.get("left") and "stopped" in cut, f"the dead plane is left, and {GOES_ON_BYTES} bytes more arrive")
     check(client.report["verified"] is True and client.report["bytes"] == report["bytes"], "every byte is right")
     check(all(client.report["plane_tx_packets"]), f"over all planes: {client.report['plane_tx_packets']}")

@@ -5,14 +5,13 @@ queue pair is IPv4 inside of the outer header, between the two hosts, with entro
 
 import pathlib
 import shutil
-import signal
 import sys
 import tempfile
 
 from ecn_capture import ETHERNET_BYTES, ONE_PATH, capture, frames, mrc
 from lab_support import DEADLINE_S, check, lab, need_binaries, need_root, skip
 from pinned_maps import ASSUMED_BAD, host_maps
-from transfer_support import random_file, transfer, wait_until
+from transfer_support import cut_and_watch, random_file, transfer, wait_until
 
 PLANES = 4
 DEAD_PLANE = 1
@@ -27,18 +26,8 @@ def check_plane_loss():
         sender = host_maps(f"{fabric.prefix}-h0")
         dead = sender.paths_to(fabric.host("h1")["mrc_address"], DEAD_PLANE)
         cut = {}
-
-        def cut_and_watch(sample, process):
-            if not cut and sample["bytes"] > 0:
-                fabric.run("plane", str(DEAD_PLANE), "down")
-                cut["left"] = wait_until(lambda: sender.states(dead) == {ASSUMED_BAD}, DEADLINE_S)
-            elif cut and "bytes" not in cut:
-                cut["bytes"] = sample["bytes"]
-            elif cut and "stopped" not in cut and sample["bytes"] >= cut["bytes"] + GOES_ON_BYTES:
-                cut["stopped"] = True
-                process.send_signal(signal.SIGINT)
-
-        client, report, _ = transfer(fabric, "-D", "50", "--verify", on_sample=cut_and_watch, to="ipv4_address")
+        watch = cut_and_watch(fabric, DEAD_PLANE, lambda: sender.states(dead) == {ASSUMED_BAD}, GOES_ON_BYTES, cut)
+        client, report, _ = transfer(fabric, "-D", "50", "--verify", on_sample=watch, to="ipv4_address")
         check(cut.get("left") and "stopped" in cut, f"the dead plane is left, and {GOES_ON_BYTES} bytes more arrive")
         check(client.status == 130 and not client.complaints, f"no end failed {client.complaints}")
         check(client.report["verified"] is True and client.report["bytes"] == report["bytes"], "every byte is right")

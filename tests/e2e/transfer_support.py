@@ -135,6 +135,21 @@ def transfer(fabric, *arguments, on_sample=None, output=None, to="mrc_address", 
         return client, json.loads(line) if line else None, process.wait(DEADLINE_S)
 
 
+def cut_and_watch(fabric, plane, is_left, goes_on_bytes, cut):
+    """For on_sample: takes the plane away once bytes flow, waits until it is left, and ends the client when so many
+    more have arrived. `cut` says what came of it: "left", and "stopped" at the end."""
+    def watch(sample, process):
+        if not cut and sample["bytes"] > 0:
+            fabric.run("plane", str(plane), "down")
+            cut["left"] = wait_until(is_left, DEADLINE_S)
+        elif cut and "bytes" not in cut:
+            cut["bytes"] = sample["bytes"]
+        elif cut and "stopped" not in cut and sample["bytes"] >= cut["bytes"] + goes_on_bytes:
+            cut["stopped"] = True
+            process.send_signal(signal.SIGINT)
+    return watch
+
+
 def random_file(directory, megabytes):
     path = pathlib.Path(directory) / "bytes"
     path.write_bytes(os.urandom(megabytes << 20))
