@@ -102,6 +102,17 @@ void take_plane(report_reader &from, link_report &to, int &last)
     to.planes[number] = plane;
 }
 
+// A plane's way to the leaf, then its spines: a host names each once.
+bool is_before(const reported_fault &one, const reported_fault &other)
+{
+    return std::pair{one.plane, one.spine} < std::pair{other.plane, other.spine};
+}
+
+bool is_called_good(const reported_plane &plane, const reported_fault &fault)
+{
+    return fault.spine ? plane.good[*fault.spine] : plane.leaf == MRC_LINK_GOOD;
+}
+
 void take_fault(report_reader &from, link_report &to)
 {
     const std::uint32_t plane = from.take(1);
@@ -120,8 +131,12 @@ void take_fault(report_reader &from, link_report &to)
     from.require(plane < MRC_MAX_PORTS && state > MRC_LINK_GOOD && state <= MRC_LINK_DEAD &&
                  direction <= MRC_DIRECTION_BOTH && (spine == no_spine || spine < max_uplinks) &&
                  fault.lost <= fault.loops);
-    if (!from.has_failed())
-        to.faults.push_back(fault);
+    if (from.has_failed())
+        return;
+    from.require(to.faults.empty() || is_before(to.faults.back(), fault));
+    const std::optional<reported_plane> &reported = to.planes[plane];
+    from.require(reported && !is_called_good(*reported, fault));
+    to.faults.push_back(fault);
 }
 
 } // namespace

@@ -6,7 +6,8 @@
 //   plane   plane (1) | state of the way to the leaf (1) | spines (2) | a bit for each spine that is good (32)
 //   fault   plane (1) | state (1) | direction (1) | zero (1) | spine (2) | zero (2) | loops (4) | lost (4) | extra (4)
 //
-// A fault's spine FFFF is the way to the leaf; extra is its quickest round trip beyond the quickest ever, in ns. Good
+// Planes come in order, and faults, of each plane first the way to the leaf; each is there once, and what is at fault
+// is of a plane that is there and is not called good. A fault's spine FFFF is the way to the leaf; extra is its quickest round trip beyond the quickest ever, in ns. Good
 // is what has lost nothing lately: what is not sure yet is neither good nor at fault. `run` is another in each run of
 // the daemon, and `number` counts its reports. What is not exactly so, another version included, is not a report.
 #pragma once
@@ -49,7 +50,7 @@ struct link_report {
     std::uint32_t run = 0;
     std::uint32_t number = 0;
     std::array<std::optional<reported_plane>, MRC_MAX_PORTS> planes; // none: no port of the sender is in use there
-    std::vector<reported_fault> faults;                              // at most most_reported_faults are sent
+    std::vector<reported_fault> faults;                              // in order; at most most_reported_faults are sent
 };
 
 inline constexpr std::size_t most_reported_faults = 44;
