@@ -49,6 +49,21 @@ def skipped_parts(output):
     return parts
 
 
+WRONG = re.compile(r"FAIL|: Failure$|[Ee]rror\b|Traceback|^finding: |kernel log|Sanitizer|Timeout|terminate called")
+
+
+def complaints(output, most=12, columns=240):
+    """What a failed test said was wrong, in few lines: its complaints with the two lines after each, or its last lines.
+    Of too many, the first and the last."""
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    wrong = [number for number, line in enumerate(lines) if WRONG.search(line)]
+    chosen = sorted({near for number in wrong for near in range(number, min(number + 3, len(lines)))})
+    said = [lines[number] for number in chosen] or lines[-most:]
+    if len(said) > most:
+        said = [*said[:most // 2], f"[{len(said) - most} more lines]", *said[len(said) - most + most // 2:]]
+    return [line if len(line) <= columns else line[:columns] + " [...]" for line in said]
+
+
 def summary(reports):
     """Lines of the closing summary; the last one is the count."""
     width = max([len(report.name) for report in reports] + [5])
@@ -59,7 +74,8 @@ def summary(reports):
     everything = [one for report in reports for one in report.results]
     skips = [f"  {one.name}: {one.reason}" for one in everything if one.outcome == SKIPPED]
     parts = [f"  {one.name}, case {case}: {reason}" for one in everything for case, reason in one.parts]
-    failures = [f"  {one.name}: {one.reason}" for one in everything if one.outcome == FAILED]
+    failures = [line for one in everything if one.outcome == FAILED
+                for line in (f"  {one.name}: {one.reason}", *(f"    {said}" for said in complaints(one.output)))]
     for title, items in (("skipped", skips), ("skipped within tests that ran", parts), ("failed", failures)):
         if items:
             lines += ["", f"{title}:", *items]

@@ -20,7 +20,7 @@ import changed
 import command
 import processor
 import tree
-from result import FAILED, PASSED, SKIPPED, result, suite_report, summary
+from result import FAILED, PASSED, SKIPPED, complaints, result, suite_report, summary
 
 
 def outcomes(directory, suite="outcomes", whole=False, **fields):
@@ -176,6 +176,19 @@ class closing_lines(unittest.TestCase):
         self.assertEqual(lines[-1], "2 passed, 1 failed, 1 skipped")
         self.assertIn("  b: not root", lines)
         self.assertIn("  c: Timeout", lines)
+
+    def test_a_failure_says_what_was_wrong(self):
+        output = "".join(f"ok: {number}\n" for number in range(50)) + "FAIL: the plane\nit is cut\n\nso\nok: 50\n"
+        reports = [suite_report("e2e", 1.0, [result("a", PASSED, output=output),
+                                             result("b", FAILED, reason="Failed", output=output)])]
+        self.assertEqual(summary(reports)[-6:-2], ["  b: Failed", "    FAIL: the plane", "    it is cut", "    so"])
+
+    def test_complaints_are_few_and_short(self):
+        self.assertEqual(complaints(""), [])
+        self.assertEqual(complaints("one\ntwo\n"), ["one", "two"])
+        many = complaints("".join(f"FAIL: {number}\n" for number in range(100)))
+        self.assertEqual((many[0], many[6], many[-1], len(many)), ("FAIL: 0", "[88 more lines]", "FAIL: 99", 13))
+        self.assertEqual(len(complaints("x" * 1000)[0]), 246)
 
 
 class processor_time(unittest.TestCase):
