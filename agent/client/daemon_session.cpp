@@ -107,6 +107,8 @@ result<session::session_reply> daemon_session::exchange(const session::session_r
                     : failure("cannot send to mrcd", why_unsent);
     }
     reply.text[sizeof(reply.text) - 1] = '\0';
+    if (reply.error == EOPNOTSUPP) // what the daemon does not know it cannot name
+        return std::unexpected{session_error{EOPNOTSUPP, std::string{name_of(request.kind)} + ": " + reply.text}};
     if (reply.error != 0)
         return std::unexpected{session_error{reply.error, reply.text}};
     return reply;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "mrc/abi/ip.h"
 
@@ -47,6 +48,58 @@ enum class request_kind : std::uint32_t {
     list_adopted,  // number: counted from 0 → adoption_reply; ENOENT behind the last
     undo_adoption, // number: the adoption's
 };
+
+// In words, for a library to say which of its requests an older daemon does not know.
+constexpr std::string_view name_of(request_kind kind)
+{
+    switch (kind) {
+    case request_kind::hello:
+        return "hello";
+    case request_kind::describe:
+        return "describe";
+    case request_kind::open_events:
+        return "open events";
+    case request_kind::close_events:
+        return "close events";
+    case request_kind::allocate_pd:
+        return "allocate pd";
+    case request_kind::deallocate_pd:
+        return "deallocate pd";
+    case request_kind::register_memory:
+        return "register memory";
+    case request_kind::deregister_memory:
+        return "deregister memory";
+    case request_kind::create_channel:
+        return "create channel";
+    case request_kind::destroy_channel:
+        return "destroy channel";
+    case request_kind::create_cq:
+        return "create cq";
+    case request_kind::destroy_cq:
+        return "destroy cq";
+    case request_kind::create_qp:
+        return "create qp";
+    case request_kind::modify_qp:
+        return "modify qp";
+    case request_kind::query_qp:
+        return "query qp";
+    case request_kind::destroy_qp:
+        return "destroy qp";
+    case request_kind::report_qp:
+        return "report qp";
+    case request_kind::reset_progress:
+        return "reset progress";
+    case request_kind::query_status:
+        return "query status";
+    case request_kind::adopt_cgroup:
+        return "adopt cgroup";
+    case request_kind::list_adopted:
+        return "list adopted";
+    case request_kind::undo_adoption:
+        return "undo adoption";
+    }
+    return "";
+}
 
 // What a region allows. Any may be read by its owner (to send it); MRC has no remote reads.
 inline constexpr std::uint32_t access_local_read = 0;

@@ -140,8 +140,8 @@ def check_new_library():
         check((VERSION, DESCRIBE, REQUEST_BYTES) in daemon.asked, "libmrc asks an mrcd of then in its own version")
         hello = (VERSION, HELLO, REQUEST_BYTES)
         check(hello in daemon.asked, "takes the host as it is described, and says hello")
-        check(done.returncode != 0 and f"request {HELLO} is unknown to this mrcd" in done.stderr,
-              f"and tells what that one does not know: {done.stderr.strip()}")
+        check(done.returncode != 0 and f"hello: request {HELLO} is unknown to this mrcd" in done.stderr,
+              f"and names what that one does not know: {done.stderr.strip()}")
 
 
 def main():
