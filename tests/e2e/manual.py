@@ -7,7 +7,7 @@ import subprocess
 
 from lab_support import ROOT, binary, check
 
-OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*")
+OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z0-9-]*")
 
 
 def page(name):

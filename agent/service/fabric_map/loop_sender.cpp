@@ -14,22 +14,9 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint8_t hop_limit = 64;
-
 loop_frame frame_of(const loop_way &way, std::uint32_t row, const mrc_ip &source, const loop_sender::setup &how)
 {
-    loop_frame frame{};
-    constexpr std::uint16_t udp_bytes = sizeof(frame.udp) + sizeof(frame.loop);
-    frame.ethernet.ether_type = htons(ETHERTYPE_IPV6);
-    frame.outer.ip6_flow = htonl(6U << 28 | static_cast<std::uint32_t>(MRC_TCLASS(how.dscp, MRC_ECN_NOT_ECT)) << 20);
-    frame.outer.ip6_plen = htons(udp_bytes);
-    frame.outer.ip6_nxt = IPPROTO_UDP;
-    frame.outer.ip6_hlim = hop_limit;
-    std::memcpy(&frame.outer.ip6_src, &source, sizeof(source));
-    std::memcpy(&frame.outer.ip6_dst, &way.carrier, sizeof(way.carrier));
-    frame.udp.uh_sport = htons(MRC_LOOP_UDP_PORT);
-    frame.udp.uh_dport = htons(MRC_LOOP_UDP_PORT);
-    frame.udp.uh_ulen = htons(udp_bytes);
+    loop_frame frame = make_loop_frame(way.carrier, source, how.dscp);
     frame.loop.cookie = how.cookie;
     frame.loop.row = row;
     return frame;

@@ -10,26 +10,17 @@
 #include <vector>
 
 #include <linux/if_packet.h>
-#include <net/ethernet.h>
-#include <netinet/ip6.h>
-#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include "kernel/host_tables.h"
 #include "kernel/unique_fd.h"
 #include "mrc/abi/maps.h"
 #include "protocol/types.h"
+#include "service/fabric_map/loop_frame.h"
 #include "service/fabric_map/loop_ways.h"
 
 namespace mrc::service
 {
-
-struct loop_frame {
-    ether_header ethernet;
-    ip6_hdr outer;
-    udphdr udp;
-    mrc_loop loop;
-} __attribute__((packed));
 
 class loop_sender
 {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "service/config/config.h"
 #include "tools/mrcctl/command_line.h"
 #include "tools/peer_probe/setup_probe.h"
 #include "tools/setup/plan.h"
@@ -29,7 +30,8 @@ int print_probes(const setup::probe_outcome &of, bool as_json)
 void add_setup(CLI::App &app, invocation &chosen)
 {
     CLI::App *const command =
-        add_command(app, "setup", "Finds ports and other hosts, and writes a configuration in direct mode", chosen);
+        add_command(app, "setup",
+                    "Finds ports, and other hosts or the place in an SRv6 fabric, and writes a configuration", chosen);
     const auto wish = std::make_shared<setup::setup_wish>();
     const auto wait_s = std::make_shared<unsigned>(static_cast<unsigned>(wish->longest.count()));
     CLI::Option *const dry_run =
@@ -37,8 +39,23 @@ void add_setup(CLI::App &app, invocation &chosen)
     command->add_flag("-y,--yes", wish->yes, "Do not ask before writing");
     command->add_option("--ports", wish->ports, "These devices, with commas between them, and no others")
         ->delimiter(',');
-    command->add_option("--hosts", wish->hosts, "NUMBER of hosts, this one included: end as soon as they agree")
-        ->check(CLI::Range(2U, most_hosts));
+    const auto srv6 = std::make_shared<setup::srv6_wish>();
+    const auto finds_place = std::make_shared<bool>();
+    CLI::Option *const is_srv6 =
+        command->add_flag("--srv6", *finds_place,
+                          "The switches shift uSIDs: find this host's leaf, downlink and planes by loops over them");
+    command->add_option("--like", srv6->like, "FILE of another host of the fabric, whose plan of uSIDs holds here, too")
+        ->needs(is_srv6);
+    command->add_option("--leaf", srv6->leaf, "NUMBER of the leaf that this host is on")
+        ->needs(is_srv6)
+        ->check(CLI::Range(0U, service::max_leaves - 1));
+    command->add_option("--downlink", srv6->downlink, "NUMBER of the leaf's downlink to this host")
+        ->needs(is_srv6)
+        ->check(CLI::Range(0U, service::max_downlinks - 1));
+    CLI::Option *const hosts =
+        command->add_option("--hosts", wish->hosts, "NUMBER of hosts, this one included: end as soon as they agree")
+            ->check(CLI::Range(2U, most_hosts));
+    hosts->excludes(is_srv6);
     command->add_option("--wait", *wait_s, "SECONDS to listen at most")
         ->check(CLI::Range(1U, longest_wait_s))
         ->capture_default_str();
@@ -51,16 +68,20 @@ void add_setup(CLI::App &app, invocation &chosen)
         command->add_flag("--start", wish->start, "Start the daemon by systemctl")->excludes(dry_run);
     const auto restore = std::make_shared<bool>();
     command->add_flag("--restore", *restore, "Only put the addresses of the file on the ports again")
+        ->excludes(is_srv6)
         ->excludes(dry_run)
         ->excludes(force)
         ->excludes(start);
     const auto probe = std::make_shared<bool>();
     command->add_flag("--probe", *probe, "Only probe the peers of the file, by the daemon that runs")
+        ->excludes(is_srv6)
         ->excludes(dry_run)
         ->excludes(force)
         ->excludes(start);
-    command->callback([&chosen, wish, wait_s, restore, probe] {
-        chosen.local = [&chosen, wish, wait_s, restore, probe] {
+    command->callback([&chosen, wish, wait_s, restore, probe, srv6, finds_place] {
+        chosen.local = [&chosen, wish, wait_s, restore, probe, srv6, finds_place] {
+            if (*finds_place)
+                wish->srv6 = *srv6;
             wish->longest = std::chrono::seconds{*wait_s};
             const char *const named = std::getenv("MRC_INSTANCE");
             wish->instance = chosen.instance.empty() && named != nullptr ? named : chosen.instance;

@@ -22,12 +22,20 @@ struct probe_outcome {
     std::string next; // command to type
 };
 
+// Of a fabric whose switches shift uSIDs.
+struct srv6_wish {
+    std::string like; // configuration of another host of the fabric, whose plan holds; empty: the default plan
+    std::optional<std::uint32_t> leaf; // of this host; none: found out
+    std::optional<std::uint32_t> downlink;
+};
+
 struct setup_wish {
     std::vector<std::string> ports; // empty: all that look like ports
     std::string instance;           // empty: "default"
     std::string file;               // empty: where the instance's unit looks for it
     std::chrono::seconds longest{60};
     std::optional<std::uint32_t> hosts;
+    std::optional<srv6_wish> srv6; // none: direct mode
     bool dry_run = false;
     bool yes = false;
     bool force = false;
