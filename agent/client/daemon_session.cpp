@@ -52,7 +52,7 @@ result<std::shared_ptr<daemon_channel>> daemon_channel::open(const daemon_instan
 
 result<std::shared_ptr<daemon_session>> daemon_session::connect(const daemon_instance &where)
 {
-    auto socket = connect_to(where, answer_patience);
+    auto socket = connect_to(where, opening_patience);
     if (!socket)
         return std::unexpected{socket.error()};
     std::shared_ptr<daemon_session> made{new daemon_session{where, std::move(*socket)}};

@@ -14,8 +14,10 @@
 namespace mrc::client
 {
 
-// Longer than a daemon under full load takes for an answer, by far.
+// Longer than a daemon under full load takes for an answer, by far. Who opens one device, which has answered when it was
+// listed, has waited for nothing else, and waits longer: on a machine that starves, seconds pass now and then.
 inline constexpr std::chrono::milliseconds answer_patience{3000};
+inline constexpr std::chrono::milliseconds opening_patience{10000};
 
 // Connected; each send and receive on it waits so long, 0: for ever. ETIMEDOUT when nobody accepts.
 [[nodiscard]] result<kernel::unique_fd> connect_to(const daemon_instance &where, std::chrono::milliseconds patience);
