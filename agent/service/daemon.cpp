@@ -162,6 +162,11 @@ daemon::daemon(daemon_config config, daemon_place place)
                   context_,
                   [this](const std::vector<port_change> &changes) { announce(changes); }},
       settings_{context_, control_}, release_{context_, peers_, control_}, held_back_{context_, log_},
+      drops_{context_, programs_.tables(),
+             [this](const mrc_event_row &drop) {
+                 log_.on_drops(drop, kernel::monotonic_now());
+                 held_back_.schedule();
+             }},
       signals_{context_}, notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       sessions_{context_,
                 {.resources = [this](const daemon_config &opened_with) { return resources_for(opened_with); },
@@ -258,6 +263,7 @@ void daemon::run()
     port_watch_.start();
     if (fabric_map_)
         fabric_map_->start();
+    drops_.look();
     take_notes();
     follow_live_calls();
     feed_watchdog();

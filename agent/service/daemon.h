@@ -35,6 +35,7 @@
 #include "service/control/settings_keeper.h"
 #include "service/daemon_user.h"
 #include "service/drain.h"
+#include "service/drop_watch.h"
 #include "service/fabric_map/fabric_map.h"
 #include "service/fabric_map/lossy_planes.h"
 #include "service/fabric_map/lossy_spines.h"
@@ -141,6 +142,7 @@ private:
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers
     held_back_lines held_back_;
+    drop_watch drops_;
     boost::asio::signal_set signals_;
     boost::asio::posix::stream_descriptor notes_readable_;
     session_server sessions_;
