@@ -263,6 +263,8 @@ void daemon::run()
     port_watch_.start();
     if (fabric_map_)
         fabric_map_->start();
+    if (direct_watch_)
+        direct_watch_->look();
     drops_.look();
     take_notes();
     follow_live_calls();
@@ -325,6 +327,17 @@ void daemon::follow_speed()
 
 void daemon::map_fabric()
 {
+    if (rules_.carrier_kind() == MRC_CARRIER_DIRECT)
+        direct_watch_.emplace(
+            context_, direct_watch::surroundings{.config = config_,
+                                                 .rules = rules_,
+                                                 .tables = programs_.tables(),
+                                                 .groups = [this] { return peers_.path_rows(); },
+                                                 .on_fault =
+                                                     [this](const fault_change &change) {
+                                                         log_.on_link(event_of(change, config_, rules_), change.at);
+                                                         held_back_.schedule();
+                                                     }});
     if (loop_cookie_ == 0)
         return;
     if (config_.fabric_map.deny_lossy) {

@@ -36,6 +36,7 @@
 #include "service/daemon_user.h"
 #include "service/drain.h"
 #include "service/drop_watch.h"
+#include "service/fabric_map/direct_watch.h"
 #include "service/fabric_map/fabric_map.h"
 #include "service/fabric_map/lossy_planes.h"
 #include "service/fabric_map/lossy_spines.h"
@@ -138,6 +139,7 @@ private:
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     std::optional<lossy_planes> lossy_planes_;   // where they are to be left
     std::optional<lossy_spines> lossy_spines_;   // likewise
+    std::optional<direct_watch> direct_watch_;   // in direct mode
     std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers

@@ -7,9 +7,10 @@
 //   fault   plane (1) | state (1) | direction (1) | zero (1) | spine (2) | zero (2) | loops (4) | lost (4) | extra (4)
 //
 // Planes come in order, and faults, of each plane first the way to the leaf; each is there once, and what is at fault
-// is of a plane that is there and is not called good. A fault's spine FFFF is the way to the leaf; extra is its quickest round trip beyond the quickest ever, in ns. Good
-// is what has lost nothing lately: what is not sure yet is neither good nor at fault. `run` is another in each run of
-// the daemon, and `number` counts its reports. What is not exactly so, another version included, is not a report.
+// is of a plane that is there and is not called good. A fault's spine FFFF is the way to the leaf; extra is its
+// quickest round trip beyond the quickest ever, in ns. Good is what has lost nothing lately: what is not sure yet is
+// neither good nor at fault. `run` is another in each run of the daemon, and `number` counts its reports. What is not
+// exactly so, another version included, is not a report.
 #pragma once
 
 #include <array>
