@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "codec/ipv6_header.h"
 #include "kernel/startup_error.h"
 
 namespace mrc::service
@@ -14,19 +15,16 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint8_t hop_limit = 64;
-
 loop_frame frame_of(const loop_way &way, std::uint32_t row, const mrc_ip &source, const loop_sender::setup &how)
 {
     loop_frame frame{};
     constexpr std::uint16_t udp_bytes = sizeof(frame.udp) + sizeof(frame.loop);
     frame.ethernet.ether_type = htons(ETHERTYPE_IPV6);
-    frame.outer.ip6_flow = htonl(6U << 28 | static_cast<std::uint32_t>(MRC_TCLASS(how.dscp, MRC_ECN_NOT_ECT)) << 20);
-    frame.outer.ip6_plen = htons(udp_bytes);
-    frame.outer.ip6_nxt = IPPROTO_UDP;
-    frame.outer.ip6_hlim = hop_limit;
-    std::memcpy(&frame.outer.ip6_src, &source, sizeof(source));
-    std::memcpy(&frame.outer.ip6_dst, &way.carrier, sizeof(way.carrier));
+    frame.outer = codec::ipv6_header({.source = source,
+                                      .destination = way.carrier,
+                                      .next_header = IPPROTO_UDP,
+                                      .payload_bytes = udp_bytes,
+                                      .dscp = how.dscp});
     frame.udp.uh_sport = htons(MRC_LOOP_UDP_PORT);
     frame.udp.uh_dport = htons(MRC_LOOP_UDP_PORT);
     frame.udp.uh_ulen = htons(udp_bytes);
