@@ -11,7 +11,8 @@
  *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040; only to the host's own
  *          addresses, and no neighbour discovery. What is not encapsulated and not MRC: to the kernel, untouched.
  * maps     reads qps, peers, paths, next_hops, xsks; writes signals, ports (counters), paths (sent answers),
- *          loops, loop_arrivals, reflectors, verdicts; while mrcctl captures, capture_ring and capture_slots
+ *          loops, loop_arrivals, reflectors, verdicts; of what it drops, drops, events and their number in host; while
+ *          mrcctl captures, capture_ring and capture_slots
  * kernel   6.1
  * cost     280 ns for a steered packet, 740 ns for an answered probe, 100 ns for a foreign packet: single cold runs, of
  *          which about 80 ns are the measuring (tests/bpf/host_rx_test.cpp prints them)
@@ -19,6 +20,7 @@
 #include "capture_received.h"
 #include "classify.h"
 #include "decapsulate.h"
+#include "drops.h"
 #include "loop.h"
 #include "maps.h"
 #include "path_row.h"
@@ -31,7 +33,6 @@ MRC_USES(ports);
 MRC_USES(signals);
 MRC_USES(xsks);
 MRC_USES(clients); /* this and the next are of no program: created and pinned with the others, for the agent to write */
-MRC_USES(events);
 MRC_USES(fabric_faults);
 MRC_USES(trace_ring);
 MRC_USES(trace_rows);
@@ -188,11 +189,24 @@ static __always_inline enum mrc_verdict receive(struct xdp_md *ctx, struct rx_pa
     return packet->mrc ? take_mrc(ctx, &cursor, packet) : hand_to_kernel(ctx, packet);
 }
 
+static __always_inline void note_drop(const struct rx_packet *packet, enum mrc_verdict verdict)
+{
+    struct dropped_packet dropped = {
+        .address = packet->inner.source,
+        .verdict = verdict,
+        .port = config.port,
+        .qpn = packet->dqp,
+    };
+
+    count_drop(&dropped);
+}
+
 SEC("xdp")
 int host_rx(struct xdp_md *ctx)
 {
     struct rx_packet packet = {.capture = is_capturing() ? MRC_CAPTURE_PENDING : MRC_CAPTURE_OFF};
     const enum mrc_verdict verdict = receive(ctx, &packet);
+    int action;
 
     if (verdict == MRC_RX_LOOP) { /* has counters of its own, and would hide what else is captured */
         count_verdict(verdict);
@@ -206,7 +220,10 @@ int host_rx(struct xdp_md *ctx)
         finish_capture(ctx, &packet, verdict);
     if (verdict == MRC_RX_REFLECTED && config.redirect_answers)
         return (int)bpf_redirect(ctx->ingress_ifindex, 0);
-    return xdp_action(verdict);
+    action = xdp_action(verdict);
+    if (action == XDP_DROP)
+        note_drop(&packet, verdict);
+    return action;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -9,7 +9,8 @@
  *          the inner's (RFC 6040 normal mode), DSCP is never trimmable. UDP to MRC's ports is dropped: no user of this
  *          host may speak MRC in the daemon's place. With config.mrc_from_sockets it is sprayed packet by packet.
  * maps     reads host, peers, next_hops; reads paths and ports and writes their transmit counters; writes overlay,
- *          verdicts; while mrcctl captures, capture_ring and capture_slots
+ *          verdicts; of what it drops, drops, events and their number in host; while mrcctl captures, capture_ring and
+ *          capture_slots
  * kernel   6.1
  * cost     720 ns where the flow must be hashed, 520 ns where not (sprayed; sockets bring their hash along): single
  *          cold runs, of which about 80 ns are the measuring (tests/bpf/host_tx_test.cpp prints them)
@@ -18,6 +19,7 @@
 
 #include "capture.h"
 #include "choose_path.h"
+#include "drops.h"
 #include "maps.h"
 #include "outer.h"
 #include "parse.h"
@@ -146,31 +148,42 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
     return MRC_TX_PUSHED;
 }
 
-static __always_inline enum mrc_verdict transmit(struct __sk_buff *skb, __u32 *ifindex)
+static __always_inline enum mrc_verdict transmit(struct __sk_buff *skb, struct tx_packet *packet, __u32 *ifindex)
 {
-    struct tx_packet packet = {};
     const struct mrc_peer_row *peer;
     __u32 hash, row;
 
-    MRC_STEP(parse(skb, &packet));
-    if (packet.mrc && !config.mrc_from_sockets)
+    MRC_STEP(parse(skb, packet));
+    if (packet->mrc && !config.mrc_from_sockets)
         return MRC_TX_DROP_MRC_PORT;
-    peer = bpf_map_lookup_elem(&peers, &packet.ip.destination);
+    peer = bpf_map_lookup_elem(&peers, &packet->ip.destination);
     if (!peer)
         return MRC_TX_DROP_NO_PEER;
     /* All fragments of a flow must take one path, and only the first has ports. */
-    hash = packet.mrc && packet.ip.fragment == MRC_NO_FRAGMENT ? bpf_get_prandom_u32() : bpf_get_hash_recalc(skb);
+    hash = packet->mrc && packet->ip.fragment == MRC_NO_FRAGMENT ? bpf_get_prandom_u32() : bpf_get_hash_recalc(skb);
     row = choose_path(peer, hash);
     if (!row)
         return MRC_TX_DROP_NO_PATH;
-    return send_on(skb, &packet, row, hash, peer, ifindex);
+    return send_on(skb, packet, row, hash, peer, ifindex);
+}
+
+static __always_inline void note_drop(const struct tx_packet *packet, enum mrc_verdict verdict)
+{
+    struct dropped_packet dropped = {
+        .address = packet->ip.destination,
+        .verdict = verdict,
+        .port = MRC_DROP_NO_PORT,
+    };
+
+    count_drop(&dropped);
 }
 
 SEC("tc")
 int host_tx(struct __sk_buff *skb)
 {
+    struct tx_packet packet = {};
     __u32 ifindex = 0;
-    const enum mrc_verdict verdict = transmit(skb, &ifindex);
+    const enum mrc_verdict verdict = transmit(skb, &packet, &ifindex);
 
     count_verdict(verdict);
     switch (verdict) {
@@ -179,6 +192,7 @@ int host_tx(struct __sk_buff *skb)
     case MRC_TX_PASS_NOT_IP:
         return TC_ACT_OK;
     default:
+        note_drop(&packet, verdict);
         return TC_ACT_SHOT;
     }
 }

@@ -43,6 +43,7 @@ MRC_ROWS(signals, struct mrc_signal_row, MRC_USUAL_PATHS);
 MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);
 MRC_MAP(clients, BPF_MAP_TYPE_HASH, __u32, struct mrc_client_row, MRC_MAX_CLIENTS, BPF_F_NO_PREALLOC);
 MRC_ROWS(events, struct mrc_event_row, (MRC_EVENT_CLASSES * MRC_EVENT_ROWS));
+MRC_ROWS(drops, struct mrc_drop_row, MRC_DROP_ROWS);
 MRC_ROWS(loops, struct mrc_loop_row, 1); /* this and the next: resized by the agent, too */
 MRC_ROWS(loop_arrivals, struct mrc_loop_arrival, MRC_LOOP_SLOTS);
 MRC_ROWS(fabric_faults, struct mrc_fault_row, MRC_MAX_FAULTS);

@@ -11,6 +11,7 @@
 #include "host_rx.skel.h"
 #include "host_tx.skel.h"
 
+#include "kernel/monotonic_clock.h"
 #include "kernel/socket_programs.h"
 #include "kernel/startup_error.h"
 #include "kernel/trusted_folder.h"
@@ -50,6 +51,7 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         tables_.host[0].pid = static_cast<__u32>(::getpid());
         tables_.host[0].started_ns = static_cast<__u64>(now.tv_sec) * 1'000'000'000 + static_cast<__u64>(now.tv_nsec);
+        tables_.host[0].real_ahead_ns = static_cast<__u64>(real_time_offset().count());
         maps_.insert(options_.pinned_beside.begin(), options_.pinned_beside.end());
         pin_maps();
     } catch (...) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "mrc/abi/maps.h"
@@ -77,6 +78,12 @@ inline constexpr auto verdict_names = std::to_array<std::string_view>({
 });
 static_assert(verdict_names.size() == MRC_VERDICT_COUNT);
 
+// Of a number that a map has.
+[[nodiscard]] constexpr std::string_view verdict_name(std::uint32_t verdict)
+{
+    return verdict < verdict_names.size() ? verdict_names[verdict] : "unknown";
+}
+
 // "agent" of "agent_drop_rate".
 [[nodiscard]] constexpr std::string_view verdict_group(mrc_verdict verdict)
 {
@@ -132,7 +139,7 @@ static_assert(path_state_names.size() == MRC_PATH_DENIED + 1);
 
 // In the order of enum mrc_event_class, mrc_event_kind and mrc_event_reason: what follows the prefix, in small letters.
 inline constexpr auto event_class_names =
-    std::to_array<std::string_view>({"ports", "planes", "peers", "links", "paths", "sessions", "queue_pairs"});
+    std::to_array<std::string_view>({"ports", "planes", "peers", "links", "drops", "paths", "sessions", "queue_pairs"});
 static_assert(event_class_names.size() == MRC_EVENT_CLASSES);
 
 inline constexpr auto event_kind_names = std::to_array<std::string_view>({
@@ -151,6 +158,7 @@ inline constexpr auto event_kind_names = std::to_array<std::string_view>({
     "link_slow",
     "link_lossy",
     "link_dead",
+    "drops_begin",
     "path_good",
     "path_kept",
     "path_assumed_bad",
@@ -160,6 +168,7 @@ inline constexpr auto event_kind_names = std::to_array<std::string_view>({
     "qp_connected",
     "qp_error",
     "qp_closed",
+    "qp_errors_untold",
 });
 static_assert(event_kind_names.size() == MRC_EVENT_COUNT);
 
@@ -185,6 +194,7 @@ inline constexpr auto event_reason_names = std::to_array<std::string_view>({
     "reached",
     "no_answer",
     "loops",
+    "packets",
     "client_gone",
     "violation",
     "daemon_ends",
@@ -207,8 +217,8 @@ static_assert(event_reason_names.size() == MRC_REASON_COUNT);
 inline constexpr auto link_state_names = std::to_array<std::string_view>({"unknown", "good", "slow", "lossy", "dead"});
 static_assert(link_state_names.size() == MRC_LINK_DEAD + 1);
 inline constexpr auto link_blame_names = std::to_array<std::string_view>(
-    {"nothing", "host_link_or_leaf", "leaf", "spine_link_or_spine", "host_link", "leaf_spine_link", "spine"});
-static_assert(link_blame_names.size() == MRC_BLAME_SPINE + 1);
+    {"nothing", "host_link_or_leaf", "leaf", "spine_link_or_spine", "host_link", "leaf_spine_link", "spine", "peer"});
+static_assert(link_blame_names.size() == MRC_BLAME_PEER + 1);
 inline constexpr auto link_direction_names = std::to_array<std::string_view>({"unknown", "up", "down", "both"});
 static_assert(link_direction_names.size() == MRC_DIRECTION_BOTH + 1);
 

@@ -162,6 +162,11 @@ daemon::daemon(daemon_config config, daemon_place place)
                   context_,
                   [this](const std::vector<port_change> &changes) { announce(changes); }},
       settings_{context_, control_}, release_{context_, peers_, control_}, held_back_{context_, log_},
+      drops_{context_, programs_.tables(),
+             [this](const mrc_event_row &drop) {
+                 log_.on_drops(drop, kernel::monotonic_now());
+                 held_back_.schedule();
+             }},
       signals_{context_}, notes_readable_{context_, ::fcntl(control_.notes_fd(), F_DUPFD_CLOEXEC, 0)},
       sessions_{context_,
                 {.resources = [this](const daemon_config &opened_with) { return resources_for(opened_with); },
@@ -258,6 +263,9 @@ void daemon::run()
     port_watch_.start();
     if (fabric_map_)
         fabric_map_->start();
+    if (direct_watch_)
+        direct_watch_->look();
+    drops_.look();
     take_notes();
     follow_live_calls();
     feed_watchdog();
@@ -319,6 +327,17 @@ void daemon::follow_speed()
 
 void daemon::map_fabric()
 {
+    if (rules_.carrier_kind() == MRC_CARRIER_DIRECT)
+        direct_watch_.emplace(
+            context_, direct_watch::surroundings{.config = config_,
+                                                 .rules = rules_,
+                                                 .tables = programs_.tables(),
+                                                 .groups = [this] { return peers_.path_rows(); },
+                                                 .on_fault =
+                                                     [this](const fault_change &change) {
+                                                         log_.on_link(event_of(change, config_, rules_), change.at);
+                                                         held_back_.schedule();
+                                                     }});
     if (loop_cookie_ == 0)
         return;
     if (config_.fabric_map.deny_lossy) {

@@ -35,6 +35,8 @@
 #include "service/control/settings_keeper.h"
 #include "service/daemon_user.h"
 #include "service/drain.h"
+#include "service/drop_watch.h"
+#include "service/fabric_map/direct_watch.h"
 #include "service/fabric_map/fabric_map.h"
 #include "service/fabric_map/lossy_planes.h"
 #include "service/fabric_map/lossy_spines.h"
@@ -137,10 +139,12 @@ private:
     std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
     std::optional<lossy_planes> lossy_planes_;   // where they are to be left
     std::optional<lossy_spines> lossy_spines_;   // likewise
+    std::optional<direct_watch> direct_watch_;   // in direct mode
     std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers
     held_back_lines held_back_;
+    drop_watch drops_;
     boost::asio::signal_set signals_;
     boost::asio::posix::stream_descriptor notes_readable_;
     session_server sessions_;

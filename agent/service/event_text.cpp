@@ -51,6 +51,8 @@ std::string link_text(const mrc_event_row &event)
         return fmt::format("link of leaf {} to spine {} {}", event.leaf, event.uplink, at);
     case MRC_BLAME_SPINE:
         return fmt::format("spine {} {}", event.uplink, at);
+    case MRC_BLAME_PEER:
+        return fmt::format("plane {} to peer {}", event.plane, to_text(event.peer));
     case MRC_BLAME_NOTHING:
         break;
     }
@@ -61,7 +63,7 @@ std::string_view direction_text(const mrc_event_row &event)
 {
     switch (event.direction) {
     case MRC_DIRECTION_UP:
-        return " on the way up";
+        return event.blame == MRC_BLAME_PEER ? " on the way there" : " on the way up";
     case MRC_DIRECTION_DOWN:
         return " on the way down";
     case MRC_DIRECTION_BOTH:
@@ -70,6 +72,18 @@ std::string_view direction_text(const mrc_event_row &event)
         break;
     }
     return "";
+}
+
+bool is_of_overlay(const mrc_event_row &drop)
+{
+    return kernel::verdict_name(drop.verdict).starts_with("tx_");
+}
+
+std::string drop_place_text(const mrc_event_row &event)
+{
+    if (event.plane != MRC_DROP_NO_PORT)
+        return fmt::format("port {} (plane {})", name_in(event), event.plane);
+    return is_of_overlay(event) ? "overlay" : "packets of no port";
 }
 
 std::string object_text(const mrc_event_row &event)
@@ -83,9 +97,13 @@ std::string object_text(const mrc_event_row &event)
         return fmt::format("peer {}", to_text(event.peer));
     case MRC_EVENTS_OF_LINKS:
         return link_text(event);
+    case MRC_EVENTS_OF_DROPS:
+        return drop_place_text(event);
     case MRC_EVENTS_OF_PATHS:
         return fmt::format("path by uplink {} of {}", event.uplink, plane_text(event));
     case MRC_EVENTS_OF_QUEUE_PAIRS:
+        if (event.kind == MRC_EVENT_QP_ERRORS_UNTOLD)
+            return fmt::format("{} more queue pairs", event.queue_pairs);
         return fmt::format("queue pair {} of session {}", event.qpn, event.session);
     case MRC_EVENTS_OF_SESSIONS:
     case MRC_EVENT_CLASSES:
@@ -124,6 +142,8 @@ std::string what_text(const mrc_event_row &event)
         return fmt::format("loses packets{}", direction_text(event));
     case MRC_EVENT_LINK_DEAD:
         return fmt::format("dead{}", direction_text(event));
+    case MRC_EVENT_DROPS_BEGIN:
+        return fmt::format("drops packets, {}", kernel::verdict_name(event.verdict));
     case MRC_EVENT_PATH_GOOD:
         return "good";
     case MRC_EVENT_PATH_KEPT:
@@ -141,6 +161,8 @@ std::string what_text(const mrc_event_row &event)
         return fmt::format("connected to {} of peer {}", event.peer_qpn, to_text(event.peer));
     case MRC_EVENT_QP_ERROR:
         return "failed";
+    case MRC_EVENT_QP_ERRORS_UNTOLD:
+        return "failed, too many at once for an event each";
     case MRC_EVENT_NONE:
     case MRC_EVENT_COUNT:
         break;
@@ -186,6 +208,8 @@ std::string_view reason_text(mrc_event_reason reason)
         return "nothing comes back on any plane";
     case MRC_REASON_LOOPS:
         return "as loops show";
+    case MRC_REASON_PACKETS:
+        return "as packets and probes show";
     case MRC_REASON_CLIENT_GONE:
         return "the client has gone";
     case MRC_REASON_VIOLATION:
@@ -230,6 +254,16 @@ std::string hosts_text(const mrc_event_row &event)
     return fmt::format(", found by {} host{}; good for {}", event.hosts, event.hosts == 1 ? "" : "s", event.witnesses);
 }
 
+std::string drops_text(const mrc_event_row &event)
+{
+    std::string text = event.quiet_us == 0 ? "the first" : fmt::format("the first for {:.1f} s", event.quiet_us / 1e6);
+    if (!is_same(event.peer, mrc_ip{}))
+        text += fmt::format(" {} {}", is_of_overlay(event) ? "to" : "from", to_text(event.peer));
+    if (event.qpn != 0)
+        text += fmt::format(", for queue pair {}", event.qpn);
+    return text + fmt::format(", {} in all", event.losses);
+}
+
 std::string figures_text(const mrc_event_row &event)
 {
     if (kernel::class_of(event.kind) == MRC_EVENTS_OF_PATHS)
@@ -237,6 +271,12 @@ std::string figures_text(const mrc_event_row &event)
                            event.quiet_us == 0
                                ? "acknowledged just now or never"
                                : fmt::format("last acknowledged {:.1f} ms before", event.quiet_us / 1e3));
+    if (event.kind == MRC_EVENT_DROPS_BEGIN)
+        return drops_text(event);
+    if (event.kind == MRC_EVENT_LINK_DEAD && event.blame == MRC_BLAME_PEER)
+        return fmt::format("{} packets sent since anything came from there", event.losses);
+    if (event.kind == MRC_EVENT_LINK_SLOW && event.blame == MRC_BLAME_PEER)
+        return fmt::format("{:.1f} us more than by the quickest plane", event.extra_rtt_ns / 1e3);
     if (event.kind == MRC_EVENT_LINK_SLOW)
         return fmt::format("{:.1f} us more than the quickest{}", event.extra_rtt_ns / 1e3, hosts_text(event));
     if (kernel::class_of(event.kind) == MRC_EVENTS_OF_LINKS)

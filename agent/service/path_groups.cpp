@@ -204,6 +204,14 @@ std::vector<group_key> path_groups::take_unused(bool at_once)
     return unused;
 }
 
+std::vector<path_group_rows> path_groups::rows() const
+{
+    std::vector<path_group_rows> all;
+    for (const auto &[key, group] : groups_)
+        all.push_back(group.rows);
+    return all;
+}
+
 bool path_groups::any_unused() const
 {
     return any_resting() || std::ranges::any_of(groups_, [](const auto &known) {

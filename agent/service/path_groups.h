@@ -69,6 +69,7 @@ public:
     [[nodiscard]] bool any_resting() const { return table_.any_resting(); }
     [[nodiscard]] bool any_unused() const; // of profiles, or resting
     void recycle() { table_.recycle(); }
+    [[nodiscard]] std::vector<path_group_rows> rows() const;
     // Whether all leaves of the fabric have room together, by profile 0.
     [[nodiscard]] bool room_for_all() const;
     [[nodiscard]] std::uint32_t capacity() const { return table_.capacity() - 1; }

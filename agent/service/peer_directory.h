@@ -99,6 +99,8 @@ public:
     // Whose packets from the ports a queue pair takes that is connected to this address of the peer
     // (mrc_peer_row::sender); 0, nobody's, where that is this host.
     [[nodiscard]] std::uint32_t sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const;
+    // Of all path groups that there are.
+    [[nodiscard]] std::vector<path_group_rows> path_rows() const { return groups_.rows(); }
     // That there are, but for this one.
     [[nodiscard]] std::vector<host_place> hosts() const;
     // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.

@@ -88,15 +88,28 @@ mrc_event_row session_event(mrc_event_kind kind, std::uint32_t session, const mr
     return event;
 }
 
+log_level level_of(const mrc_event_row &event)
+{
+    if (event.kind == MRC_EVENT_QP_ERRORS_UNTOLD)
+        return log_level::warning;
+    const bool is_late = event.kind == MRC_EVENT_DROPS_BEGIN && event.verdict == MRC_RX_DROP_UNKNOWN_QP;
+    return kernel::class_of(event.kind) <= MRC_EVENTS_OF_DROPS && !is_late ? log_level::info : log_level::debug;
+}
+
 } // namespace
 
 void transition_log::note(mrc_event_row event, protocol::instant now)
 {
     event.time_ns = static_cast<__u64>(now.time_since_epoch().count());
     around_.keep(event);
+    tell(event, now);
+}
+
+void transition_log::tell(const mrc_event_row &event, protocol::instant now)
+{
     const mrc_event_class of = kernel::class_of(event.kind);
-    if (of >= rates_.size()) {
-        around_.write(log_level::debug, line_of(event));
+    if (const log_level level = level_of(event); level != log_level::info) {
+        around_.write(level, line_of(event));
         return;
     }
     write_held_back(of, now);
@@ -242,6 +255,14 @@ void transition_log::on_queue_pair(mrc_event_kind kind, const queue_pair_names &
     event.qpn = which.qpn;
     event.peer_qpn = which.peer_qpn;
     event.peer = which.peer;
+    note(event, now);
+}
+
+void transition_log::on_untold_failures(std::uint32_t count, protocol::instant now)
+{
+    mrc_event_row event{};
+    event.kind = MRC_EVENT_QP_ERRORS_UNTOLD;
+    event.queue_pairs = count;
     note(event, now);
 }
 

@@ -2,7 +2,8 @@
 // Ports, planes, peers and paths that go out of use and come back, links that are found at fault, sessions and queue
 // pairs that come and go: each is an event (struct mrc_event_row), which is kept, and one line of the log, which is
 // that event's text. Ports, planes, peers and links are logged at `info`, each class within its rate; paths, sessions
-// and queue pairs at `debug`.
+// and queue pairs at `debug`. Drops, which programs keep themselves, are logged as ports are, but for what a queue pair
+// that has just been closed leaves behind.
 //
 // One thread, with the time as an argument.
 #pragma once
@@ -102,6 +103,12 @@ public:
     void on_queue_pair(mrc_event_kind kind, const queue_pair_names &which, mrc_event_reason reason,
                        protocol::instant now);
 
+    // More failed at once than could be noted.
+    void on_untold_failures(std::uint32_t count, protocol::instant now);
+
+    // As a program has written it into `events`: only the log is still to be told.
+    void on_drops(const mrc_event_row &event, protocol::instant now) { tell(event, now); }
+
     // Lines held back are counted here as soon as their class may have a line again; `never`: there are none.
     [[nodiscard]] protocol::instant next_deadline() const;
     void on_deadline(protocol::instant now);
@@ -115,10 +122,11 @@ private:
     [[nodiscard]] mrc_event_row plane_event(const bundle &which, unsigned paths,
                                             const protocol::path_condition &condition) const;
     void note(mrc_event_row event, protocol::instant now);
+    void tell(const mrc_event_row &event, protocol::instant now);
     void write_held_back(mrc_event_class of, protocol::instant now);
 
     surroundings around_;
-    std::array<line_rate, MRC_EVENTS_OF_LINKS + 1> rates_; // of classes at `info`
+    std::array<line_rate, MRC_EVENTS_OF_DROPS + 1> rates_; // of classes at `info`
     std::map<bundle, std::set<unsigned>> lost_;            // uplinks whose paths are out of use
     std::map<std::string, peer_condition> peers_;          // by address; of those that have changed
 };

@@ -311,6 +311,8 @@ TEST_F(host_push_direct, without_a_next_hop_nothing_leaves)
     update(skeleton_->maps.next_hops, its_next_hop, mrc_next_hop_row{});
     queue_direct(100);
     expect_refused(MRC_PUSH_NO_PORT);
+    const std::uint32_t drops_row = host_port * MRC_DROP_VERDICTS + MRC_PUSH_NO_PORT;
+    EXPECT_EQ(lookup<mrc_drop_row>(skeleton_->maps.drops, drops_row).packets, 1U) << "which the port's drops have";
     update(skeleton_->maps.next_hops, its_next_hop, next_hop_at(neighbour_mac));
     const packet_bytes expected = queue_direct(100);
     EXPECT_TRUE(same_bytes(expected, run_prog(fd(), packet_bytes(MRC_PUSH_BLANK_BYTES)).packet));

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mrcctl event`: what happened to a host of a lab, in order and with reasons. A plane cut under a transfer and
 restored, a peer's port, queue pairs, a client that is killed; the same in the daemon's log, in bpftool's dump of the
-map, for one who follows and for one who comes late; and the end of the daemon, which ends who follows."""
+map, for one who follows and for one who comes late; what host_rx begins to drop, which it tells by itself; and the end
+of the daemon, which ends who follows."""
 
+import ipaddress
 import json
 import os
 import signal
+import struct
 import subprocess
+import sys
 import tempfile
 
 from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
@@ -113,6 +117,42 @@ def check_ports(fabric, here, peer):
                          [(f"peer_port_{kind}", address, 1)], DEADLINE_S), "and its peer knows")
 
 
+MRC_OP_WRITE_FIRST = 0xC6  # include/mrc/abi/wire.h
+SEND_RAW = """
+import socket, sys
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+    s.bind((sys.argv[1], 0))
+    for _ in range(int(sys.argv[2])):
+        s.send(bytes.fromhex(sys.argv[3]))
+"""
+
+
+def no_mrc(source, destination):
+    """A frame for MRC's port that is cut short behind the operation's code."""
+    payload = bytes([MRC_OP_WRITE_FIRST])
+    udp = struct.pack(">HHHH", 4791, 4791, 8 + len(payload), 0) + payload
+    addresses = b"".join(ipaddress.ip_address(each).packed for each in (source, destination))
+    return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(udp), 17, 64) + addresses + udp
+
+
+def check_drops(fabric, here):
+    """Frames that are dropped, from the leaf's side of h0's link: one event of all of them, which host_rx writes."""
+    source, count = "fd6d:7263::77", 6
+    fabric.inside("p0t0-0", sys.executable, "-c", SEND_RAW, "d0", str(count),
+                  no_mrc(source, fabric.host("h0")["mrc_address"]).hex())
+    counted = f'plane="0",verdict="rx_drop_bad_mrc"}} {count}'
+    check(wait_until(lambda: counted in here.operator.text("metrics"), DEADLINE_S), "metrics count them by their port")
+    seen = [event for event in here.of("drops_begin") if event["verdict"] == "rx_drop_bad_mrc"]
+    check(len(seen) == 1, f"one event has them all: {seen}")
+    check((seen[0]["plane"], seen[0]["device"], seen[0]["peer"], seen[0]["drops"], seen[0]["quiet_us"]) ==
+          (0, "p0", source, 1, None), f"with port, sender and number: {seen[0]['text']}")
+    others = [event for event in here.all() if event["event"] != "drops_begin"]
+    check(others[0]["time"] < seen[0]["time"], "and the wall clock's time, which the program was told")
+    check(wait_until(lambda: seen[0]["text"] in fabric.log_lines("h0", "info"), DEADLINE_S), "the log has it, too")
+    row = next(row for row in here.operator.maps.rows("events") if row["kind"] == "MRC_EVENT_DROPS_BEGIN")
+    check(row["number"] == 1 and row["name"] == "p0", "bpftool shows the row")
+
+
 def check_log(fabric, here):
     """At `info` ports, planes and peers are logged: in the same words, and in the same order. Here and below more may
     have happened since the history was read."""
@@ -123,9 +163,10 @@ def check_log(fabric, here):
 
 
 def check_bpftool(here):
-    events = here.all()
+    events = [event for event in here.all() if event["event"] != "drops_begin"]  # whose numbers are their own
     last = events[-1]["number"]
-    by_number = {row["number"]: row for row in here.operator.maps.rows("events") if 0 < row["number"] <= last}
+    by_number = {row["number"]: row for row in here.operator.maps.rows("events")
+                 if 0 < row["number"] <= last and row["kind"] != "MRC_EVENT_DROPS_BEGIN"}
     check(by_number.keys() == {event["number"] for event in events}, f"bpftool dumps the {len(by_number)} rows")
     kinds = enumerators("mrc_event_kind")
     check(all(by_number[event["number"]]["kind"] == f"MRC_EVENT_{event['event'].upper()}" in kinds and
@@ -143,16 +184,24 @@ def check_text(here):
     check(here.all("--since", "86400")[:len(events)] == events, "and of a day all")
 
 
+def numbers_of(events):
+    """In their order: of drops, which have numbers of their own, apart."""
+    return [[event["number"] for event in events if (event["event"] == "drops_begin") == is_drop]
+            for is_drop in (False, True)]
+
+
 def check_end(fabric, here, follower, output):
     """A daemon that is told to end closes its sessions, tells so, and is gone."""
-    numbers = [event["number"] for event in here.all()]
-    check(wait_until(lambda: len(output().splitlines()) >= len(numbers), DEADLINE_S), "one who follows reads on")
+    numbers = numbers_of(here.all())
+    check(wait_until(lambda: len(output().splitlines()) >= sum(map(len, numbers)), DEADLINE_S),
+          "one who follows reads on")
     os.kill(fabric.host("h0")["pid"], signal.SIGTERM)
     follower.wait(timeout=DEADLINE_S)
     check(follower.returncode == 1 and follower.stderr.read() ==
           f"mrcctl: mrcd of instance '{here.operator.instance}' has ended\n", "until the daemon ends, and says so")
-    followed = [json.loads(line)["number"] for line in output().splitlines()]
-    check(followed[:len(numbers)] == numbers, f"and has read each of the {len(numbers)} events once, in order")
+    followed = numbers_of([json.loads(line) for line in output().splitlines()])
+    check(all(read[:len(told)] == told for read, told in zip(followed, numbers)),
+          f"and has read each of the {len(numbers[0])} events and {len(numbers[1])} of drops once, in order")
     gone = run("event", "--instance", here.operator.instance)
     check(gone.returncode == 1 and here.operator.instance in gone.stderr, f"then there are no maps: {gone.stderr}")
 
@@ -169,6 +218,7 @@ def main():
                 check_session(here)
                 check_killed_client(fabric, here)
                 check_ports(fabric, here, peer)
+                check_drops(fabric, here)
                 check_log(fabric, here)
                 check_bpftool(here)
                 check_text(here)

@@ -39,27 +39,26 @@ def impaired(links, how, **named):
     return fault([("impair", *link, *how) for link in links], [("impair", *link, "--clear") for link in links], **named)
 
 
-def leaving(switch):
-    """Everything that the switch sends."""
-    return [(switch, neighbour) for neighbour in NEIGHBOURS[switch]]
+def through(kind, switch):
+    """Everything that the switch sends; of kernel switches, which impair what they receive, all of that."""
+    ways = [(switch, neighbour) for neighbour in NEIGHBOURS[switch]]
+    return [way[::-1] for way in ways] if kind == "kernel" else ways
 
 
 def one_way_faults(kind, host):
-    """XDP switches impair what they send; kernel switches' hosts do, too."""
+    """Of a host's link, XDP switches impair what they send to the host, kernel switches what comes from it."""
     one_way, dead = (*LOSES, "--one-way"), ("--loss", "100%", "--one-way")
     link = {"blame": "host_link", "leaf": 0, "host": host}
     uplink = {"blame": "leaf_spine_link", "leaf": 0, "spine": 1}
     up, down = ("p1t0-0", "p1t1-1"), ("p1t1-1", "p1t0-0")
-    faults = {
-        "host's link dead on the way down": impaired([("p1t0-0", "h0")], dead, state="dead", **link),
-        "host's link lossy on the way down": impaired([("p1t0-0", "h0")], one_way, state="lossy", **link),
+    way, host_way = {"xdp": ("down", ("p1t0-0", "h0")), "kernel": ("up", ("h0", "p1t0-0"))}[kind]
+    return {
+        f"host's link dead on the way {way}": impaired([host_way], dead, state="dead", **link),
+        f"host's link lossy on the way {way}": impaired([host_way], one_way, state="lossy", **link),
         "leaf's link lossy on the way up": impaired([up], one_way, state="lossy", direction="up", **uplink),
         "leaf's link lossy on the way down": impaired([down], one_way, state="lossy", direction="down", **uplink),
         "leaf's link dead on the way up": impaired([up], dead, state="dead", direction="up", **uplink),
     }
-    if kind == "kernel":
-        faults["host's link lossy on the way up"] = impaired([("h0", "p1t0-0")], one_way, state="lossy", **link)
-    return faults
 
 
 def faults_of(kind, host):
@@ -68,11 +67,11 @@ def faults_of(kind, host):
     one_way = (*LOSES, "--one-way")
     return {
         "dead spine": cut("switch", "p1t1-0", blame="spine", spine=0),
-        "lossy leaf": impaired(leaving("p1t0-0"), one_way, blame="leaf", state="lossy", leaf=0),
+        "lossy leaf": impaired(through(kind, "p1t0-0"), one_way, blame="leaf", state="lossy", leaf=0),
         "dead link of a host": cut("link", "h0", "p1t0-0", **link),
         "lossy link of a leaf": impaired([("p1t0-0", "p1t1-1")], LOSES, state="lossy", direction="both", **uplink),
         "dead leaf": cut("switch", "p1t0-0", blame="leaf", leaf=0),
-        "lossy spine": impaired(leaving("p1t1-0"), one_way, blame="spine", state="lossy", spine=0),
+        "lossy spine": impaired(through(kind, "p1t1-0"), one_way, blame="spine", state="lossy", spine=0),
         "lossy link of a host": impaired([("h0", "p1t0-0")], LOSES, state="lossy", **link),
         "dead link of a leaf": cut("link", "p1t0-0", "p1t1-1", direction="both", **uplink),
         **one_way_faults(kind, host),
@@ -129,7 +128,7 @@ def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrcctl")
     kind, everything = sys.argv[1], "all" in sys.argv[2:]
-    with lab(f"fabric-named-{kind}", "--planes", str(PLANES), "--spines", str(SPINES), "--hosts", str(HOSTS),
+    with lab(f"faults-{kind}", "--planes", str(PLANES), "--spines", str(SPINES), "--hosts", str(HOSTS),
              *SWITCHES[kind], config=CONFIG) as fabric:
         views = [host_view(fabric, name) for name in ("h0", "h3")]
         check(wait_until(lambda: all(view.watcher.is_good() for view in views), DEADLINE_S), "all links are good")

@@ -77,31 +77,35 @@ session::outcome<> control_service::restore(const control::stored_settings &sett
     return {};
 }
 
-void control_service::push(const noted &one)
+void control_service::ring()
 {
-    if (!notes_.push(one))
-        lost_ = true;
     [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
 }
 
 void control_service::note(const protocol::path_transition &change)
 {
-    push(noted_path{.path = change.path, .condition = {change.to, change.cause}});
+    if (!notes_.push(noted_path{.path = change.path, .condition = {change.to, change.cause}}))
+        lost_ = true;
+    ring();
 }
 
 void control_service::note_peer(const mrc_ip &peer, const peer_condition &condition)
 {
-    push(noted_peer{.peer = peer, .condition = condition});
+    if (!notes_.push(noted_peer{.peer = peer, .condition = condition}))
+        lost_ = true;
+    ring();
 }
 
 void control_service::note_failure(const queue_pair_names &which, mrc_event_reason reason)
 {
-    push(noted_failure{.which = which, .reason = reason});
+    if (!notes_.push(noted_failure{.which = which, .reason = reason}))
+        untold_failures_.fetch_add(1, std::memory_order_relaxed);
+    ring();
 }
 
 void control_service::note_batch()
 {
-    [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
+    ring();
 }
 
 void control_service::take_notes()
@@ -121,6 +125,11 @@ void control_service::observe_notes()
             observe(noted_path{.path = path, .condition = condition});
         for (const auto &[peer, condition] : around_.peers.peer_conditions())
             observe(noted_peer{.peer = peer, .condition = condition});
+    }
+    // Of which only the number is known. It takes a full ring to have one, so these lines are few.
+    if (const std::uint32_t untold = untold_failures_.exchange(0); untold != 0) {
+        around_.tables.host[0].untold_qp_errors += untold;
+        around_.log.on_untold_failures(untold, kernel::monotonic_now());
     }
 }
 

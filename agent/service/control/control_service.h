@@ -29,6 +29,8 @@ namespace mrc::service
 class control_service final : private control::control_host
 {
 public:
+    static constexpr std::size_t most_noted = 4096;
+
     struct surroundings {
         const daemon_config &config;
         const fabric_rules &rules;
@@ -79,7 +81,7 @@ public:
     void note(const protocol::path_transition &change);
     // On the worker thread: what a peer says of its ports has changed, or whether and on which planes it is reached.
     void note_peer(const mrc_ip &peer, const peer_condition &condition);
-    // On the worker thread: a queue pair has failed.
+    // On the worker thread: a queue pair has failed. Beyond `most_noted` until take_notes() they are only counted.
     void note_failure(const queue_pair_names &which, mrc_event_reason reason);
     // On the worker thread: a batch is over.
     void note_batch();
@@ -121,7 +123,7 @@ private:
 
     [[nodiscard]] control::setting_stores stores();
     void apply_enabled(protocol::plane_index plane);
-    void push(const noted &one);
+    void ring();
     void observe(const noted_path &one);
     void observe(const noted_peer &one);
     void observe(const noted_failure &one);
@@ -131,8 +133,9 @@ private:
     protocol::plane_mask left_;                            // by the host
     control::controller controller_;
     ep_batches batches_;
-    boost::lockfree::spsc_queue<noted, boost::lockfree::capacity<4096>> notes_; // worker to service
-    std::atomic<bool> lost_ = false;                                            // some did not fit
+    boost::lockfree::spsc_queue<noted, boost::lockfree::capacity<most_noted>> notes_; // worker to service
+    std::atomic<bool> lost_ = false;                 // paths or peers that did not fit: all are asked
+    std::atomic<std::uint32_t> untold_failures_ = 0; // queue pairs that did not
     kernel::unique_fd bell_;
 };
 

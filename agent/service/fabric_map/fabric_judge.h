@@ -37,6 +37,11 @@ struct judge_settings {
     protocol::duration slow = std::chrono::milliseconds{1};
 };
 
+[[nodiscard]] inline judge_settings judge_settings_of(const fabric_map_options &options)
+{
+    return {.lossy = options.lossy_ppm * 1e-6, .slow = std::chrono::microseconds{options.slow_us}};
+}
+
 struct link_verdict {
     mrc_link_state state = MRC_LINK_UNKNOWN;
     mrc_link_blame blame = MRC_BLAME_NOTHING;

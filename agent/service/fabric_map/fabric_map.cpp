@@ -28,11 +28,6 @@ constexpr protocol::duration evaluation_interval = std::chrono::milliseconds{20}
 constexpr protocol::duration late_round = std::chrono::milliseconds{20};
 constexpr double millionths = 1e6;
 
-judge_settings judge_settings_of(const fabric_map_options &options)
-{
-    return {.lossy = options.lossy_ppm / millionths, .slow = std::chrono::microseconds{options.slow_us}};
-}
-
 loop_rates rates_of(const fabric_map_options &options)
 {
     return {.interval = std::chrono::microseconds{options.interval_us},

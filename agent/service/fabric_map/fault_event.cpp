@@ -14,7 +14,7 @@ mrc_event_row event_of(const fault_change &change, const daemon_config &config, 
     const fault_place &place = fault.place;
     mrc_event_row event{};
     event.kind = static_cast<mrc_event_kind>(first + int{fault.state});
-    event.reason = MRC_REASON_LOOPS;
+    event.reason = place.blame == MRC_BLAME_PEER ? MRC_REASON_PACKETS : MRC_REASON_LOOPS;
     event.blame = place.blame;
     event.direction = fault.direction;
     event.plane = place.plane.value;
@@ -34,6 +34,26 @@ mrc_event_row event_of(const fault_change &change, const daemon_config &config, 
             if (port.plane == place.plane)
                 port.device.copy(event.name, sizeof(event.name) - 1);
     return event;
+}
+
+mrc_fault_row row_of(const fabric_fault &fault, protocol::instant since, const fabric_rules &rules)
+{
+    mrc_fault_row row{};
+    row.state = static_cast<__u16>(fault.state);
+    row.blame = static_cast<__u16>(fault.place.blame);
+    row.direction = static_cast<__u16>(fault.direction);
+    row.plane = fault.place.plane.value;
+    row.leaf = fault.place.leaf;
+    row.uplink = fault.place.spine;
+    if (fault.place.downlink != MRC_FAULT_NOWHERE)
+        row.host = rules.address_of({.leaf = fault.place.leaf, .downlink = fault.place.downlink});
+    row.loops = fault.loops;
+    row.lost = fault.lost;
+    row.extra_rtt_ns = fault.extra_rtt_ns;
+    row.hosts = fault.hosts;
+    row.witnesses = fault.witnesses;
+    row.since_ns = static_cast<__u64>(since.time_since_epoch().count());
+    return row;
 }
 
 } // namespace mrc::service

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/fabric_map/fault_event.h"
 #include "service/fabric_map/loop_ways.h"
 #include "service/random_seed.h"
 
@@ -26,26 +27,6 @@ bool accuses_leaf(const link_report &report, protocol::plane_index plane)
 {
     return std::ranges::any_of(report.faults,
                                [&](const reported_fault &fault) { return fault.plane == plane && !fault.spine; });
-}
-
-mrc_fault_row row_of(const fabric_fault &fault, protocol::instant since, const fabric_rules &rules)
-{
-    mrc_fault_row row{};
-    row.state = static_cast<__u16>(fault.state);
-    row.blame = static_cast<__u16>(fault.place.blame);
-    row.direction = static_cast<__u16>(fault.direction);
-    row.plane = fault.place.plane.value;
-    row.leaf = fault.place.leaf;
-    row.uplink = fault.place.spine;
-    if (fault.place.downlink != MRC_FAULT_NOWHERE)
-        row.host = rules.address_of({.leaf = fault.place.leaf, .downlink = fault.place.downlink});
-    row.loops = fault.loops;
-    row.lost = fault.lost;
-    row.extra_rtt_ns = fault.extra_rtt_ns;
-    row.hosts = fault.hosts;
-    row.witnesses = fault.witnesses;
-    row.since_ns = static_cast<__u64>(since.time_since_epoch().count());
-    return row;
 }
 
 } // namespace

@@ -4,16 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include <net/ethernet.h>
 #include <netinet/in.h>
 #include <netinet/ip6.h>
 #include <netinet/udp.h>
 
+#include "codec/ipv6_header.h"
 #include "mrc/abi/ip.h"
 #include "mrc/abi/maps.h"
-#include "mrc/abi/wire.h"
 
 namespace mrc::service
 {
@@ -28,16 +27,14 @@ struct loop_frame {
 // All but the MAC addresses and what stands in `loop`.
 inline loop_frame make_loop_frame(const mrc_ip &carrier, const mrc_ip &source, std::uint8_t dscp)
 {
-    constexpr std::uint8_t hop_limit = 64;
     constexpr std::uint16_t udp_bytes = sizeof(udphdr) + sizeof(mrc_loop);
     loop_frame frame{};
     frame.ethernet.ether_type = htons(ETHERTYPE_IPV6);
-    frame.outer.ip6_flow = htonl(6U << 28 | static_cast<std::uint32_t>(MRC_TCLASS(dscp, MRC_ECN_NOT_ECT)) << 20);
-    frame.outer.ip6_plen = htons(udp_bytes);
-    frame.outer.ip6_nxt = IPPROTO_UDP;
-    frame.outer.ip6_hlim = hop_limit;
-    std::memcpy(&frame.outer.ip6_src, &source, sizeof(source));
-    std::memcpy(&frame.outer.ip6_dst, &carrier, sizeof(carrier));
+    frame.outer = codec::ipv6_header({.source = source,
+                                      .destination = carrier,
+                                      .next_header = IPPROTO_UDP,
+                                      .payload_bytes = udp_bytes,
+                                      .dscp = dscp});
     frame.udp.uh_sport = htons(MRC_LOOP_UDP_PORT);
     frame.udp.uh_dport = htons(MRC_LOOP_UDP_PORT);
     frame.udp.uh_ulen = htons(udp_bytes);

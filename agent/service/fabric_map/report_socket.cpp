@@ -12,6 +12,7 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
+#include "codec/ipv6_header.h"
 #include "kernel/startup_error.h"
 
 namespace mrc::service
@@ -20,47 +21,12 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint8_t report_hop_limit = 64;
-
 struct report_head {
     ether_header ethernet;
     ip6_hdr outer;
     ip6_hdr inner;
     udphdr udp;
 } __attribute__((packed));
-
-ip6_hdr ip_header(const mrc_ip &source, const mrc_ip &destination, std::uint8_t next, std::size_t payload,
-                  std::uint8_t dscp)
-{
-    ip6_hdr header{};
-    header.ip6_flow = htonl(6U << 28 | static_cast<std::uint32_t>(MRC_TCLASS(dscp, MRC_ECN_NOT_ECT)) << 20);
-    header.ip6_plen = htons(static_cast<std::uint16_t>(payload));
-    header.ip6_nxt = next;
-    header.ip6_hlim = report_hop_limit;
-    std::memcpy(&header.ip6_src, &source, sizeof(source));
-    std::memcpy(&header.ip6_dst, &destination, sizeof(destination));
-    return header;
-}
-
-std::uint32_t sum_words(std::span<const std::byte> bytes)
-{
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        sum += std::to_integer<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8 : 0);
-    return sum;
-}
-
-// RFC 8200 section 8.1.
-std::uint16_t udp_checksum(const ip6_hdr &header, const udphdr &udp, std::span<const std::byte> payload)
-{
-    const auto length = static_cast<std::uint32_t>(sizeof(udp) + payload.size());
-    std::uint32_t sum = sum_words({reinterpret_cast<const std::byte *>(&header.ip6_src), 2 * sizeof(mrc_ip)}) +
-                        sum_words(std::as_bytes(std::span{&udp, 1})) + sum_words(payload) + length + IPPROTO_UDP;
-    while (sum >> 16 != 0)
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    const auto checksum = static_cast<std::uint16_t>(~sum);
-    return htons(checksum == 0 ? 0xFFFF : checksum);
-}
 
 kernel::unique_fd open_receiver(const mrc_ip &own, int &problem)
 {
@@ -98,13 +64,19 @@ void report_socket::send(const way &by, const mrc_ip &to, std::span<const std::b
     std::memcpy(head.ethernet.ether_dhost, tables_.next_hops[by.plane.value].mac, sizeof(head.ethernet.ether_dhost));
     std::memcpy(head.ethernet.ether_shost, port.mac, sizeof(head.ethernet.ether_shost));
     head.ethernet.ether_type = htons(ETHERTYPE_IPV6);
-    head.outer = ip_header(port.address, by.carrier, IPPROTO_IPV6, sizeof(ip6_hdr) + udp_bytes, dscp_);
-    const ip6_hdr inner = ip_header(own_, to, IPPROTO_UDP, udp_bytes, dscp_);
+    head.outer = codec::ipv6_header({.source = port.address,
+                                     .destination = by.carrier,
+                                     .next_header = IPPROTO_IPV6,
+                                     .payload_bytes = sizeof(ip6_hdr) + udp_bytes,
+                                     .dscp = dscp_});
+    const ip6_hdr inner = codec::ipv6_header(
+        {.source = own_, .destination = to, .next_header = IPPROTO_UDP, .payload_bytes = udp_bytes, .dscp = dscp_});
     udphdr udp{};
     udp.uh_sport = htons(report_source_port);
     udp.uh_dport = htons(report_port);
     udp.uh_ulen = htons(static_cast<std::uint16_t>(udp_bytes));
-    udp.uh_sum = udp_checksum(inner, udp, report);
+    const std::uint16_t sum = codec::payload_checksum(inner, {std::as_bytes(std::span{&udp, 1}), report});
+    udp.uh_sum = sum == 0 ? 0xFFFF : sum;
     head.inner = inner;
     head.udp = udp;
     sockaddr_ll address{};

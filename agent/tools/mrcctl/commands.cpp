@@ -164,7 +164,8 @@ void add_counters(CLI::App &app, invocation &chosen)
 void add_event(CLI::App &app, invocation &chosen)
 {
     CLI::App *command = add_command(
-        app, "event", "What happened to ports, planes, peers, links, paths, sessions and queue pairs, and why", chosen);
+        app, "event",
+        "What happened to ports, planes, peers, links, paths, sessions, queue pairs, what is dropped, and why", chosen);
     const auto options = std::make_shared<history_options>();
     command->add_flag("-f,--follow", options->follow, "Go on with those that come, until interrupted");
     command->add_option("--since", options->since_s, "Only of the last SECONDS")->check(CLI::Range(0.0, longest_s));

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -65,6 +66,18 @@ void add_link_fields(json::object &view, const mrc_event_row &event)
     view["extra_rtt_ns"] = event.extra_rtt_ns;
 }
 
+void add_drop_fields(json::object &view, const mrc_event_row &event)
+{
+    const bool has_port = event.plane != MRC_DROP_NO_PORT;
+    view["plane"] = has_port ? json::value(event.plane) : json::value(nullptr);
+    view["device"] = has_port ? json::value(text_in(event.name)) : json::value(nullptr);
+    view["verdict"] = json_text(kernel::verdict_name(event.verdict));
+    view["peer"] = address_or_null(event.peer);
+    view["qpn"] = event.qpn == 0 ? json::value(nullptr) : json::value(event.qpn);
+    view["drops"] = event.losses;
+    view["quiet_us"] = event.quiet_us == 0 ? json::value(nullptr) : json::value(event.quiet_us);
+}
+
 void add_session_fields(json::object &view, const mrc_event_row &event)
 {
     view["session"] = event.session;
@@ -95,10 +108,17 @@ void add_fields(json::object &view, const mrc_event_row &event)
     case MRC_EVENTS_OF_LINKS:
         add_link_fields(view, event);
         return;
+    case MRC_EVENTS_OF_DROPS:
+        add_drop_fields(view, event);
+        return;
     case MRC_EVENTS_OF_SESSIONS:
         add_session_fields(view, event);
         return;
     case MRC_EVENTS_OF_QUEUE_PAIRS:
+        if (event.kind == MRC_EVENT_QP_ERRORS_UNTOLD) {
+            view["queue_pairs"] = event.queue_pairs;
+            return;
+        }
         view["session"] = event.session;
         view["qpn"] = event.qpn;
         view["peer_qpn"] = event.peer_qpn;
@@ -151,6 +171,19 @@ event_reader::event_reader(const instance &of)
 
 std::vector<mrc_event_row> event_reader::take()
 {
+    const std::vector<mrc_event_row> drops =
+        drops_.take(kernel::last_drop_event(host_.in_place(0)), [this](std::uint64_t row) -> const mrc_event_row & {
+            return rows_.in_place(static_cast<std::uint32_t>(row));
+        });
+    std::vector<mrc_event_row> all;
+    std::ranges::merge(take_numbered(), drops, std::back_inserter(all), {}, &mrc_event_row::time_ns,
+                       &mrc_event_row::time_ns);
+    return all;
+}
+
+// All but drops.
+std::vector<mrc_event_row> event_reader::take_numbered()
+{
     // Later ones are the next call's: some of their rows may not be written yet.
     const std::uint64_t newest = kernel::last_event(host_.in_place(0));
     const bool is_first = !std::exchange(has_looked_, true); // what came before is not missed
@@ -159,7 +192,8 @@ std::vector<mrc_event_row> event_reader::take()
         return events;
     for (std::uint32_t row = 0; row < rows_.size(); ++row)
         if (const auto event = kernel::read_event(rows_.in_place(row));
-            event && event->number > last_ && event->number <= newest)
+            event && event->number > last_ && event->number <= newest &&
+            kernel::class_of(event->kind) != MRC_EVENTS_OF_DROPS)
             events.push_back(*event);
     std::ranges::sort(events, {}, &mrc_event_row::number);
     if (!is_first)

@@ -9,6 +9,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "kernel/event_history.h"
 #include "tools/mrcctl/maps.h"
 
 namespace mrc::ctl
@@ -26,17 +27,20 @@ class event_reader
 public:
     explicit event_reader(const instance &of);
 
-    // Those that are new since the last call, by their numbers.
+    // Those that are new since the last call: by their numbers, those of drops in between by their times.
     [[nodiscard]] std::vector<mrc_event_row> take();
     // Events that others had taken the place of before take() came to them.
-    [[nodiscard]] std::uint64_t missed() const { return missed_; }
+    [[nodiscard]] std::uint64_t missed() const { return missed_ + drops_.missed(); }
 
 private:
+    [[nodiscard]] std::vector<mrc_event_row> take_numbered();
+
     pinned_array<mrc_host_row> host_;
     pinned_array<mrc_event_row> rows_;
     std::uint64_t last_ = 0; // number
+    kernel::drop_reader drops_;
     bool has_looked_ = false;
-    std::uint64_t missed_ = 0;
+    std::uint64_t missed_ = 0; // of all but drops
 };
 
 [[nodiscard]] boost::json::object event_view(const mrc_event_row &event);

@@ -48,6 +48,8 @@ constexpr column peer_columns[] = {
     {"PLANE", "plane"},
     {"PEER", "peer"},
     {"STATE", "state"},
+    {"LOSS", "loss_text"},
+    {"EXTRA RTT", "extra_rtt_ns", column_unit::time},
     {"GOOD", "paths.good"},
     {"KEPT", "paths.kept"},
     {"BAD", "paths.assumed_bad"},
@@ -106,6 +108,11 @@ json::value or_null(std::uint32_t number)
     return number == MRC_FAULT_NOWHERE ? json::value(nullptr) : json::value(number);
 }
 
+double loss_of(const mrc_fault_row &row)
+{
+    return row.loops == 0 ? 0.0 : static_cast<double>(row.lost) / row.loops;
+}
+
 json::object fault_view(const mrc_fault_row &row)
 {
     return {{"plane", row.plane},
@@ -118,20 +125,21 @@ json::object fault_view(const mrc_fault_row &row)
             {"since_ns", row.since_ns},
             {"loops", row.loops},
             {"lost", row.lost},
-            {"loss", row.loops == 0 ? 0.0 : static_cast<double>(row.lost) / row.loops},
+            {"loss", loss_of(row)},
             {"extra_rtt_ns", row.extra_rtt_ns},
             {"hosts", row.hosts},
             {"witnesses", row.witnesses}};
 }
 
 // The paths of one plane toward one peer.
-struct direct_way {
+struct way_to_peer {
     path_range range{};
     mrc_ip peer{};
     std::uint64_t tx_packets = 0;
     std::uint64_t losses = 0;
     std::uint32_t rtt_smoothed_ns = 0; // of the quickest; 0: none yet
     std::uint32_t rtt_min_ns = 0;
+    std::uint64_t last_arrival_ns = 0; // 0: none yet
     bool is_any_in_use = false;
 };
 
@@ -140,14 +148,14 @@ void keep_least(std::uint32_t &least, std::uint32_t value)
     least = least == 0 ? value : value == 0 ? least : std::min(least, value);
 }
 
-std::map<std::pair<std::uint32_t, std::uint32_t>, direct_way> direct_ways_of(const host_maps &maps)
+std::map<std::pair<std::uint32_t, std::uint32_t>, way_to_peer> toward_peers(const host_maps &maps)
 {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, direct_way> ways;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, way_to_peer> ways;
     for_each_path(maps, {}, [&](std::uint32_t number, const mrc_path_row &path) {
         if (path.kind != MRC_CARRIER_DIRECT)
             return;
         const auto [at, is_new] = ways.try_emplace({path.plane, path.group});
-        direct_way &way = at->second;
+        way_to_peer &way = at->second;
         const mrc_signal_row signal = maps.signals()[number];
         way.range.first = is_new ? number : std::min(way.range.first, number);
         way.range.end = is_new ? number + 1 : std::max(way.range.end, number + 1);
@@ -155,32 +163,46 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, direct_way> direct_ways_of(con
         way.tx_packets += path.tx_packets;
         way.losses += path.losses;
         way.is_any_in_use = way.is_any_in_use || path.state == MRC_PATH_GOOD || path.state == MRC_PATH_KEPT;
+        way.last_arrival_ns = std::max<std::uint64_t>(way.last_arrival_ns, signal.last_arrival_ns);
         keep_least(way.rtt_smoothed_ns, signal.rtt_smoothed_ns);
         keep_least(way.rtt_min_ns, signal.rtt_min_ns);
     });
     return ways;
 }
 
-// A way that nothing has come back from is not known to be any good.
-mrc_link_state state_of(const direct_way &way)
+// As mrcd judges it; what it blames nobody for may be out of use all the same, and a way that nothing has come from is
+// not known to be any good.
+mrc_link_state state_of(const way_to_peer &way, const mrc_fault_row *fault, const mrc_port_row &port)
 {
-    if (!way.is_any_in_use)
+    if (fault != nullptr)
+        return static_cast<mrc_link_state>(fault->state);
+    if (!way.is_any_in_use || (port.flags & MRC_PORT_USABLE) != MRC_PORT_USABLE)
         return MRC_LINK_DEAD;
-    return way.rtt_min_ns == 0 ? MRC_LINK_UNKNOWN : MRC_LINK_GOOD;
+    return way.last_arrival_ns == 0 ? MRC_LINK_UNKNOWN : MRC_LINK_GOOD;
 }
 
 json::array peers_of(const host_maps &maps)
 {
+    const std::vector<mrc_fault_row> faults = named_faults_of(maps);
     json::array peers;
-    for (const auto &[place, way] : direct_ways_of(maps))
+    for (const auto &[place, way] : toward_peers(maps)) {
+        const auto fault = std::ranges::find_if(faults, [&](const mrc_fault_row &named) {
+            return named.blame == MRC_BLAME_PEER && named.plane == place.first && named.leaf == place.second;
+        });
+        const mrc_port_row port = maps.ports()[std::min<std::uint32_t>(place.first, MRC_MAX_PORTS - 1)];
+        const mrc_fault_row *const named = fault == faults.end() ? nullptr : &*fault;
         peers.push_back(json::object{{"plane", place.first},
                                      {"peer", address_or_null(way.peer)},
-                                     {"state", name_in(kernel::link_state_names, state_of(way))},
+                                     {"state", name_in(kernel::link_state_names, state_of(way, named, port))},
+                                     {"loss", named == nullptr ? json::value(nullptr) : json::value(loss_of(*named))},
+                                     {"extra_rtt_ns", named == nullptr ? 0 : named->extra_rtt_ns},
+                                     {"since_ns", number_or_null(named == nullptr ? 0 : named->since_ns)},
                                      {"paths", count_paths(maps, {.range = way.range, .plane = place.first})},
                                      {"tx_packets", way.tx_packets},
                                      {"losses", way.losses},
                                      {"rtt_smoothed_ns", number_or_null(way.rtt_smoothed_ns)},
                                      {"rtt_min_ns", number_or_null(way.rtt_min_ns)}});
+    }
     return peers;
 }
 
@@ -204,6 +226,8 @@ std::string link_text(const json::object &link)
 std::string fault_text(const json::object &fault)
 {
     const auto number = [&](const char *of) { return fault.at(of).to_number<std::uint32_t>(); };
+    if (fault.at("blame").as_string() == "peer")
+        return fmt::format("way to peer {}", std::string{fault.at("host").as_string()});
     if (!fault.at("host").is_null()) {
         const std::string host{fault.at("host").as_string()};
         const bool may_be_leaf = fault.at("blame").as_string() == "host_link_or_leaf";
@@ -218,12 +242,17 @@ std::string fault_text(const json::object &fault)
                        may_be_spine ? ", or that spine" : "");
 }
 
+std::string percent_text(double share)
+{
+    return fmt::format("{:.1f} %", percent * share);
+}
+
 std::string faults_text(json::array faults)
 {
     for (json::value &fault : faults) {
         json::object &row = fault.as_object();
         row["fault_text"] = fault_text(row);
-        row["loss_text"] = fmt::format("{:.1f} %", percent * row.at("loss").to_number<double>());
+        row["loss_text"] = percent_text(row.at("loss").to_number<double>());
     }
     return to_table(fault_columns, faults);
 }
@@ -265,12 +294,18 @@ std::string fabric_map_text(const json::object &map)
         row["loss_text"] = loss_text(row);
         row["link_text"] = link_text(row);
     }
-    const json::array &peers = map.at("peers").as_array();
+    json::array peers = map.at("peers").as_array();
+    for (json::value &peer : peers) {
+        const json::value &loss = peer.at("loss");
+        const std::string text = loss.is_null() ? "-" : percent_text(loss.to_number<double>());
+        peer.as_object()["loss_text"] = text;
+    }
     const json::array &faults = map.at("faults").as_array();
+    const std::string named = faults.empty() ? "" : faults_text(faults) + "\n";
     if (!links.empty())
-        return (faults.empty() ? "" : faults_text(faults) + "\n") + to_table(link_columns, links);
+        return named + to_table(link_columns, links);
     if (!peers.empty())
-        return to_table(peer_columns, peers);
+        return named + to_table(peer_columns, peers);
     return "no fabric map: this mrcd sends no loops ([fabric_map] interval_us), and has no direct paths\n";
 }
 

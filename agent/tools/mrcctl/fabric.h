@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mrcctl fabric map`: what mrcd knows of the links around this host. In an SRv6 fabric by its loops, of the map
 // `loops`, and by what it and other hosts find together, of `fabric_faults`; in direct mode by what the paths of each
-// plane toward each peer say.
+// plane toward each peer say, and what mrcd finds of them (service/fabric_map/direct_judge.h).
 #pragma once
 
 #include <string>

@@ -270,6 +270,23 @@ void add_verdicts(family_list &to, const verdict_counts &counts)
     }
 }
 
+// Those of which there are any: a row for each port and reason would be hundreds.
+void add_drops(family_list &to, const host_maps &maps)
+{
+    const pinned_array<mrc_drop_row> rows{maps.of(), "drops", MRC_DROP_ROWS};
+    begin_family(to, {"mrc_port_drops_total", "Packets that programs have dropped, by port and verdict; without one."},
+                 "counter");
+    for (std::uint32_t number = 0; number < rows.size(); ++number) {
+        const std::uint64_t packets = rows[number].packets;
+        const std::uint32_t port = number / MRC_DROP_VERDICTS;
+        if (packets == 0)
+            continue;
+        json::object labels = port == MRC_DROP_NO_PORT ? json::object{{"plane", ""}} : plane_label(port);
+        labels["verdict"] = json_text(kernel::verdict_name(number % MRC_DROP_VERDICTS));
+        add_sample(to, labels, packets);
+    }
+}
+
 // Of the links that loops of one plane test.
 struct plane_links {
     std::array<std::uint64_t, kernel::link_state_names.size()> states{};
@@ -348,7 +365,11 @@ json::array metrics_of(const host_maps &maps)
     add_faults(all, maps);
     add_clients(all, maps.clients());
     add_queue_pairs(all, maps);
+    begin_family(all, {"mrc_qp_errors_untold_total", "Queue pairs that failed without an event, too many at once."},
+                 "counter");
+    add_sample(all, {}, maps.host().untold_qp_errors);
     add_verdicts(all, maps.verdicts());
+    add_drops(all, maps);
     return std::move(all.families);
 }
 

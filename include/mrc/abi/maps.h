@@ -173,7 +173,10 @@ struct mrc_host_row {
     __u64 events;        /* number of the last one in `events`; 0: there was none */
     __u32 leaf;          /* SRv6: the T0 that the host is on, as `group` of paths counts them */
     __u32 block_bytes;   /* SRv6: of the uSID block in carriers; 0: paths are direct */
-    __u64 reserved[3];
+    __u64 drop_events;   /* number of the last one of drops in `events` [host_rx, host_push, host_tx, atomic] */
+    __u64
+        real_ahead_ns; /* what the wall clock (CLOCK_REALTIME) is ahead of CLOCK_MONOTONIC, which programs cannot ask */
+    __u64 untold_qp_errors; /* queue pairs that failed and have no event: too many did at once */
 };
 
 /*
@@ -444,7 +447,8 @@ struct mrc_client_row {
  * map.
  * `loop_arrivals`: array of MRC_LOOP_SLOTS for each row of `loops`: which of its latest loops have come back.
  * `fabric_faults`: array of links and switches that are at fault, by the loops of this host and by what other hosts
- * report of theirs: the first row whose state is MRC_LINK_UNKNOWN ends them.
+ * report of theirs; in direct mode, without loops, of planes toward peers, by this host's packets and probes. The first
+ * row whose state is MRC_LINK_UNKNOWN ends them.
  */
 #define MRC_LOOP_SLOTS 512 /* power of two */
 #define MRC_LOOP_NO_SPINE 0xFFFFu
@@ -469,9 +473,13 @@ enum mrc_link_blame {
     MRC_BLAME_HOST_LINK,           /* the link of the port to its leaf: other hosts' are good */
     MRC_BLAME_LEAF_SPINE_LINK,     /* the link of the leaf to that spine: other leaves' are good */
     MRC_BLAME_SPINE,               /* the spine: all leaves whose hosts report find it so */
+    MRC_BLAME_PEER,                /* direct mode: everything between this host and that one on the plane */
 };
 
-/* Which way a link loses packets: up is from the host to the leaf, and from the leaf to the spine. */
+/*
+ * Which way a link loses packets: up is from the host to the leaf, and from the leaf to the spine; in direct mode from
+ * this host to the peer.
+ */
 enum mrc_link_direction {
     MRC_DIRECTION_UNKNOWN,
     MRC_DIRECTION_UP,
@@ -516,7 +524,7 @@ struct mrc_loop_arrival {
 #define MRC_FAULT_NOWHERE 0xFFFFFFFFu
 #define MRC_MAX_FAULTS 64
 
-/* Writer: mrcd: fabric map. Readers: mrcctl. */
+/* Writer: mrcd: fabric map; in direct mode its service thread. Readers: mrcctl. */
 struct mrc_fault_row {
     __u16 state;        /* enum mrc_link_state; MRC_LINK_UNKNOWN: there are no more */
     __u16 blame;        /* enum mrc_link_blame: what is at fault */
@@ -524,8 +532,8 @@ struct mrc_fault_row {
     __u16 plane;        /* whose link or switch it is */
     __u32 leaf;         /* or MRC_FAULT_NOWHERE */
     __u32 uplink;       /* the spine, or MRC_FAULT_NOWHERE */
-    struct mrc_ip host; /* the common address of the host whose link it is; zero: no host's */
-    __u32 loops;        /* of the last second, of all hosts that find it at fault: judged … */
+    struct mrc_ip host; /* the common address of the host whose link it is, or the peer's; zero: no host's */
+    __u32 loops;        /* of the last second, of all hosts that find it at fault: judged; of peers: packets … */
     __u32 lost;         /* … and of these lost */
     __u32 extra_rtt_ns; /* of the quickest, the least of all hosts that find it at fault */
     __u32 hosts;        /* that find it at fault */
@@ -544,13 +552,15 @@ struct mrc_loop {
 };
 
 /*
- * `events`: the last transitions of ports, planes, peers, links, paths, sessions and queue pairs, of which each is a
- * line of the daemon's log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one after the other, for
- * each enum mrc_event_class: what flaps in one drives out no history of the others. Numbers count through all of them.
- * Nothing is consumed: whoever comes late, or reads beside others, sees the same rows.
+ * `events`: the last transitions of ports, planes, peers, links, paths, sessions and queue pairs, and drops that begin,
+ * of which each is a line of the daemon's log, too, at its level. MRC_EVENT_CLASSES rings of MRC_EVENT_ROWS rows, one
+ * after the other, for each enum mrc_event_class: what flaps in one drives out no history of the others. Numbers count
+ * through all of them but drops, which have their own. Nothing is consumed: whoever comes late, or reads beside others,
+ * sees the same rows.
  *
- * One writer, the agent's service thread: number 0, the row, its number. A reader has the row as it was if it finds the
- * same number before and after (agent/kernel/event_history.h).
+ * One writer of a row: the agent's service thread, or the program that has claimed its number of drops. It writes
+ * number 0, the row, its number. A reader has the row as it was if it finds the same number before and after
+ * (agent/kernel/event_history.h).
  */
 #define MRC_EVENT_ROWS 1024 /* power of two; of a class */
 
@@ -559,6 +569,7 @@ enum mrc_event_class {
     MRC_EVENTS_OF_PLANES,
     MRC_EVENTS_OF_PEERS,
     MRC_EVENTS_OF_LINKS,
+    MRC_EVENTS_OF_DROPS, /* written by the programs themselves */
     MRC_EVENTS_OF_PATHS,
     MRC_EVENTS_OF_SESSIONS,
     MRC_EVENTS_OF_QUEUE_PAIRS,
@@ -581,15 +592,17 @@ enum mrc_event_kind {
     MRC_EVENT_LINK_SLOW,
     MRC_EVENT_LINK_LOSSY,
     MRC_EVENT_LINK_DEAD,
-    MRC_EVENT_PATH_GOOD, /* these four: enum mrc_path_state */
+    MRC_EVENT_DROPS_BEGIN, /* a program drops a packet, and has dropped none for the same reason there for a second */
+    MRC_EVENT_PATH_GOOD,   /* these four: enum mrc_path_state */
     MRC_EVENT_PATH_KEPT,
     MRC_EVENT_PATH_ASSUMED_BAD,
     MRC_EVENT_PATH_DENIED,
     MRC_EVENT_SESSION_OPENED,
     MRC_EVENT_SESSION_CLOSED,
-    MRC_EVENT_QP_CONNECTED, /* ready to receive: packets of its peer are taken */
-    MRC_EVENT_QP_ERROR,     /* it has failed, and completes nothing but flushed requests */
-    MRC_EVENT_QP_CLOSED,    /* it has left a connection */
+    MRC_EVENT_QP_CONNECTED,     /* ready to receive: packets of its peer are taken */
+    MRC_EVENT_QP_ERROR,         /* it has failed, and completes nothing but flushed requests */
+    MRC_EVENT_QP_CLOSED,        /* it has left a connection */
+    MRC_EVENT_QP_ERRORS_UNTOLD, /* so many more have failed, too many at once for an event each */
     MRC_EVENT_COUNT
 };
 
@@ -618,7 +631,8 @@ enum mrc_event_reason {
     MRC_REASON_REACHED,      /* packets reach it on this plane */
     MRC_REASON_NO_ANSWER,    /* on any plane */
     /* of links */
-    MRC_REASON_LOOPS, /* of this host's fabric map, and other hosts' */
+    MRC_REASON_LOOPS,   /* of this host's fabric map, and other hosts' */
+    MRC_REASON_PACKETS, /* of this host's to the peer, and probes */
     /* of sessions */
     MRC_REASON_CLIENT_GONE, /* it has closed the connection, or its process has ended */
     MRC_REASON_VIOLATION,   /* of the session protocol, or its request failed */
@@ -641,13 +655,13 @@ enum mrc_event_reason {
 };
 
 /* What a kind of event does not have is zero. */
-/* Writer: mrcd: service. Readers: mrcctl. */
+/* Writer: mrcd: service; of drops host_rx, host_push, host_tx. Readers: mrcctl; of drops mrcd: service. */
 struct mrc_event_row {
-    __u64 number;                 /* 1 for the daemon's first; 0: the row is being written, or has not been used */
+    __u64 number;                 /* 1 for the daemon's first, or of drops; 0: is being written, or was never used */
     __u64 time_ns;                /* when it was told */
     enum mrc_event_kind kind;     /* what has happened */
     enum mrc_event_reason reason; /* and why */
-    __u32 plane;                  /* of ports, planes, links and paths */
+    __u32 plane;                  /* of ports, planes, links and paths; of drops: MRC_DROP_NO_PORT of no port's */
     __u32 leaf;                   /* remote T0, of planes and paths; of links: MRC_FAULT_NOWHERE of a spine */
     __u32 uplink;                 /* of paths, and of links to spines; of other links: MRC_LOOP_NO_SPINE */
     __u32 path;                   /* row of `paths` */
@@ -655,25 +669,45 @@ struct mrc_event_row {
     __u32 session;     /* key of `clients` while it was open; then pid to queue_pairs: as in struct mrc_client_row */
     __u32 pid;         /* of sessions */
     __u32 uid;         /* of sessions */
-    __u32 queue_pairs; /* that a session left behind, and the bytes of its memory */
-    __u32 quiet_us; /* of paths: since the last acknowledgement that names it; 0: there was none, or it has just come */
+    __u32 queue_pairs; /* that a session left behind, and the bytes of its memory; that have failed untold */
+    /* Of paths: since the last acknowledgement that names it; 0: there was none, or it has just come. Of drops: since
+     * the last one like it; 0: there was none. */
+    __u32 quiet_us;
     __u64 registered_bytes; /* of the session */
     __u64 profile;          /* EV profile, of planes and paths */
-    /* Of peers and queue pairs; of planes and paths in direct mode, where a leaf is a host; of hosts' links. */
+    /* Of peers and queue pairs; of planes and paths in direct mode, where a leaf is a host; of hosts' links; of drops:
+     * where the packet came from, in host_tx where it was to go; zero: it was not read that far. */
     struct mrc_ip peer;
     char name[16]; /* device of the port, command of the session */
-    /* Sent on the path until then, and of them inferred lost: as in its row; of links: loops of the last second. */
+    /* Sent on the path until then, and of them inferred lost: as in its row; of links: loops, or packets to the peer,
+     * of the last second. */
     __u64 tx_packets;
-    __u64 losses;                      /* of those */
-    __u64 real_time_ns;                /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
-    __u32 qpn;                         /* of queue pairs, which have a session and a peer as well */
-    __u32 peer_qpn;                    /* of the peer's queue pair */
-    enum mrc_link_blame blame;         /* of links: what is meant */
-    __u32 extra_rtt_ns;                /* of slow links: beyond the least that their loops have taken */
+    __u64 losses;              /* of those; of drops: so many like it, with this one */
+    __u64 real_time_ns;        /* when it was told, by the wall clock (CLOCK_REALTIME) as it was then */
+    __u32 qpn;                 /* of queue pairs, which have a session and a peer as well; that the packet names */
+    __u32 peer_qpn;            /* of the peer's queue pair */
+    enum mrc_link_blame blame; /* of links: what is meant */
+    __u32 extra_rtt_ns;        /* of slow links: beyond the least that their loops have taken */
     enum mrc_link_direction direction; /* of links: which way packets are lost */
     __u32 hosts;                       /* of links: that find it at fault … */
     __u32 witnesses;                   /* … and that find the same good */
-    __u32 reserved;
+    __u32 verdict;                     /* of drops: enum mrc_verdict */
+};
+
+/*
+ * `drops`: array of MRC_DROP_ROWS rows, row = port * MRC_DROP_VERDICTS + verdict: packets that a program has dropped,
+ * by the port that they came by, or were to leave by. What belongs to no port, as all that host_tx drops, has the rows
+ * of MRC_DROP_NO_PORT. The first drop in a row after a second without one is an event.
+ */
+#define MRC_DROP_VERDICTS 64 /* power of two */
+#define MRC_DROP_NO_PORT MRC_MAX_PORTS
+#define MRC_DROP_ROWS ((MRC_MAX_PORTS + 1) * MRC_DROP_VERDICTS)
+#define MRC_DROP_QUIET_NS 1000000000ull
+
+/* Writer: host_rx, host_push, host_tx, atomic. Readers: mrcctl. */
+struct mrc_drop_row {
+    __u64 packets; /* dropped since the daemon began */
+    __u64 last_ns; /* the latest of those */
 };
 
 /* Metadata that host_rx writes directly in front of each frame it steers (Ethernet follows, outer header popped). */
@@ -880,6 +914,7 @@ MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
 MRC_ASSERT_SIZE(struct mrc_event_row, 168);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
+MRC_ASSERT_SIZE(struct mrc_drop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_loop_row, 256);
 MRC_ASSERT_SIZE(struct mrc_loop_arrival, 8);
 MRC_ASSERT_SIZE(struct mrc_fault_row, 64);

@@ -44,6 +44,7 @@ public:
     // By their sessions.
     [[nodiscard]] const std::map<std::uint32_t, mrc_client_row> &clients() const { return clients_.rows; }
     [[nodiscard]] const std::vector<mrc_event_row> &events() const { return events_; }
+    [[nodiscard]] const kernel::host_tables &tables() const { return tables_; }
     void take_notes() { control_.take_notes(); }
     // The only one that there is.
     [[nodiscard]] protocol::plane_mask enabled() const { return local_.enabled; }

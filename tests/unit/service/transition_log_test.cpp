@@ -246,6 +246,75 @@ TEST(transition_log, prints_sessions_at_debug_with_what_they_left)
     EXPECT_EQ(to.kinds(), (std::vector{MRC_EVENT_SESSION_OPENED, MRC_EVENT_SESSION_CLOSED}));
 }
 
+TEST(transition_log, says_what_a_program_begins_to_drop)
+{
+    written to;
+    mrc_event_row drop{};
+    drop.kind = MRC_EVENT_DROPS_BEGIN;
+    drop.verdict = MRC_RX_DROP_WRONG_PEER;
+    drop.plane = 1;
+    drop.peer = *parse_ip("fd6d:7263::9:9");
+    drop.qpn = 5;
+    drop.losses = 12;
+    drop.quiet_us = 3'210'000;
+    port_of_plane_1().device.copy(drop.name, sizeof(drop.name) - 1);
+    to.log.on_drops(drop, {});
+    drop = {};
+    drop.kind = MRC_EVENT_DROPS_BEGIN;
+    drop.verdict = MRC_TX_DROP_NO_PEER;
+    drop.plane = MRC_DROP_NO_PORT;
+    drop.peer = *parse_ip("fd6d:7263::9:9");
+    drop.losses = 1;
+    to.log.on_drops(drop, {});
+    EXPECT_EQ(to.info,
+              (std::vector<std::string>{"port eth1 (plane 1): drops packets, rx_drop_wrong_peer; the first for "
+                                        "3.2 s from fd6d:7263::9:9, for queue pair 5, 12 in all",
+                                        "overlay: drops packets, tx_drop_no_peer; the first to "
+                                        "fd6d:7263::9:9, 1 in all"}));
+    EXPECT_TRUE(to.events.empty()) << "the program has kept it";
+}
+
+TEST(transition_log, what_a_closed_queue_pair_leaves_is_no_line_at_info)
+{
+    written to;
+    mrc_event_row drop{};
+    drop.kind = MRC_EVENT_DROPS_BEGIN;
+    drop.verdict = MRC_RX_DROP_UNKNOWN_QP;
+    to.log.on_drops(drop, {});
+    EXPECT_TRUE(to.info.empty());
+    EXPECT_EQ(to.debug.size(), 1U);
+}
+
+TEST(transition_log, says_how_many_failures_have_no_event)
+{
+    written to;
+    to.log.on_untold_failures(7, {});
+    EXPECT_EQ(to.debug, std::vector<std::string>{"7 more queue pairs: failed, too many at once for an event each"});
+    EXPECT_EQ(to.kinds(), std::vector{MRC_EVENT_QP_ERRORS_UNTOLD});
+}
+
+TEST(transition_log, says_which_plane_to_a_peer_is_at_fault)
+{
+    written to;
+    mrc_event_row event = link_event(MRC_EVENT_LINK_LOSSY, MRC_BLAME_PEER, MRC_LOOP_NO_SPINE);
+    event.reason = MRC_REASON_PACKETS;
+    event.direction = MRC_DIRECTION_UP;
+    event.peer = *parse_ip("fd6d:7263::9:9");
+    to.log.on_link(event, {});
+    event.kind = MRC_EVENT_LINK_DEAD;
+    event.direction = MRC_DIRECTION_UNKNOWN;
+    to.log.on_link(event, {});
+    event.kind = MRC_EVENT_LINK_SLOW;
+    to.log.on_link(event, {});
+    const std::string at = "plane 1 to peer fd6d:7263::9:9: ";
+    EXPECT_EQ(to.info,
+              (std::vector{at + "loses packets on the way there, as packets and probes show; 21 of 400 lost in "
+                                "the last second",
+                           at + "dead, as packets and probes show; 21 packets sent since anything came from "
+                                "there",
+                           at + "slow, as packets and probes show; 1234.0 us more than by the quickest plane"}));
+}
+
 TEST(transition_log, holds_back_what_flaps_and_counts_it)
 {
     written to;

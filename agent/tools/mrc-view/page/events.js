@@ -10,7 +10,7 @@ const COLUMNS = [
   { heading: "Event", of: (event) => event.text, tone: (event) => toneOf(event) },
 ];
 
-const BAD = /out_of_use|assumed_bad|kept|denied|silent/;
+const BAD = /out_of_use|assumed_bad|kept|denied|silent|_dead|lossy|slow|drops|qp_error/;
 const GOOD = /usable|in_use|good|heard/;
 
 /* By the event's name. */

@@ -10,45 +10,13 @@
 #include <netinet/in.h>
 #include <netinet/ip6.h>
 
+#include "codec/ipv6_header.h"
+
 namespace mrc::ctl::diagnose
 {
 
 namespace
 {
-
-constexpr std::uint32_t control_class = 46U << 2; // expedited forwarding, as mrcd's own control packets
-constexpr std::uint8_t hop_limit = 64;
-
-ip6_hdr ip_header(const mrc_ip &source, const mrc_ip &destination, std::uint8_t next, std::size_t payload)
-{
-    ip6_hdr header{};
-    header.ip6_flow = htonl(6U << 28 | control_class << 20);
-    header.ip6_plen = htons(static_cast<std::uint16_t>(payload));
-    header.ip6_nxt = next;
-    header.ip6_hlim = hop_limit;
-    std::memcpy(&header.ip6_src, &source, sizeof(source));
-    std::memcpy(&header.ip6_dst, &destination, sizeof(destination));
-    return header;
-}
-
-std::uint32_t sum_words(std::span<const std::uint8_t> bytes)
-{
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        sum += static_cast<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8 : 0);
-    return sum;
-}
-
-// RFC 4443 section 2.3; `message` begins with the ICMPv6 header, its checksum zero.
-std::uint16_t checksum(const ip6_hdr &header, std::span<const std::uint8_t> message)
-{
-    const auto *const addresses = reinterpret_cast<const std::uint8_t *>(&header.ip6_src);
-    std::uint32_t sum = sum_words({addresses, 2 * sizeof(mrc_ip)}) + sum_words(message) +
-                        static_cast<std::uint32_t>(message.size()) + IPPROTO_ICMPV6;
-    while (sum >> 16 != 0)
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    return htons(static_cast<std::uint16_t>(~sum));
-}
 
 template <typename Part>
 void append(std::vector<std::uint8_t> &to, const Part &part)
@@ -62,8 +30,12 @@ std::vector<std::uint8_t> inner_packet(const trip_frame &frame, std::size_t inne
     const std::size_t echo = frame.is_echo ? sizeof(icmp6_hdr) : 0;
     const std::size_t least = sizeof(ip6_hdr) + echo + sizeof(trip_mark);
     const std::size_t payload = std::max(inner_bytes, least) - sizeof(ip6_hdr);
-    const ip6_hdr header =
-        ip_header(frame.source, frame.target, frame.is_echo ? IPPROTO_ICMPV6 : IPPROTO_NONE, payload);
+    const auto next_header = static_cast<std::uint8_t>(frame.is_echo ? IPPROTO_ICMPV6 : IPPROTO_NONE);
+    const ip6_hdr header = codec::ipv6_header({.source = frame.source,
+                                               .destination = frame.target,
+                                               .next_header = next_header,
+                                               .payload_bytes = payload,
+                                               .dscp = MRC_DSCP_CONTROL}); // as mrcd's own control packets
     std::vector<std::uint8_t> packet;
     append(packet, header);
     if (frame.is_echo) {
@@ -76,7 +48,8 @@ std::vector<std::uint8_t> inner_packet(const trip_frame &frame, std::size_t inne
     append(packet, frame.mark);
     packet.resize(sizeof(ip6_hdr) + payload);
     if (frame.is_echo) {
-        const std::uint16_t sum = checksum(header, std::span{packet}.subspan(sizeof(ip6_hdr)));
+        const std::uint16_t sum =
+            codec::payload_checksum(header, {std::as_bytes(std::span{packet}.subspan(sizeof(ip6_hdr)))});
         std::memcpy(packet.data() + sizeof(ip6_hdr) + offsetof(icmp6_hdr, icmp6_cksum), &sum, sizeof(sum));
     }
     return packet;
@@ -94,7 +67,11 @@ std::vector<std::uint8_t> bytes_of(const trip_frame &frame)
     ethernet.ether_type = htons(ETHERTYPE_IPV6);
     std::vector<std::uint8_t> bytes;
     append(bytes, ethernet);
-    append(bytes, ip_header(frame.source, frame.carrier, IPPROTO_IPV6, inner.size()));
+    append(bytes, codec::ipv6_header({.source = frame.source,
+                                      .destination = frame.carrier,
+                                      .next_header = IPPROTO_IPV6,
+                                      .payload_bytes = inner.size(),
+                                      .dscp = MRC_DSCP_CONTROL}));
     bytes.insert(bytes.end(), inner.begin(), inner.end());
     return bytes;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/mrcctl/fabric_plan/switches.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace mrc::ctl
@@ -32,15 +34,11 @@ public:
         const protocol::plane_index plane{number};
         fabric_switch node = make(plane, leaf_tier, index, plan_.leaf(plane, index));
         for (std::uint32_t spine = 0; spine < fabric_.uplinks; spine++)
-            node.routes.push_back({.toward = name_of(plane, spine_tier, spine),
-                                   .prefix = prefix_of(plan_.spine(plane, spine)),
-                                   .device = numbered(names_.uplink, spine),
-                                   .via = names_.upper});
+            node.routes.push_back(route(name_of(plane, spine_tier, spine), plan_.spine(plane, spine),
+                                        numbered(names_.uplink, spine), names_.upper));
         for (std::uint32_t downlink = 0; downlink < fabric_.hosts_per_leaf; downlink++)
-            node.routes.push_back({.toward = fmt::format("downlink {}", downlink),
-                                   .prefix = prefix_of(plan_.host(plane, downlink)),
-                                   .device = numbered(names_.downlink, downlink),
-                                   .via = names_.lower});
+            node.routes.push_back(route(fmt::format("downlink {}", downlink), plan_.host(plane, downlink),
+                                        numbered(names_.downlink, downlink), names_.lower));
         return node;
     }
 
@@ -49,10 +47,8 @@ public:
         const protocol::plane_index plane{number};
         fabric_switch node = make(plane, spine_tier, index, plan_.spine(plane, index));
         for (std::uint32_t leaf = 0; leaf < fabric_.leaves; leaf++)
-            node.routes.push_back({.toward = name_of(plane, leaf_tier, leaf),
-                                   .prefix = prefix_of(plan_.leaf(plane, leaf)),
-                                   .device = numbered(names_.downlink, leaf),
-                                   .via = names_.lower});
+            node.routes.push_back(route(name_of(plane, leaf_tier, leaf), plan_.leaf(plane, leaf),
+                                        numbered(names_.downlink, leaf), names_.lower));
         return node;
     }
 
@@ -65,6 +61,11 @@ private:
     {
         return fmt::format("{}/{}", service::to_text(plan_.carrier({usid})),
                            8 * (plan_.block_bytes() + MRC_USID_BYTES));
+    }
+    [[nodiscard]] switch_route route(std::string toward, std::uint16_t usid, std::string device,
+                                     const std::string &via) const
+    {
+        return {.toward = std::move(toward), .prefix = prefix_of(usid), .device = std::move(device), .via = via};
     }
     [[nodiscard]] fabric_switch make(protocol::plane_index plane, std::uint32_t tier, std::uint32_t number,
                                      std::uint16_t usid) const

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "kernel/probes/device.h"
+#include "mrc/abi/wire.h"
 #include "service/fabric_map/loop_frame.h"
 #include "service/ports/gateway_solicitor.h"
 

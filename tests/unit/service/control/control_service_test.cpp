@@ -96,6 +96,25 @@ TEST(control_service, a_port_that_a_controller_has_disabled_stays_so_when_the_ho
     EXPECT_FALSE(host.enabled().has(protocol::plane_index{0}));
 }
 
+TEST(control_service, failures_beyond_those_that_fit_are_counted_and_told_as_one)
+{
+    test::daemon_in_memory host{0};
+    control_service &control = host.resources().control;
+    constexpr std::uint32_t more = 7;
+    for (std::uint32_t qpn = 1; qpn <= control_service::most_noted + more; ++qpn)
+        control.note_failure({.qpn = qpn}, MRC_REASON_RETRIES);
+    control.take_notes();
+    ASSERT_EQ(host.events().size(), control_service::most_noted + 1);
+    EXPECT_EQ(host.events().front().kind, MRC_EVENT_QP_ERROR);
+    EXPECT_EQ(host.events().back().kind, MRC_EVENT_QP_ERRORS_UNTOLD);
+    EXPECT_EQ(host.events().back().queue_pairs, more);
+    EXPECT_EQ(host.tables().host[0].untold_qp_errors, more);
+    control.note_failure({.qpn = 1}, MRC_REASON_RETRIES);
+    control.take_notes();
+    EXPECT_EQ(host.events().back().kind, MRC_EVENT_QP_ERROR) << "told once";
+    EXPECT_EQ(host.tables().host[0].untold_qp_errors, more);
+}
+
 session::ev_value ev_of(unsigned uplink, std::uint32_t entropy)
 {
     const std::uint32_t number = mrc_ev_make(0, uplink, entropy);
