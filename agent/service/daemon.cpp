@@ -382,6 +382,8 @@ void daemon::map_fabric()
 void daemon::exchange_reports()
 {
     constexpr std::chrono::seconds interval{1};
+    if (!fabric_map_)
+        return;
     fabric_map_->know(peers_.hosts());
     report_timer_.expires_after(interval);
     report_timer_.async_wait([this](const boost::system::error_code &error) {

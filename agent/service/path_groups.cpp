@@ -207,6 +207,7 @@ std::vector<group_key> path_groups::take_unused(bool at_once)
 std::vector<path_group_rows> path_groups::rows() const
 {
     std::vector<path_group_rows> all;
+    all.reserve(groups_.size());
     for (const auto &[key, group] : groups_)
         all.push_back(group.rows);
     return all;

@@ -56,8 +56,8 @@ protected:
 
     [[nodiscard]] mrc_event_row event(std::uint64_t number) const
     {
-        const auto at =
-            static_cast<std::uint32_t>(MRC_EVENTS_OF_DROPS * MRC_EVENT_ROWS + (number - 1) % MRC_EVENT_ROWS);
+        const auto at = static_cast<std::uint32_t>(std::uint64_t{MRC_EVENTS_OF_DROPS} * MRC_EVENT_ROWS +
+                                                   (number - 1) % MRC_EVENT_ROWS);
         return lookup<mrc_event_row>(program_->maps().events, at);
     }
 

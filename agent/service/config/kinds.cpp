@@ -114,7 +114,7 @@ bool locator_block::read(const options::value &value, ip_prefix &to)
 
 bool usid_length::read(const options::value &value, std::uint32_t &to)
 {
-    constexpr std::int64_t only = 8 * MRC_USID_BYTES;
+    constexpr std::int64_t only = std::int64_t{8} * MRC_USID_BYTES;
     return options::whole{only, only}.read(value, to);
 }
 

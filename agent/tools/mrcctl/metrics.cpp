@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"

@@ -2,7 +2,7 @@
 #include "codec/ipv6_header.h"
 
 #include <array>
-#include <cstring>
+#include <bit>
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -35,7 +35,8 @@ TEST(ipv6_header, has_every_field_where_rfc_8200_has_it)
     expected[11] = expected[27] = 0x63;
     expected[23] = 1;
     expected[39] = 2;
-    EXPECT_EQ(std::memcmp(&header, expected.data(), expected.size()), 0);
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, 40>>(header);
+    EXPECT_EQ(bytes, expected);
 }
 
 TEST(ipv6_header, checksum_of_an_independent_sum)

@@ -44,6 +44,7 @@ struct written {
     [[nodiscard]] std::vector<mrc_event_kind> kinds() const
     {
         std::vector<mrc_event_kind> all;
+        all.reserve(events.size());
         for (const mrc_event_row &event : events)
             all.push_back(event.kind);
         return all;
