@@ -17,9 +17,9 @@ namespace mrc::ctl::diagnose
 namespace
 {
 
-constexpr double long_wait = 0.5;     // share of the time that it watched
-constexpr double lions_share = 0.8;   // of all packets sent: the worker's work is by the packet
-constexpr double marked_share = 0.05; // of packets that arrived
+constexpr double long_wait = 0.5;       // share of the time that it watched
+constexpr double lions_share = 2.0 / 3; // of all packets, by which the worker's work goes: twice what all others send
+constexpr double marked_share = 0.05;   // of packets that arrived
 constexpr std::uint64_t least_marked = 50;
 
 double waited(const snapshot &at, const qp_seen &qp, mrc_send_limit limit)

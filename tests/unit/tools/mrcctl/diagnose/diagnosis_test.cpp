@@ -338,7 +338,7 @@ TEST(diagnosis, tells_load_from_faults)
     EXPECT_EQ(findings_of(at)[0].subject, "trainer (process 101)");
     at.qps[1] = busy_qp(2, MRC_LIMIT_CONGESTION, 0.8, 10);
     EXPECT_EQ(only_cause(at), cause::flooding_client) << "no switch marks its packets: a host is too slow for it";
-    at.qps[1].tx_packets = 300;
+    at.qps[1].tx_packets = 600;
     EXPECT_EQ(only_cause(at), cause::worker) << "the other has its share";
     at.qps[1] = busy_qp(2, MRC_LIMIT_APPLICATION, 0.8, 10);
     EXPECT_EQ(only_cause(at), cause::worker) << "the other has nothing to send";
