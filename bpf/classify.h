@@ -50,6 +50,7 @@ struct rx_packet {
     __u8 kind;    /* enum mrc_rx_kind */
     __u8 flags;   /* enum mrc_rx_flags */
     __u8 capture; /* enum rx_capture */
+    __u8 worker;  /* whose socket it goes to */
     bool encapsulated;
     bool mrc;
     bool loop; /* UDP right behind the outer header, to our uSID: the fabric map's, or nobody's */

@@ -5,7 +5,8 @@
  * hook     XDP on each port, native or generic. One instance of the object per port; the maps are shared.
  *          Load with BPF_F_XDP_HAS_FRAGS for multi-buffer frames: headers are read from the first buffer only.
  * inputs   Ethernet | [outer IPv6 to our uSID, or address on the plane] | IPv6 or IPv4 | …; `config`
- * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket of the port's queue.
+ * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket that the
+ *          queue pair's worker has on the port's queue.
  *          EV probes: the answer, back out of the same port.
  *          Loops of the fabric map: counted, and no further.
  *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040; only to the host's own
@@ -56,6 +57,7 @@ static __always_inline enum mrc_verdict authorise(struct rx_packet *packet)
     if (!packet->peer || packet->peer->sender != qp->sender)
         return MRC_RX_DROP_WRONG_PEER;
     packet->qp_row = row;
+    packet->worker = qp->worker;
     return MRC_GO_ON;
 }
 
@@ -98,7 +100,7 @@ static __always_inline void count_port(const struct rx_packet *packet)
 static __always_inline bool has_socket(const struct xdp_md *ctx)
 {
     const __u32 queue = ctx->rx_queue_index;
-    const __u32 row = config.port * MRC_MAX_QUEUES + queue;
+    const __u32 row = MRC_SOCKET_ROW(config.port, queue, 0);
 
     return queue < MRC_MAX_QUEUES && bpf_map_lookup_elem(&xsks, &row);
 }
@@ -128,7 +130,8 @@ static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct r
         .magic = MRC_RX_META_MAGIC,
     };
     /* The last argument is what comes back when no socket sits there. */
-    if (bpf_redirect_map(&xsks, config.port * MRC_MAX_QUEUES + queue, XDP_DROP) != XDP_REDIRECT)
+    if (packet->worker >= MRC_MAX_WORKERS ||
+        bpf_redirect_map(&xsks, MRC_SOCKET_ROW(config.port, queue, packet->worker), XDP_DROP) != XDP_REDIRECT)
         return MRC_RX_DROP_NO_SOCKET;
     return MRC_RX_STEERED;
 }

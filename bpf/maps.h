@@ -56,7 +56,7 @@ MRC_ROWS(trace_rows, struct mrc_trace_row, MRC_TRACE_ROWS);
 MRC_ROWS(trace_ring, struct mrc_trace_ring, 1);
 MRC_MAP(peers, BPF_MAP_TYPE_HASH, struct mrc_ip, struct mrc_peer_row, (MRC_USUAL_PEERS * MRC_RX_ADDRESSES),
         BPF_F_NO_PREALLOC);
-MRC_MAP(xsks, BPF_MAP_TYPE_XSKMAP, __u32, __u32, (MRC_MAX_PORTS * MRC_MAX_QUEUES), 0);
+MRC_MAP(xsks, BPF_MAP_TYPE_XSKMAP, __u32, __u32, MRC_SOCKET_ROW(MRC_MAX_PORTS, 0, 0), 0);
 MRC_DEVICES(tx_ports, MRC_MAX_PORTS);
 
 /* host_sockets. The kernel sizes the storage of cgroups and of sockets itself. */

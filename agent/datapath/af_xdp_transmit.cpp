@@ -50,7 +50,7 @@ bool af_xdp_transmit::ready()
 {
     if (!current_)
         current_ = memory_.allocate();
-    if (!current_ || memory_.free_frames() + 1 < frames_per_packet_)
+    if (!current_ || memory_.free_of(frames_per_packet_ - 1) + 1 < frames_per_packet_)
         return false;
     for (std::size_t row = 0; row < outputs_.size(); ++row)
         if (usable(row) && !outputs_[row].stalled && !outputs_[row].socket->has_room(frames_per_packet_))
@@ -63,7 +63,7 @@ bool af_xdp_transmit::takes(std::size_t port, std::uint32_t packets) const
     if (packets == 0)
         return true;
     const std::uint32_t frames = packets * frames_per_packet_;
-    return usable(port) && !outputs_[port].stalled && memory_.free_frames() >= frames &&
+    return usable(port) && !outputs_[port].stalled && memory_.free_of(frames) == frames &&
            outputs_[port].socket->has_room(frames);
 }
 

@@ -51,7 +51,7 @@ void write_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
 void write_row(mrc_qp_row &row, const worker_qp &qp)
 {
     const protocol::qp_counters &counters = qp.protocol->counters();
-    row.state = static_cast<__u32>(qp.protocol->state());
+    row.state = static_cast<__u16>(qp.protocol->state());
     row.rx_packets = counters.rx_packets;
     row.rx_bytes = counters.rx_bytes;
     row.rx_duplicates = counters.rx_duplicates;

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include "codec/frame_codec.h"
 #include "datapath/work_queues.h"
 #include "kernel/monotonic_clock.h"
+#include "kernel/startup_error.h"
 
 namespace mrc::datapath
 {
@@ -96,8 +98,8 @@ private:
     worker &of_;
 };
 
-worker::worker(const worker_options &options, resources borrowed)
-    : options_{options}, io_{std::move(borrowed)}, memory_{options_.memory}, turns_{options_.turns},
+worker::worker(worker_options options, resources borrowed)
+    : options_{std::move(options)}, io_{std::move(borrowed)}, memory_{options_.memory}, turns_{options_.turns},
       output_{options_.marks, io_.engines, *io_.paths}, desk_{{.output = output_,
                                                                .paths = *io_.paths,
                                                                .overlay = *io_.overlay,
@@ -117,6 +119,13 @@ worker::~worker()
 void worker::start()
 {
     thread_ = std::thread{[this] { run(); }};
+    if (options_.cpus.empty())
+        return;
+    cpu_set_t set{};
+    for (const std::uint32_t cpu : options_.cpus)
+        CPU_SET(cpu, &set);
+    if (const int error = ::pthread_setaffinity_np(thread_.native_handle(), sizeof(set), &set); error != 0)
+        kernel::fail_startup("cannot put the worker on CPUs " + kernel::cpu_list_text(options_.cpus), error);
 }
 
 void worker::stop()

@@ -52,6 +52,7 @@
 #include "datapath/waiting_queue_pairs.h"
 #include "datapath/worker_batch.h"
 #include "datapath/worker_client.h"
+#include "kernel/cpu_list.h"
 #include "kernel/mapped_array.h"
 #include "kernel/xsk_socket_pair.h"
 #include "mrc/abi/maps.h"
@@ -61,6 +62,7 @@ namespace mrc::datapath
 {
 
 struct worker_options {
+    kernel::cpu_list cpus{}; // that its own thread runs on; empty: those of whoever starts it
     packet_marks marks;
     turn_limits turns;
     std::chrono::microseconds spin{0};
@@ -100,13 +102,13 @@ public:
         trace_ring *trace = nullptr;                              // null: there is nothing to be traced
     };
 
-    worker(const worker_options &options, resources borrowed);
+    worker(worker_options options, resources borrowed);
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
     ~worker();
 
-    void start();
-    void stop(); // joins
+    void start(); // throws startup_error where the kernel refuses the CPUs; the thread runs on others then
+    void stop();  // joins
 
     // One round, as the thread makes them between its sleeps, with the baton; tests make them without a thread. What it
     // did: packets, requests, completions, calls.

@@ -270,9 +270,9 @@ int host_programs::push_program_fd() const
     return bpf_program__fd(push_->progs.host_push);
 }
 
-void host_programs::set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd)
+void host_programs::set_socket(std::uint32_t port, std::uint32_t queue, std::uint32_t worker, int socket_fd)
 {
-    const std::uint32_t key = port * MRC_MAX_QUEUES + queue;
+    const std::uint32_t key = MRC_SOCKET_ROW(port, queue, worker);
     if (bpf_map_update_elem(map_fd("xsks"), &key, &socket_fd, BPF_ANY) != 0)
         fail_startup("cannot register the AF_XDP socket of port " + std::to_string(port));
 }

@@ -87,7 +87,7 @@ public:
     mapped_array<mrc_qp_row> &qps() { return tables_.qps; }
     mapped_array<mrc_overlay_row> &overlay() { return tables_.overlay; }
 
-    void set_socket(std::uint32_t port, std::uint32_t queue, int socket_fd);
+    void set_socket(std::uint32_t port, std::uint32_t queue, std::uint32_t worker, int socket_fd);
     [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) override;
     void remove_peer(const mrc_ip &address) override;
     void set_peer_planes(const mrc_ip &address, std::uint8_t planes) override;

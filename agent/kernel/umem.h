@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// UMEM: the packet memory that AF_XDP sockets share, and the frames in it.
+// UMEM: the packet memory that AF_XDP sockets share, and the frames in it that one thread owns.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -71,7 +74,9 @@ private:
     bool rings_taken_ = false;
 };
 
-// The memory area, in huge pages when the host has them free, and the list of frames that user space owns.
+// The memory area, in huge pages when the host has them free, and the list of frames that the thread owns. Further
+// threads have lists of their own of the same area. Sockets carry frames from one list to another, for the kernel knows
+// no threads: each keeps a few, and what is more goes to where all find it, under a lock.
 class umem
 {
 public:
@@ -82,48 +87,81 @@ public:
     // `ring_size`: entries of the fill and completion rings of every socket that will share this memory. Throws
     // startup_error.
     umem(std::uint32_t frames, std::uint32_t ring_size);
+    // Another thread's list in the memory of `other`; each of them keeps at most `keep` frames. Before either is used
+    // by its thread; whoever has a list of the memory keeps it alive.
+    umem(umem &other, std::size_t keep);
     umem(const umem &) = delete;
     umem &operator=(const umem &) = delete;
     ~umem() = default;
 
     [[nodiscard]] frame allocate(); // empty when none is free
-    [[nodiscard]] std::size_t free_frames() const { return free_.size(); }
-    [[nodiscard]] bool uses_huge_pages() const { return huge_; }
+    // How many of `wanted` frames are free for allocate().
+    [[nodiscard]] std::size_t free_of(std::size_t wanted)
+    {
+        if (free_.size() < wanted && keep_ != unlimited)
+            take_spare(wanted - free_.size());
+        return std::min(free_.size(), wanted);
+    }
+    [[nodiscard]] std::size_t free_frames() const { return free_.size(); } // of this list
+    [[nodiscard]] bool uses_huge_pages() const { return area_->huge; }
 
-    [[nodiscard]] holder new_holder() { return ++holders_made_; } // any thread
+    [[nodiscard]] holder new_holder() { return ++area_->holders_made; } // any thread
     // The frame belongs to the kernel from now on, for this socket; returns its address, for a fill or transmit ring.
     std::uint64_t lend(frame given, holder to)
     {
         const std::uint64_t address = given.release();
-        holders_[address >> frame_shift] = to;
+        holder_at(address).store(to, std::memory_order_relaxed);
         return address;
+    }
+    // For whom the kernel has the frame.
+    [[nodiscard]] holder holder_of(std::uint64_t address) const
+    {
+        return holder_at(address).load(std::memory_order_relaxed);
     }
     // Takes back a frame whose address a completion or receive ring delivered.
     void give_back(std::uint64_t address)
     {
-        holders_[address >> frame_shift] = 0;
+        holder_at(address).store(0, std::memory_order_relaxed);
         free_.push_back(address & ~std::uint64_t{frame_bytes - 1});
+        if (free_.size() > keep_)
+            leave_spare();
     }
-    // Takes back all that a socket had when its device went: nothing delivers them any more.
-    void reclaim(holder gone);
+    // Takes back all that sockets had when their device went: nothing delivers them any more.
+    void reclaim(std::span<const holder> gone);
 
-    [[nodiscard]] std::byte *data(std::uint64_t address) const
-    {
-        return static_cast<std::byte *>(memory_.get()) + address;
-    }
+    [[nodiscard]] std::byte *data(std::uint64_t address) const { return memory_ + address; }
     // The first one.
-    [[nodiscard]] umem_registration &registration() { return *registration_; }
+    [[nodiscard]] umem_registration &registration() { return *area_->registration; }
     // Another one; any thread. Throws startup_error.
     [[nodiscard]] std::unique_ptr<umem_registration> register_again() const;
 
 private:
-    mapping memory_;
-    bool huge_ = false;
+    static constexpr std::size_t unlimited = SIZE_MAX;
+    static constexpr std::size_t batch = 64; // frames that go to the others at a time
+
+    struct area {
+        mapping memory;
+        bool huge = false;
+        std::vector<holder> holders; // by frame
+        std::atomic<holder> holders_made = 0;
+        std::uint32_t ring_size = 0;
+        std::unique_ptr<umem_registration> registration;
+        std::mutex changing;              // what follows
+        std::vector<std::uint64_t> spare; // frames of no thread
+    };
+
+    [[nodiscard]] std::atomic_ref<holder> holder_at(std::uint64_t address) const
+    {
+        return std::atomic_ref{holders_[address >> frame_shift]};
+    }
+    void take_spare(std::size_t wanted);
+    void leave_spare();
+
+    std::shared_ptr<area> area_;
+    std::byte *memory_ = nullptr; // the area's, as the next
+    holder *holders_ = nullptr;
     std::vector<std::uint64_t> free_;
-    std::vector<holder> holders_; // by frame
-    std::atomic<holder> holders_made_ = 0;
-    std::uint32_t ring_size_;
-    std::unique_ptr<umem_registration> registration_;
+    std::size_t keep_ = unlimited;
 };
 
 inline frame::~frame()

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <utility>
 
+#include <net/if.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "kernel/startup_error.h"
@@ -25,7 +27,14 @@ constexpr std::size_t longest_packet = 16384; // a jumbo frame, its metadata, an
 
 } // namespace
 
-int xsk_socket_pair::bind_once()
+xsk_queue::~xsk_queue()
+{
+    xsk_socket__delete(first_);
+    if (keeps_frames_ || lent_ != 0)
+        memory_.reclaim(holders_);
+}
+
+int xsk_socket_pair::bind_once(umem_registration &with)
 {
     xsk_socket_config config{};
     config.rx_size = options_.ring_size;
@@ -34,8 +43,8 @@ int xsk_socket_pair::bind_once()
     // Left to itself, the kernel takes zero copy where the driver has it.
     config.bind_flags = static_cast<__u16>(XDP_USE_NEED_WAKEUP | (options_.multi_buffer ? XDP_USE_SG : 0) |
                                            (options_.force_copy ? XDP_COPY : 0));
-    return xsk_socket__create_shared(&handle_, options_.device.c_str(), options_.queue, registration_.handle_,
-                                     &receive_, &transmit_, fill_, completion_, &config);
+    return xsk_socket__create_shared(&queue_->first_, options_.device.c_str(), options_.queue, with.handle_, &receive_,
+                                     &transmit_, queue_->fill_, queue_->completion_, &config);
 }
 
 xsk_socket_pair::xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms)
@@ -45,28 +54,91 @@ xsk_socket_pair::xsk_socket_pair(umem &memory, xsk_options options, int busy_lim
 }
 
 xsk_socket_pair::xsk_socket_pair(umem &memory, umem_registration &with, xsk_options options, int busy_limit_ms)
-    : memory_{memory}, registration_{with}, holder_{memory.new_holder()}, options_{std::move(options)}
+    : memory_{memory}, options_{std::move(options)}, queue_{std::make_shared<xsk_queue>(memory)},
+      holder_{memory.new_holder()}
 {
     using clock = std::chrono::steady_clock;
     if (options_.multi_buffer)
         assembly_.resize(longest_packet);
-    if (!registration_.rings_taken_) {
-        fill_ = &registration_.fill_;
-        completion_ = &registration_.completion_;
+    if (!with.rings_taken_) {
+        queue_->fill_ = &with.fill_;
+        queue_->completion_ = &with.completion_;
     }
     const auto deadline = clock::now() + std::chrono::milliseconds{busy_limit_ms};
-    int result = bind_once();
+    int result = bind_once(with);
     while (result == -EBUSY && clock::now() < deadline) {
         ::poll(nullptr, 0, 20); // the kernel frees the old socket's queue asynchronously and tells nobody when
-        result = bind_once();
+        result = bind_once(with);
     }
     if (result != 0)
         fail_startup("cannot bind an AF_XDP socket to queue " + std::to_string(options_.queue) + " of '" +
                          options_.device + "'" +
                          (options_.multi_buffer ? " for packets of several buffers (needs kernel 6.6)" : ""),
                      -result);
-    registration_.rings_taken_ = true;
+    with.rings_taken_ = true;
+    fd_ = xsk_socket__fd(queue_->first_);
+    queue_->holders_.push_back(holder_);
+    queue_->sockets_ = 1;
+    note_mode();
+}
 
+// libxdp would join through the memory's first socket, which is another queue's.
+xsk_socket_pair::xsk_socket_pair(umem &memory, const xsk_socket_pair &first, xsk_options options)
+    : memory_{memory}, options_{std::move(options)}, queue_{first.queue_}, number_{queue_->sockets_},
+      holder_{memory.new_holder()}, own_{::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)}
+{
+    if (options_.multi_buffer)
+        assembly_.resize(longest_packet);
+    fd_ = own_.get();
+    const auto receive_size = static_cast<int>(options_.ring_size);
+    const auto transmit_size = static_cast<int>(std::bit_ceil(options_.transmit_frames));
+    sockaddr_xdp address{};
+    address.sxdp_family = AF_XDP;
+    address.sxdp_flags = XDP_SHARED_UMEM; // the modes are those of the first
+    address.sxdp_ifindex = ::if_nametoindex(options_.device.c_str());
+    address.sxdp_queue_id = options_.queue;
+    address.sxdp_shared_umem_fd = static_cast<__u32>(first.fd());
+    if (number_ == MRC_MAX_WORKERS)
+        fail_startup("too many AF_XDP sockets on one queue of '" + options_.device + "'", E2BIG);
+    if (!own_ || ::setsockopt(fd_, SOL_XDP, XDP_RX_RING, &receive_size, sizeof(receive_size)) != 0 ||
+        ::setsockopt(fd_, SOL_XDP, XDP_TX_RING, &transmit_size, sizeof(transmit_size)) != 0)
+        fail_startup("cannot make the rings of another AF_XDP socket");
+    map_own_rings(); // kernel 6.1 maps none of a socket that is bound
+    if (::bind(fd_, reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0)
+        fail_startup("cannot bind another AF_XDP socket to queue " + std::to_string(options_.queue) + " of '" +
+                     options_.device + "'");
+    queue_->holders_.push_back(holder_);
+    ++queue_->sockets_;
+    note_mode();
+}
+
+void xsk_socket_pair::map_own_rings()
+{
+    xdp_mmap_offsets at{};
+    socklen_t length = sizeof(at);
+    if (::getsockopt(fd_, SOL_XDP, XDP_MMAP_OFFSETS, &at, &length) != 0)
+        fail_startup("cannot find the rings of an AF_XDP socket");
+    const auto map = [&](const xdp_ring_offset &ring, std::uint32_t entries, off_t page, auto &to) {
+        const std::size_t bytes = ring.desc + entries * sizeof(xdp_desc);
+        void *memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, page);
+        if (memory == MAP_FAILED)
+            fail_startup("cannot map the rings of an AF_XDP socket");
+        auto *begin = static_cast<std::byte *>(memory);
+        to.mask = entries - 1;
+        to.size = entries;
+        to.producer = reinterpret_cast<__u32 *>(begin + ring.producer);
+        to.consumer = reinterpret_cast<__u32 *>(begin + ring.consumer);
+        to.flags = reinterpret_cast<__u32 *>(begin + ring.flags);
+        to.ring = begin + ring.desc;
+        return mapping{memory, bytes};
+    };
+    receive_memory_ = map(at.rx, options_.ring_size, XDP_PGOFF_RX_RING, receive_);
+    transmit_memory_ = map(at.tx, std::bit_ceil(options_.transmit_frames), XDP_PGOFF_TX_RING, transmit_);
+    transmit_.cached_cons = transmit_.size; // as libxdp keeps it: how far the producer may go
+}
+
+void xsk_socket_pair::note_mode()
+{
     xdp_options mode{};
     socklen_t length = sizeof(mode);
     zero_copy_ =
@@ -75,26 +147,27 @@ xsk_socket_pair::xsk_socket_pair(umem &memory, umem_registration &with, xsk_opti
 
 xsk_socket_pair::~xsk_socket_pair()
 {
-    xsk_socket__delete(handle_);
-    if (lent_ + queued_ + outstanding_ != 0)
-        memory_.reclaim(holder_);
+    queue_->keeps_frames_ |= queued_ + outstanding_ != 0;
 }
 
-void xsk_socket_pair::refill()
+void xsk_socket_pair::refill(std::uint32_t received)
 {
-    const std::uint32_t room = xsk_prod_nb_free(fill_, options_.ring_size);
-    const std::uint32_t may_lend = std::min(room, options_.receive_frames - lent_);
-    const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(may_lend, memory_.free_frames()));
+    const std::unique_lock alone = queue_->use();
+    xsk_ring_prod *fill = queue_->fill_;
+    queue_->lent_ -= received;
+    const std::uint32_t room = xsk_prod_nb_free(fill, options_.ring_size);
+    const std::uint32_t may_lend = std::min(room, options_.receive_frames - queue_->lent_);
+    const auto want = static_cast<std::uint32_t>(memory_.free_of(may_lend));
     std::uint32_t index = 0;
-    if (want != 0 && xsk_ring_prod__reserve(fill_, want, &index) == want) {
+    if (want != 0 && xsk_ring_prod__reserve(fill, want, &index) == want) {
         for (std::uint32_t i = 0; i < want; ++i)
-            *xsk_ring_prod__fill_addr(fill_, index + i) = memory_.lend(memory_.allocate(), holder_);
-        xsk_ring_prod__submit(fill_, want);
-        lent_ += want;
+            *xsk_ring_prod__fill_addr(fill, index + i) = memory_.lend(memory_.allocate(), queue_->lent_as_);
+        xsk_ring_prod__submit(fill, want);
+        queue_->lent_ += want;
     }
     // Also with nothing to add: a driver with zero copy that once found the ring empty waits to be told.
     const bool holds_any = room - want < options_.ring_size;
-    if (holds_any && xsk_ring_prod__needs_wakeup(fill_))
+    if (holds_any && xsk_ring_prod__needs_wakeup(fill))
         ::recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
 }
 
@@ -157,14 +230,36 @@ std::uint32_t xsk_socket_pair::reap()
 {
     if (outstanding_ == 0)
         return 0;
+    const std::unique_lock alone = queue_->use();
+    xsk_ring_cons *completion = queue_->completion_;
     std::uint32_t index = 0;
-    const std::uint32_t count = xsk_ring_cons__peek(completion_, options_.ring_size, &index);
-    for (std::uint32_t i = 0; i < count; ++i)
-        memory_.give_back(*xsk_ring_cons__comp_addr(completion_, index + i));
+    const std::uint32_t count = xsk_ring_cons__peek(completion, options_.ring_size, &index);
+    std::uint32_t own = alone ? 0 : count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t address = *xsk_ring_cons__comp_addr(completion, index + i);
+        if (alone)
+            note_completion(address, own);
+        memory_.give_back(address);
+    }
     if (count != 0)
-        xsk_ring_cons__release(completion_, count);
-    outstanding_ -= count;
-    return count;
+        xsk_ring_cons__release(completion, count);
+    if (alone)
+        own += std::exchange(queue_->completed_[number_], 0);
+    outstanding_ -= own;
+    return own;
+}
+
+// Of a queue that others use, too.
+void xsk_socket_pair::note_completion(std::uint64_t address, std::uint32_t &own)
+{
+    const umem::holder sender = memory_.holder_of(address);
+    if (sender == holder_) {
+        ++own;
+        return;
+    }
+    const auto at = std::ranges::find(queue_->holders_, sender);
+    if (at != queue_->holders_.end())
+        ++queue_->completed_[static_cast<std::size_t>(at - queue_->holders_.begin()) - 1];
 }
 
 xsk_socket_pair::drop_counters xsk_socket_pair::drops() const

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// One AF_XDP socket: the receive and transmit rings of one queue of one port.
+// One AF_XDP socket: the receive and transmit rings of one thread on one queue of one port.
+//
+// Several threads may have a socket each on a queue; the XDP program chooses among them. The kernel has one fill and
+// one completion ring for all of them: they are used under a lock, once for a batch of frames. Who takes a frame back
+// need not be who sent it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "kernel/compat.h"
 #include "kernel/umem.h"
+#include "mrc/abi/maps.h"
 
 namespace mrc::kernel
 {
@@ -25,6 +32,42 @@ struct xsk_options {
     bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it
 };
 
+// What the sockets of one queue have in common. It ends with the last of them, and then the kernel has none of its
+// frames any more.
+class xsk_queue
+{
+public:
+    explicit xsk_queue(umem &memory) : memory_{memory}, lent_as_{memory.new_holder()} { holders_.push_back(lent_as_); }
+    xsk_queue(const xsk_queue &) = delete;
+    xsk_queue &operator=(const xsk_queue &) = delete;
+    ~xsk_queue(); // its frames are the memory's again, of the first socket's thread
+
+private:
+    friend class xsk_socket_pair;
+
+    // Nobody else is there to be kept out of a queue with one socket.
+    [[nodiscard]] std::unique_lock<std::mutex> use()
+    {
+        return sockets_ > 1 ? std::unique_lock{using_} : std::unique_lock<std::mutex>{};
+    }
+
+    umem &memory_;
+    xsk_socket *first_ = nullptr; // through which the others join
+    xsk_ring_prod own_fill_{};
+    xsk_ring_cons own_completion_{};
+    xsk_ring_prod *fill_ = &own_fill_;
+    xsk_ring_cons *completion_ = &own_completion_;
+    std::uint32_t sockets_ = 0;
+    bool keeps_frames_ = false; // of sockets that are gone
+    std::mutex using_;          // the rings, and what follows
+    // In the fill ring, the driver and the receive rings; only the last give them back.
+    std::uint32_t lent_ = 0;
+    umem::holder lent_as_;
+    std::vector<umem::holder> holders_; // lent_as_, then the sockets, as `completed_` counts them
+    // Frames that each has sent and another one has taken back.
+    std::array<std::uint32_t, MRC_MAX_WORKERS> completed_{};
+};
+
 class xsk_socket_pair
 {
 public:
@@ -34,13 +77,17 @@ public:
     xsk_socket_pair(umem &memory, umem_registration &with, xsk_options options, int busy_limit_ms = 2000);
     // The same with the memory's first registration, and begins to receive.
     xsk_socket_pair(umem &memory, xsk_options options, int busy_limit_ms = 2000);
+    // Another thread's socket on the queue of `first`, MRC_MAX_WORKERS in all, with that thread's list of the same
+    // memory, and the same modes; `options` are those of `first`, but for transmit_frames. Before either is used.
+    // Throws startup_error.
+    xsk_socket_pair(umem &memory, const xsk_socket_pair &first, xsk_options options);
     xsk_socket_pair(const xsk_socket_pair &) = delete;
     xsk_socket_pair &operator=(const xsk_socket_pair &) = delete;
     ~xsk_socket_pair(); // its frames are the memory's again
 
     // Gives the kernel frames to receive into.
-    void begin() { refill(); }
-    [[nodiscard]] int fd() const { return xsk_socket__fd(handle_); }
+    void begin() { refill(0); }
+    [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] bool zero_copy() const { return zero_copy_; }
 
     // Calls on_frame(std::byte *frame, std::uint32_t length) for up to `limit` received frames, then gives their memory
@@ -61,8 +108,7 @@ public:
         }
         if (count != 0)
             xsk_ring_cons__release(&receive_, count);
-        lent_ -= count;
-        refill();
+        refill(count);
         return count;
     }
 
@@ -94,24 +140,26 @@ private:
     };
     // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
     received join(const xdp_desc &part);
-    void refill();
+    void refill(std::uint32_t received);
     [[nodiscard]] std::uint32_t unsent() const; // frames that a call has the kernel send, or complete
-    int bind_once();
+    int bind_once(umem_registration &with);
+    void map_own_rings();
+    void note_mode();
+    void note_completion(std::uint64_t address, std::uint32_t &own);
 
     umem &memory_;
-    umem_registration &registration_;
-    umem::holder holder_;
     xsk_options options_;
-    xsk_socket *handle_ = nullptr;
+    std::shared_ptr<xsk_queue> queue_;
+    std::uint32_t number_ = 0; // of the queue's sockets
+    umem::holder holder_;
+    int fd_ = -1;   // of the queue's first socket, or the next
+    unique_fd own_; // of one that has joined, as the next
+    mapping receive_memory_;
+    mapping transmit_memory_;
     xsk_ring_cons receive_{};
     xsk_ring_prod transmit_{};
-    xsk_ring_prod own_fill_{};
-    xsk_ring_cons own_completion_{};
-    xsk_ring_prod *fill_ = &own_fill_;
-    xsk_ring_cons *completion_ = &own_completion_;
     std::uint32_t queued_ = 0;
     std::uint32_t outstanding_ = 0;
-    std::uint32_t lent_ = 0; // frames in the fill ring, the driver and the receive ring; only the last gives them back
     std::uint32_t refused_for_now_ = 0;
     bool zero_copy_ = false;
     std::vector<std::byte> assembly_; // metadata and the parts of one packet, with multi_buffer

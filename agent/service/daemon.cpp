@@ -129,12 +129,13 @@ daemon::daemon(daemon_config config, daemon_place place)
             .keep = [this](const mrc_event_row &event) { history_.add(event, std::chrono::system_clock::now()); },
             .sole_host = [this](std::uint32_t leaf) { return rules_.sole_host(leaf); }}},
       links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
+      worker_place_{place_worker(config_.worker.affinity, find_host_cpus(config_.ports))},
       modes_{choose_modes(config_, links_, plan_)}, loop_cookie_{loop_ways_of(config_).empty() ? 0 : random_seed()},
       socket_programs_{load_socket_programs(config_, rules_)},
       programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who, loop_cookie_, socket_programs_)},
       ports_{config_, rules_, programs_, plan_, modes_, links_}, linked_{listed_hosts(config_).size()},
       peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, linked_, plan_.payload_bytes},
-      worker_{worker_options_for(config_, rules_, std::thread::hardware_concurrency()),
+      worker_{worker_options_for(config_, rules_, std::thread::hardware_concurrency(), worker_place_),
               {.sockets = &ports_.sockets(),
                .engines = ports_.engines(),
                .paths = &programs_.paths(),
@@ -194,6 +195,9 @@ daemon::daemon(daemon_config config, daemon_place place)
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
     log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");
+    log::info("worker on {}", worker_place_.reason);
+    for (const std::string &advice : worker_place_.advice)
+        log::warn("{}", advice);
     listener_.open(config_, user_.who);
     publish_names();
     port_watch_.warn_of_unusable();

@@ -56,6 +56,7 @@
 #include "service/sockets/adoptions.h"
 #include "service/sockets/socket_hosts.h"
 #include "service/transition_log.h"
+#include "service/worker_place.h"
 
 namespace mrc::service
 {
@@ -112,6 +113,7 @@ private:
     transition_log log_;
     link_monitor links_;
     port_plan plan_;
+    worker_place worker_place_;
     host_modes modes_;                                         // its attachments until programs_ takes their place
     std::uint64_t loop_cookie_;                                // of the fabric map; 0: there is none
     std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted

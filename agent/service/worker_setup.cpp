@@ -27,7 +27,8 @@ std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
 
 } // namespace
 
-datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules, unsigned cores)
+datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules, unsigned cores,
+                                            const worker_place &place)
 {
     const std::size_t burst = config.transmit.burst;
     datapath::own_addresses own{.common = rules.address_of(rules.self()),
@@ -36,6 +37,7 @@ datapath::worker_options worker_options_for(const daemon_config &config, const f
     for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
         own.planes[plane] = rules.address_of(rules.self(), protocol::plane_index{plane}).value_or(mrc_ip{});
     return {
+        .cpus = place.cpus,
         .marks = {.source = own, .udp_port = config.wire.udp_port, .code_points = code_points_for(config.wire.dscp)},
         .turns = {.packets = 4 * burst, .burst = burst},
         .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(cores < enough_cores ? 0 : usual_spin_us)},

@@ -5,12 +5,13 @@
 #include "datapath/worker.h"
 #include "service/config/config.h"
 #include "service/fabric_rules.h"
+#include "service/worker_place.h"
 
 namespace mrc::service
 {
 
 // Without `transmit.spin_us` the worker spins 20 us before it sleeps, and on fewer than four cores not at all.
 [[nodiscard]] datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules,
-                                                          unsigned cores);
+                                                          unsigned cores, const worker_place &place);
 
 } // namespace mrc::service

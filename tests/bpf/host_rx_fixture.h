@@ -104,7 +104,7 @@ private:
         const int ring_size = 8;
         socket_ = socket(AF_XDP, SOCK_RAW, 0);
         ASSERT_EQ(setsockopt(socket_, SOL_XDP, XDP_RX_RING, &ring_size, sizeof ring_size), 0);
-        update(maps().xsks, host_port * MRC_MAX_QUEUES, socket_);
+        update(maps().xsks, MRC_SOCKET_ROW(host_port, 0U, 0U), socket_);
     }
 
     host_rx_bpf *skeleton_;

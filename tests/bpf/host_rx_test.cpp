@@ -135,6 +135,34 @@ TEST_F(host_rx, a_queue_pair_that_is_not_connected_takes_packets_from_nobody)
     expect(plain({.source = ip6("fd6d:7263::9:9")}), MRC_RX_DROP_WRONG_PEER, XDP_DROP);
 }
 
+TEST_F(host_rx, steers_to_the_socket_that_the_worker_of_the_queue_pair_has)
+{
+    constexpr std::uint32_t worker = 3;
+    mrc_qp_row qp{};
+    qp.qpn = host_qpn;
+    qp.sender = peer_sender;
+    qp.worker = worker;
+    update(program_->maps().qps, host_qp_row, qp);
+    expect(encapsulated({}), MRC_RX_DROP_NO_SOCKET, XDP_DROP);
+
+    const int socket = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+    const int ring_size = 8;
+    ASSERT_EQ(setsockopt(socket, SOL_XDP, XDP_RX_RING, &ring_size, sizeof ring_size), 0);
+    update(program_->maps().xsks, MRC_SOCKET_ROW(host_port, 0U, worker), socket);
+    expect_steered(encapsulated({}), plain({}));
+
+    const std::uint32_t first = MRC_SOCKET_ROW(host_port, 0U, 0U);
+    ASSERT_EQ(bpf_map__delete_elem(program_->maps().xsks, &first, sizeof first, 0), 0);
+    expect_steered(encapsulated({}), plain({}));
+    const mrc_packet of_hosts{.bth = {.opcode = MRC_OP_ENDPOINT_RESPONSE, .dqp = MRC_QPN_ENDPOINT}};
+    expect(encapsulated(of_hosts), MRC_RX_DROP_NO_SOCKET, XDP_DROP); // these are the first worker's
+
+    qp.worker = MRC_MAX_WORKERS; // would be the next queue's
+    update(program_->maps().qps, host_qp_row, qp);
+    expect(encapsulated({}), MRC_RX_DROP_NO_SOCKET, XDP_DROP);
+    close(socket);
+}
+
 TEST_F(host_rx, steers_inner_ipv4_whose_ev_is_the_source_port)
 {
     mrc_qp_row qp{};

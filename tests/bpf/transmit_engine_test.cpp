@@ -64,7 +64,7 @@ public:
         socket = std::make_unique<kernel::xsk_socket_pair>(
             *memory,
             kernel::xsk_options{.device = "port0", .queue = 0, .ring_size = ring_size, .multi_buffer = multi_buffer});
-        programs->set_socket(plane, 0, socket->fd());
+        programs->set_socket(plane, 0, 0, socket->fd());
         programs->attach_ports();
 
         lead(path_row, plane, "port0");

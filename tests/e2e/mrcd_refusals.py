@@ -51,6 +51,8 @@ def main():
         refuses(running, "no port", missing, ["p6", "does not exist", "any other port"])
         refuses(running, "wrong key", config.replace("planes = 2", "plains = 2"), ["plains", "planes", ".toml:"])
         refuses(running, "wrong value", config.replace("planes = 2", "planes = 9"), ["planes", "9", "8"])
+        for cpus, words in {"1023": ["1023", "does not exist", "allowed", "auto"], "a": ["affinity", "0-3,8"]}.items():
+            refuses(running, f"worker on CPU {cpus}", config + f"[worker]\naffinity = '{cpus}'\n", words)
         foreign = pathlib.Path("/sys/fs/bpf") / f"{running.prefix}-foreign"
         elsewhere = config.replace("[daemon]", f'[daemon]\npin_dir = "{foreign}/pins"')
         foreign.mkdir()

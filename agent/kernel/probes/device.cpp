@@ -87,6 +87,13 @@ std::string driver_of(const std::string &device)
     return ask_ethtool(command, device) ? std::string{command.driver} : std::string{};
 }
 
+std::string bus_of(const std::string &device)
+{
+    ethtool_drvinfo command{};
+    command.cmd = ETHTOOL_GDRVINFO;
+    return ask_ethtool(command, device) ? std::string{command.bus_info} : std::string{};
+}
+
 // By the call that every kernel answers, whichever of the two its driver has.
 std::optional<std::uint32_t> link_speed_mbps(const std::string &device)
 {

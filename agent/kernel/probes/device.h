@@ -19,6 +19,7 @@ namespace mrc::kernel::probes
 [[nodiscard]] bool is_running(const std::string &device); // up, with carrier
 [[nodiscard]] bool is_bonded(const std::string &device);  // a member of a bond
 [[nodiscard]] std::string driver_of(const std::string &device);
+[[nodiscard]] std::string bus_of(const std::string &device); // its address there; empty: of none
 // Mbit/s; nothing without carrier, and of devices that have none of their own (virtio_net, often).
 [[nodiscard]] std::optional<std::uint32_t> link_speed_mbps(const std::string &device);
 [[nodiscard]] std::optional<std::uint64_t> transmitted_packets(const std::string &device);

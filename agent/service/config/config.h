@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernel/cpu_list.h"
 #include "mrc/abi/maps.h"
 #include "mrc/abi/wire.h"
 #include "options/origins.h"
@@ -113,6 +114,18 @@ struct host_entry {
 struct socket_host {
     mrc_ip host{};                 // its common MRC address
     std::vector<mrc_ip> addresses; // ordinary ones, in either family; IPv4 as ::ffff:a.b.c.d
+};
+
+// The CPUs of the NUMA node that the ports are on.
+struct cpus_of_ports {
+};
+// Whichever the scheduler chooses.
+struct any_cpu {
+};
+using affinity_option = std::variant<cpus_of_ports, any_cpu, kernel::cpu_list>;
+
+struct worker_config {
+    affinity_option affinity;
 };
 
 struct transmit_options {
@@ -234,6 +247,7 @@ struct daemon_config {
     std::vector<port_options> ports;  // at least one; planes are unique
     std::vector<host_entry> hosts;    // of a direct fabric: those that this one speaks to, and maybe itself
     std::vector<socket_host> sockets; // hosts and ordinary addresses are unique
+    worker_config worker;
     transmit_options transmit;
     transport_options transport;
     wire_options wire;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "session/host_names.h"
 
@@ -185,6 +186,29 @@ std::string gateway::write(const gateway_option &from)
     if (const auto *mac = std::get_if<mac_address>(&from))
         return options::toml_string(to_text(*mac));
     return options::toml_string("auto");
+}
+
+bool affinity::read(const options::value &value, affinity_option &to)
+{
+    const auto *text = value.text();
+    if (text == nullptr)
+        return false;
+    if (*text == "auto")
+        to = cpus_of_ports{};
+    else if (*text == "none")
+        to = any_cpu{};
+    else if (auto cpus = kernel::parse_cpu_list(*text); cpus && !cpus->empty())
+        to = std::move(*cpus);
+    else
+        return false;
+    return true;
+}
+
+std::string affinity::write(const affinity_option &from)
+{
+    if (const auto *cpus = std::get_if<kernel::cpu_list>(&from))
+        return options::toml_string(kernel::cpu_list_text(*cpus));
+    return options::toml_string(std::holds_alternative<any_cpu>(from) ? "none" : "auto");
 }
 
 } // namespace mrc::service::kinds

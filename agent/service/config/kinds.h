@@ -115,4 +115,13 @@ struct gateway {
     [[nodiscard]] static std::string write(const gateway_option &from);
 };
 
+struct affinity {
+    [[nodiscard]] static std::string allowed()
+    {
+        return fmt::format(R"("auto", "none" or CPUs as "0-3,8", each below {})", kernel::most_cpus);
+    }
+    [[nodiscard]] static bool read(const options::value &value, affinity_option &to);
+    [[nodiscard]] static std::string write(const affinity_option &from);
+};
+
 } // namespace mrc::service::kinds

@@ -162,6 +162,11 @@ table_of<socket_host> sockets_table()
              &row::addresses, required);
 }
 
+table_of<worker_config> worker_table()
+{
+    return table_of<worker_config>{}.add("affinity", affinity{}, &worker_config::affinity);
+}
+
 table_of<transmit_options> transmit_table()
 {
     using row = transmit_options;
@@ -325,6 +330,7 @@ const options::table_of<daemon_config> &config_options()
                       {.one_per = "host", .least = 0, .most = MRC_MAX_GROUPS - 1})
             .add_rows("sockets", sockets_table(), &daemon_config::sockets,
                       {.one_per = "host", .least = 0, .most = MRC_MAX_ORDINARY / most_ordinary})
+            .add_table("worker", worker_table(), &daemon_config::worker)
             .add_table("transmit", transmit_table(), &daemon_config::transmit)
             .add_table("transport", transport_table(), &daemon_config::transport)
             .add_table("wire", wire_table(), &daemon_config::wire)

@@ -19,6 +19,8 @@ namespace mrc::service
 namespace
 {
 
+constexpr std::uint32_t only_worker = 0;
+
 std::uint32_t queues_of(const host_modes &modes)
 {
     std::uint32_t queues = 0;
@@ -88,7 +90,7 @@ void host_ports::bind_sockets()
         const std::size_t before = sockets_.all().size();
         sockets_.bind(row, binding_of(i));
         for (std::uint32_t queue = 0; queue < uses_[i].queues; ++queue)
-            programs_.set_socket(row, queue, sockets_.all()[before + queue]->fd());
+            programs_.set_socket(row, queue, only_worker, sockets_.all()[before + queue]->fd());
     }
 }
 
@@ -214,7 +216,7 @@ std::expected<std::string, std::string> host_ports::take_in(std::size_t port, co
         how.queues = queues;
         port_sockets::fresh_sockets fresh = sockets_.bind_later(how);
         for (std::uint32_t queue = 0; queue < queues; ++queue)
-            programs_.set_socket(row, queue, fresh.sockets[queue]->fd());
+            programs_.set_socket(row, queue, only_worker, fresh.sockets[queue]->fd());
         const std::string mode = programs_.attach_again(port, static_cast<int>(status.ifindex));
         run([&] { change_sockets(row, std::move(fresh)); });
         const std::scoped_lock lock{changing_};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "kernel/probes/bpf_objects.h"
 #include "kernel/probes/host_clock.h"
@@ -14,6 +15,7 @@
 #include "kernel/trusted_folder.h"
 #include "service/daemon_user.h"
 #include "service/ports/host_ports.h"
+#include "service/worker_place.h"
 #include "tools/mrc-doctor/scratch.h"
 
 namespace mrc::doctor
@@ -140,6 +142,33 @@ void examine_clock(report &to)
     to.findings.push_back(std::move(found));
 }
 
+void examine_worker_cpus(const host_wish &wish, report &to)
+{
+    finding found{.where = scope::host,
+                  .probe = "worker_cpus",
+                  .on = "host",
+                  .result = state::works,
+                  .found = {},
+                  .cost = {},
+                  .remedy = {}};
+    try {
+        const service::worker_place place =
+            service::place_worker(wish.config.worker.affinity, service::find_host_cpus(wish.config.ports));
+        found.found = place.reason;
+        if (!place.advice.empty()) {
+            found.result = state::slower;
+            found.cost = "packets and what describes them cross between NUMA nodes";
+            found.remedy = fmt::format("# {}", fmt::join(place.advice, "; "));
+        }
+    } catch (const kernel::startup_error &error) {
+        found.result = state::broken;
+        found.found = error.what();
+        found.cost = "mrcd ends at its start";
+        found.remedy = by_hand(wish.config.origin.file, "[worker]", "affinity = \"auto\"");
+    }
+    to.findings.push_back(std::move(found));
+}
+
 } // namespace
 
 void examine_host(const host_wish &wish, report &to)
@@ -148,6 +177,7 @@ void examine_host(const host_wish &wish, report &to)
     examine_overlay(to);
     examine_memory(wish, to);
     examine_clock(to);
+    examine_worker_cpus(wish, to);
 }
 
 } // namespace mrc::doctor

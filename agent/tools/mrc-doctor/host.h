@@ -16,7 +16,7 @@ struct host_wish {
     bool needs_several_buffers = false;
 };
 
-// Adds BPF programs and maps, TAP and TC, bpffs, memory, clock.
+// Adds BPF programs and maps, TAP and TC, bpffs, memory, clock, CPUs.
 void examine_host(const host_wish &wish, report &to);
 
 } // namespace mrc::doctor

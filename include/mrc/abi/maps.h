@@ -18,6 +18,7 @@
 
 #define MRC_MAX_PORTS 8         /* one per plane; the EV's plane field has 3 bits */
 #define MRC_MAX_QUEUES 16       /* receive queues per port that get an AF_XDP socket */
+#define MRC_MAX_WORKERS 8       /* threads that have a socket each on such a queue */
 #define MRC_MAX_PATHS (1 << 20) /* path rows that a host can have; row 0 counts packets of unknown paths */
 #define MRC_USUAL_PATHS 8192    /* that it has, unless its configuration says otherwise */
 #define MRC_MAX_QPS 16384       /* power of two: the low bits of a QPN are its row */
@@ -34,6 +35,9 @@
 #define MRC_OUTER_BYTES 54 /* Ethernet 14 + outer IPv6 40 */
 
 #define MRC_QPN_ROW(qpn) ((qpn) & (MRC_MAX_QPS - 1))
+
+/* Of `xsks`: the AF_XDP socket of a worker. */
+#define MRC_SOCKET_ROW(port, queue, worker) (((port) * MRC_MAX_QUEUES + (queue)) * MRC_MAX_WORKERS + (worker))
 
 /*
  * Verdicts of all programs and drop reasons of the agent. Map `verdicts` (per-CPU array of __u64, one per program set;
@@ -360,10 +364,12 @@ enum mrc_send_limit {
 /* `qps`: array of MRC_MAX_QPS rows, row = MRC_QPN_ROW(qpn). */
 /* Writer: mrcd: worker. Readers: host_rx, mrcctl. */
 struct mrc_qp_row {
-    __u32 qpn;              /* 0: free; host_rx compares all 24 bits [mrcd: service] */
-    __u32 peer_qpn;         /* 0: not connected [mrcd: service] */
-    struct mrc_ip peer;     /* whom it is connected to; zero: nobody [mrcd: service] */
-    __u32 state;            /* as `mrcctl qp list` names it: agent/protocol/qp_state.h */
+    __u32 qpn;          /* 0: free; host_rx compares all 24 bits [mrcd: service] */
+    __u32 peer_qpn;     /* 0: not connected [mrcd: service] */
+    struct mrc_ip peer; /* whom it is connected to; zero: nobody [mrcd: service] */
+    __u16 state;        /* as `mrcctl qp list` names it: agent/protocol/qp_state.h */
+    __u8 worker;        /* whose socket gets its packets; what is of no queue pair goes to 0 [mrcd: service] */
+    __u8 reserved;
     __u32 sender;           /* of mrc_peer_row: who may speak to this QP; 0: nobody [mrcd: service] */
     __u64 rx_packets;       /* data packets accepted, first copies */
     __u64 rx_bytes;         /* payload placed */

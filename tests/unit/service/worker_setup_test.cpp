@@ -14,14 +14,14 @@ namespace
 
 using namespace std::chrono_literals;
 
-datapath::worker_options options_for(const std::string &more, unsigned cores)
+datapath::worker_options options_for(const std::string &more, unsigned cores, const worker_place &place = {})
 {
     auto config = parse_config("[host]\nleaf = 1\ndownlink = 2\n[fabric]\nplanes = 1\nleaves = 2\nuplinks = 2\n"
                                "[[port]]\ndevice = \"lo\"\nplane = 0\n" +
                                    more,
                                "test");
     EXPECT_TRUE(config) << config.error().text();
-    return worker_options_for(*config, srv6_fabric{*config}, cores);
+    return worker_options_for(*config, srv6_fabric{*config}, cores, place);
 }
 
 TEST(worker_setup, spins_on_many_cores_only_unless_it_is_configured)
@@ -30,6 +30,12 @@ TEST(worker_setup, spins_on_many_cores_only_unless_it_is_configured)
     EXPECT_EQ(options_for("", 3).spin, 0us);
     EXPECT_EQ(options_for("[transmit]\nspin_us = 7\n", 1).spin, 7us);
     EXPECT_EQ(options_for("[transmit]\nspin_us = 0\n", 64).spin, 0us);
+}
+
+TEST(worker_setup, runs_on_the_cpus_that_were_chosen)
+{
+    EXPECT_TRUE(options_for("", 4).cpus.empty());
+    EXPECT_EQ(options_for("", 4, {.cpus = {1, 3}, .reason = {}, .advice = {}}).cpus, (kernel::cpu_list{1, 3}));
 }
 
 TEST(worker_setup, packets_are_classified_by_the_configured_code_points)
