@@ -14,8 +14,8 @@
 namespace mrc::client
 {
 
-// Longer than a daemon under full load takes for an answer, by far. Who opens one device, which has answered when it was
-// listed, has waited for nothing else, and waits longer: on a machine that starves, seconds pass now and then.
+// Longer than a daemon under full load takes for an answer, by far. Who opens one device waits longer than who asks
+// all daemons for a list: on a machine that starves, seconds pass now and then.
 inline constexpr std::chrono::milliseconds answer_patience{3000};
 inline constexpr std::chrono::milliseconds opening_patience{10000};
 
