@@ -6,7 +6,7 @@ import dataclasses
 import typing
 
 from . import collectives, labs
-from .programs import iperf, mrc, raw, small_beside, sockperf, stall
+from .programs import iperf, mrc, observed, raw, small_beside, sockperf, stall
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
 LOSSES = ("0%", "0.01%", "0.1%", "1%")
@@ -14,6 +14,13 @@ ENGINES = {"xdp": "XDP", "af_xdp": "AF_XDP"}
 MEMORY = ("shared", "process")
 RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
+FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
+# What an operator may leave running, by name: arguments of mrcctl.
+OBSERVERS = {"trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
+             "capture": ("capture", "-w", "/dev/null"),
+             "capture, headers of one packet in 100": ("capture", "-w", "/dev/null", "--snaplen", "128",
+                                                       "--sample", "1/100"),
+             "events": ("event", "-f")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +42,8 @@ class case:
 def places(builds):
     """The labs by name; those with mrcd are "xdp" and so on, and for each build, {name: (directory, ring_packets)},
     "xdp, NAME", too."""
-    found = {"kernel": labs.by_kernel, "two": labs.two, "inside": labs.inside_programs}
+    found = {"kernel": labs.by_kernel, "two": labs.two, "inside": labs.inside_programs,
+             "mapped": lambda: labs.with_mrcd("xdp", config=FABRIC_MAP)}
     for engine in ENGINES:
         for name, build in ({"": None} | builds).items():
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
@@ -186,6 +194,12 @@ def by_gloo(builds):
     return tuple(rows)
 
 
+def observers(_builds):
+    run = mrc("-s", "1M")
+    return (row("", "unobserved", "xdp", run), row("", "fabric map, a loop in 5 ms by each way", "mapped", run),
+            *(row("", name, "xdp", observed(run, *command)) for name, command in OBSERVERS.items()))
+
+
 RATE = {"gbps": "Gbit/s"}
 ROUND_TRIP = {"p50_us": "us", "p99_us": "us", "p999_us": "us"}
 
@@ -215,6 +229,8 @@ def all_cases(builds):
                          own_host(builds)),
         "own-host-latency": case("half a round trip of 8 bytes between two programs of one host", ROUND_TRIP,
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
+        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts", RATE, "unobserved",
+                         observers(builds)),
         "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "
                             "of each size, whatever --seconds", {"latency_us": "us"} | RATE,
                             "TCP, one plane", by_gloo(builds)),

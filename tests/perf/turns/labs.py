@@ -64,10 +64,10 @@ def set_up_planes(fabric, joined_from):
 
 
 @contextlib.contextmanager
-def with_mrcd(engine, build=None, hosts=2):
-    """`build`: (directory of binaries, ring_packets or "")."""
+def with_mrcd(engine, build=None, hosts=2, config=""):
+    """`build`: (directory of binaries, ring_packets or ""). `config`: of each mrcd, besides."""
     directory, ring_packets = build or (None, "")
-    config = f"[transmit]\nring_packets = {ring_packets}\n" if ring_packets else ""
+    config += f"[transmit]\nring_packets = {ring_packets}\n" if ring_packets else ""
     before = os.environ.get("MRC_BIN")
     if directory:
         os.environ["MRC_BIN"] = directory

@@ -66,6 +66,25 @@ def checked(client):
     return client.report
 
 
+def observed(run, *command):
+    """`run` while mrcctl does this on both hosts."""
+    def beside(at, seconds):
+        watchers = [subprocess.Popen(at.fabric.enter(host, binary("mrcctl"), "--instance",
+                                                     at.fabric.host(host)["instance"], *command),
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for host in ("h0", "h1")]
+        try:
+            found = run(at, seconds)
+            ended = [watcher for watcher in watchers if watcher.poll() is not None]
+        finally:
+            for watcher in watchers:
+                watcher.terminate()
+            complaints = [watcher.communicate()[1].decode() for watcher in watchers]
+        if ended:
+            sys.exit(f"FAIL: mrcctl {' '.join(command)} did not go on: {complaints}")
+        return found
+    return beside
+
+
 def mrc(*arguments, memory="shared", host="h0", by_daemons=True):
     """A run of mrc-perf's client with these arguments, to h1; `by_daemons`: of mrcd, whose processor time is told."""
     def run(at, seconds):

@@ -20,8 +20,9 @@ namespace
 using protocol::plane_index;
 using service::host_place;
 
-constexpr int tries = 3;              // of loops that are expected to come back
-constexpr std::size_t most_usids = 6; // of a way to another leaf and back
+constexpr std::size_t most_named = 16; // of what is silent
+constexpr int tries = 3;               // of loops that are expected to come back
+constexpr std::size_t most_usids = 6;  // of a way to another leaf and back
 
 plane_index plane_of(std::uint32_t number)
 {
@@ -134,10 +135,12 @@ private:
         return std::min(wish_.fabric.hosts_per_leaf, wish_.fabric.usids.host.numbers());
     }
 
+    [[nodiscard]] std::uint32_t leaves_to_pass() const { return wish_.leaf ? *wish_.leaf + 1 : leaves_to_try(); }
+
     // Places whose larger number this is, so that small numbers come first whichever of the two is small.
     [[nodiscard]] std::vector<host_place> shell(std::uint32_t number) const
     {
-        const std::uint32_t leaves = leaves_to_try();
+        const std::uint32_t leaves = leaves_to_pass();
         const std::uint32_t downlinks = downlinks_to_try();
         std::vector<host_place> places;
         const auto add = [&](std::uint32_t leaf, std::uint32_t downlink) {
@@ -156,8 +159,7 @@ private:
     [[nodiscard]] std::optional<seat> find_on(std::size_t port) const
     {
         const std::vector<plane_index> planes = planes_to_try(port);
-        const std::uint32_t shells =
-            std::max({leaves_to_try(), downlinks_to_try(), wish_.leaf.value_or(0) + 1, wish_.downlink.value_or(0) + 1});
+        const std::uint32_t shells = std::max(leaves_to_pass(), downlinks_to_try());
         std::vector<seat> tried;
         std::optional<seat> found;
         const auto flush = [&] {
@@ -263,9 +265,12 @@ private:
             for (std::uint32_t number = 0; number < std::min(greatest, most); ++number)
                 if (!by_port[port][number])
                     silent.push_back(number);
-            if (!silent.empty())
-                remarks.push_back(fmt::format("plane {}: no loop comes back by {} {}", at.planes[port].value, what,
-                                              fmt::join(silent, ", ")));
+            if (silent.empty())
+                continue;
+            const std::size_t more = silent.size() - std::min(silent.size(), most_named);
+            silent.resize(silent.size() - more);
+            remarks.push_back(fmt::format("plane {}: no loop comes back by {} {}{}", at.planes[port].value, what,
+                                          fmt::join(silent, ", "), more == 0 ? "" : fmt::format(" and {} more", more)));
         }
         return greatest;
     }
@@ -293,8 +298,9 @@ private:
         if (!has_spines || usids_.block_bytes() + most_usids * sizeof(std::uint16_t) > sizeof(mrc_ip::bytes))
             return;
         const std::uint32_t spines = found.fabric.uplinks;
+        const std::uint32_t most = std::min(service::max_leaves, service::numbers_of(wish_.fabric.usids.leaf));
         found.fabric.leaves = count(
-            found, leaves_to_try(), "leaf",
+            found, most, "leaf",
             [&](const seat &from, std::uint32_t leaf) {
                 if (leaf == own) // it is there
                     return question(from, {});

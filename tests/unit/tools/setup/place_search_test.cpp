@@ -208,6 +208,27 @@ TEST(place_search, a_place_that_is_given_is_asked_for_alone)
     EXPECT_THAT(refusal(fabric, {.leaf = 1, .downlink = 1}), HasSubstr("leaves 1, downlinks 1:"));
 }
 
+TEST(place_search, leaves_beyond_those_that_are_tried_are_found_where_the_own_one_is_given)
+{
+    constexpr host_place here{.leaf = 300, .downlink = 3};
+    made_fabric fabric{512, 2, {{plane_index{0}, here}}};
+    const found_place found = fabric.find({.leaf = 300});
+    EXPECT_EQ(found.place, here);
+    EXPECT_EQ(found.fabric.leaves, 512U);
+    EXPECT_THAT(refusal(fabric), HasSubstr("leaves 0 to 255"));
+}
+
+TEST(place_search, of_many_that_are_silent_a_few_are_named)
+{
+    made_fabric fabric{1, 64, {{plane_index{0}, {}}}};
+    for (std::uint32_t spine = 0; spine < 63; ++spine)
+        fabric.dead_spines.insert(spine);
+    const found_place found = fabric.find();
+    ASSERT_EQ(found.remarks.size(), 1U);
+    EXPECT_THAT(found.remarks[0], HasSubstr("by spine 0, 1, 2"));
+    EXPECT_THAT(found.remarks[0], HasSubstr("14, 15 and 47 more"));
+}
+
 TEST(place_search, nothing_comes_back)
 {
     made_fabric fabric{1, 1, {{plane_index{0}, {}}}};
