@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from lab_support import binary
 from transfer_support import wait_until
 
 from lab.processes import instance_of
@@ -20,6 +21,7 @@ class ranks:
     replaces itself, so a process is its rank."""
 
     def __init__(self, fabric, folder, commands):
+        self.fabric = fabric
         self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(len(commands))]
         self.processes = []
         hosts = fabric.host_names()
@@ -34,14 +36,24 @@ class ranks:
         with open(self.logs[rank], encoding="utf-8", errors="replace") as log:
             return log.read()
 
+    def fail(self, why):
+        """Ends the test, with what all ranks have said, and what their hosts know of queue pairs and have logged."""
+        for rank, process in enumerate(self.processes):
+            print(f"rank {rank}, status {process.poll()}: {self.said(rank)[-1000:]}")
+        for host in self.fabric.host_names():
+            instance = instance_of(self.fabric.prefix, host)
+            shown = subprocess.run([binary("mrcctl"), "--instance", instance, "qp", "list"], text=True,
+                                   capture_output=True, check=False)
+            print(f"{host}:\n{shown.stdout}{shown.stderr}{self.fabric.log(host)[-1000:]}")
+        sys.exit(f"FAIL: {why}")
+
     def wait_for(self, rank, text):
         def there():
             if self.processes[rank].poll() not in (None, 0):
-                sys.exit(f"FAIL: rank {rank} ended before '{text}': {self.said(rank)}")
+                self.fail(f"rank {rank} ended before '{text}'")
             return text in self.said(rank)
         if not wait_until(there, LIMIT_S):
-            said = "\n".join(f"rank {one}: {self.said(one)}" for one in range(len(self.logs)))
-            sys.exit(f"FAIL: rank {rank} does not say {text!r}; all that was said:\n{said}")
+            self.fail(f"rank {rank} does not say {text!r}")
 
     def all_succeed(self):
         deadline = time.monotonic() + LIMIT_S
@@ -50,9 +62,9 @@ class ranks:
             try:
                 status = process.wait(max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                sys.exit(f"FAIL: rank {rank} hangs after {self.said(rank)}")
+                self.fail(f"rank {rank} hangs")
             if status != 0:
-                sys.exit(f"FAIL: rank {rank}: status {status}: {self.said(rank)}")
+                self.fail(f"rank {rank}: status {status}")
 
     def end(self):
         for process in self.processes:
