@@ -80,7 +80,7 @@ private:
         return good_.at(loop.port).contains(loop.carrier);
     }
 
-    carriers carriers_of(const seat &from) const
+    [[nodiscard]] carriers carriers_of(const seat &from) const
     {
         const service::usid_plan usids{options.usids};
         const std::uint16_t own = usids.leaf(from.plane, from.place.leaf);
@@ -106,6 +106,7 @@ private:
 std::vector<unsigned> numbers(const std::vector<plane_index> &planes)
 {
     std::vector<unsigned> all;
+    all.reserve(planes.size());
     for (const plane_index plane : planes)
         all.push_back(plane.value);
     return all;
