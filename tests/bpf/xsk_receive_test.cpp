@@ -43,6 +43,18 @@ template <typename Condition>
     return true;
 }
 
+// From the far end of port0's wire.
+void send_to_port(const kernel::unique_fd &wire, std::uint32_t packets)
+{
+    sockaddr_ll to{};
+    to.sll_family = AF_PACKET;
+    to.sll_ifindex = static_cast<int>(private_network::ifindex("leaf0"));
+    const packet_bytes bytes(100, 0x55);
+    for (std::uint32_t i = 0; i < packets; ++i)
+        ASSERT_EQ(::sendto(wire.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr *>(&to), sizeof(to)),
+                  static_cast<ssize_t>(bytes.size()));
+}
+
 // One socket on veth port0, which gets everything that leaf0 sends.
 class xsk_receive_test : public testing::Test
 {
@@ -66,17 +78,7 @@ protected:
         wire = kernel::unique_fd{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)};
     }
 
-    void send(std::uint32_t packets) const
-    {
-        sockaddr_ll to{};
-        to.sll_family = AF_PACKET;
-        to.sll_ifindex = static_cast<int>(private_network::ifindex("leaf0"));
-        const packet_bytes bytes(100, 0x55);
-        for (std::uint32_t i = 0; i < packets; ++i)
-            ASSERT_EQ(
-                ::sendto(wire.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr *>(&to), sizeof(to)),
-                static_cast<ssize_t>(bytes.size()));
-    }
+    void send(std::uint32_t packets) const { send_to_port(wire, packets); }
     [[nodiscard]] std::uint64_t dropped() const
     {
         const auto drops = sockets[0]->drops();
@@ -186,17 +188,7 @@ protected:
                 .transmit_frames = transmit_frames,
                 .receive_frames = received_at_once};
     }
-    void send(std::uint32_t packets) const
-    {
-        sockaddr_ll to{};
-        to.sll_family = AF_PACKET;
-        to.sll_ifindex = static_cast<int>(private_network::ifindex("leaf0"));
-        const packet_bytes bytes(100, 0x55);
-        for (std::uint32_t i = 0; i < packets; ++i)
-            ASSERT_EQ(
-                ::sendto(wire.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr *>(&to), sizeof(to)),
-                static_cast<ssize_t>(bytes.size()));
-    }
+    void send(std::uint32_t packets) const { send_to_port(wire, packets); }
     [[nodiscard]] static std::uint64_t dropped(const kernel::xsk_socket_pair &socket)
     {
         const auto drops = socket.drops();
