@@ -178,8 +178,8 @@ struct mrc_host_row {
     __u32 leaf;          /* SRv6: the T0 that the host is on, as `group` of paths counts them */
     __u32 block_bytes;   /* SRv6: of the uSID block in carriers; 0: paths are direct */
     __u64 drop_events;   /* number of the last one of drops in `events` [host_rx, host_push, host_tx, atomic] */
-    __u64
-        real_ahead_ns; /* what the wall clock (CLOCK_REALTIME) is ahead of CLOCK_MONOTONIC, which programs cannot ask */
+    /* What the wall clock (CLOCK_REALTIME) is ahead of CLOCK_MONOTONIC, which programs cannot ask. */
+    __u64 real_ahead_ns;
     __u64 untold_qp_errors; /* queue pairs that failed and have no event: too many did at once */
 };
 
