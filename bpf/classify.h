@@ -267,6 +267,14 @@ static __always_inline enum mrc_verdict classify_endpoint(struct cursor *cursor,
     return classify_fixed(cursor, packet, kind, header_bytes);
 }
 
+/* The request id stands where a queue pair's packet has its PSN. */
+static __always_inline __u8 asking_worker(const struct mrc_bth *bth)
+{
+    const __u32 id = mrc_get24(bth->psn) & 0xFFFF;
+
+    return (__u8)MRC_ASKING_WORKER(id, config.asker_mask);
+}
+
 /* Behind a trimmed control packet stands nothing that may be believed, and it is never answered: it is dropped. */
 static __always_inline enum mrc_verdict classify(struct cursor *cursor, struct rx_packet *packet)
 {
@@ -292,6 +300,7 @@ static __always_inline enum mrc_verdict classify(struct cursor *cursor, struct r
     case MRC_OP_ENDPOINT_REQUEST:
         return classify_endpoint(cursor, packet, MRC_KIND_ENDPOINT_REQUEST, sizeof(struct mrc_erth));
     case MRC_OP_ENDPOINT_RESPONSE:
+        packet->worker = asking_worker(bth);
         return classify_endpoint(cursor, packet, MRC_KIND_ENDPOINT_RESPONSE, sizeof(struct mrc_eeth));
     default:
         return MRC_RX_DROP_BAD_MRC;

@@ -4,7 +4,7 @@
  *
  * hook     XDP, run by BPF_PROG_TEST_RUN with BPF_F_TEST_XDP_LIVE_FRAMES only; attached to a scratch device, because
  *          the kernel rebuilds its XDP dispatcher on every call for a program that is attached nowhere (25 ms)
- * inputs   a blank frame of MRC_PUSH_BLANK_BYTES; push_slots[push_ring.consumer]
+ * inputs   a blank frame of MRC_PUSH_BLANK_BYTES; the worker's push_slots[push_ring.consumer]; `config`
  * outputs  Ethernet | outer IPv6 | inner packet, or Ethernet | packet on a direct path, redirected to the path's port.
  *          Each run consumes one slot or, when none is left, drops the blank frame.
  * maps     reads push_slots, paths, ports, next_hops, tx_ports; writes push_ring (consumer, sent, refused,
@@ -26,6 +26,8 @@ MRC_USES(push_slots);
 MRC_USES(push_ring);
 MRC_USES(paths);
 MRC_USES(tx_ports);
+
+const volatile struct mrc_push_config config = {};
 
 /* Everything that one departure needs, each pointer checked once. */
 struct push_departure {
@@ -137,15 +139,15 @@ static __always_inline void note_refused(const struct mrc_push_slot *slot, enum 
 /* One slot is consumed whatever becomes of it, so that a bad slot cannot stop the ring. */
 static __always_inline enum mrc_verdict push(struct xdp_md *ctx)
 {
-    const __u32 only = 0;
-    struct mrc_push_ring *ring = bpf_map_lookup_elem(&push_ring, &only);
+    const __u32 worker = config.worker;
+    struct mrc_push_ring *ring = bpf_map_lookup_elem(&push_ring, &worker);
     struct mrc_push_slot *slot;
     enum mrc_verdict verdict;
     __u32 row;
 
     if (!ring || ring->consumer == *(volatile __u32 *)&ring->producer)
         return MRC_PUSH_EMPTY;
-    row = ring->consumer & (MRC_PUSH_SLOTS - 1);
+    row = worker * MRC_PUSH_SLOTS + (ring->consumer & (MRC_PUSH_SLOTS - 1));
     slot = bpf_map_lookup_elem(&push_slots, &row);
     if (!slot)
         return MRC_PUSH_EMPTY;

@@ -5,8 +5,8 @@
  * hook     XDP on each port, native or generic. One instance of the object per port; the maps are shared.
  *          Load with BPF_F_XDP_HAS_FRAGS for multi-buffer frames: headers are read from the first buffer only.
  * inputs   Ethernet | [outer IPv6 to our uSID, or address on the plane] | IPv6 or IPv4 | …; `config`
- * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket that the
- *          queue pair's worker has on the port's queue.
+ * outputs  MRC: struct mrc_rx_meta | Ethernet | inner packet, to the AF_XDP socket that a worker has on the
+ *          port's queue: that of the queue pair; of a response, the one that has asked; else the first.
  *          EV probes: the answer, back out of the same port.
  *          Loops of the fabric map: counted, and no further.
  *          Other popped packets: Ethernet | inner packet, to the kernel, ECN by RFC 6040; only to the host's own

@@ -48,7 +48,7 @@ MRC_ROWS(loops, struct mrc_loop_row, 1); /* this and the next: resized by the ag
 MRC_ROWS(loop_arrivals, struct mrc_loop_arrival, MRC_LOOP_SLOTS);
 MRC_ROWS(fabric_faults, struct mrc_fault_row, MRC_MAX_FAULTS);
 MRC_ROWS(overlay, struct mrc_overlay_row, MRC_MAX_GROUPS);
-MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS);
+MRC_ROWS(push_slots, struct mrc_push_slot, MRC_PUSH_SLOTS); /* this and the next: for one worker, likewise */
 MRC_ROWS(push_ring, struct mrc_push_ring, 1);
 MRC_ROWS(capture_slots, struct mrc_capture_slot, MRC_CAPTURE_SLOTS);
 MRC_ROWS(capture_ring, struct mrc_capture_ring, 1);

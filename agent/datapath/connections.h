@@ -27,6 +27,9 @@ public:
 
     void add(const worker_qp &qp);
     void remove(const worker_qp &qp); // that was added
+    // A queue pair of another worker of this host is connected to the peer, or not any more: it is in use here, too.
+    void add_use(const worker_peer &peer);
+    void remove_use(const worker_peer &peer);
     // Whose queue pairs are connected to the peer's queue pair `number`; null: nobody's. The service sees to it that
     // they are one client's.
     [[nodiscard]] const worker_client *client_of(const worker_peer &peer, protocol::qpn number) const;
@@ -34,7 +37,7 @@ public:
 
 private:
     struct far_end {
-        const protocol::port_status *host = nullptr; // whichever of its addresses is used
+        std::uint32_t host = 0; // its number; 0: this one
         std::uint32_t number = 0;
         bool operator==(const far_end &) const = default;
     };
@@ -46,7 +49,7 @@ private:
     struct hash {
         std::size_t operator()(const far_end &key) const
         {
-            return std::hash<const void *>{}(key.host) * 31 + std::hash<std::uint32_t>{}(key.number);
+            return std::hash<std::uint64_t>{}(std::uint64_t{key.host} << 32 | key.number);
         }
         std::size_t operator()(const host_paths &key) const
         {

@@ -77,7 +77,8 @@ void endpoint_desk::watch(std::span<const connections::peer_in_use> used, instan
             continue;
         targets_.on_use(host.peer, now);
         host.peer.paths->watch_idle(now + peer_memory);
-        host.peer.ports->watch(now + peer_memory);
+        if (around_.speaks)
+            host.peer.ports->watch(now + peer_memory);
         watch_planes(host.peer, now);
     }
     for (const worker_peer &host : targets_.watch_overlay(now))

@@ -40,6 +40,7 @@ public:
         protocol::instant (*clock)() = nullptr; // a batch measures the network, so its packets are stamped one by one
         std::function<void(const worker_peer &)> on_peer_change; // its port status, or whether it is reached
         std::function<void()> on_batch_done;                     // of start_batch
+        bool speaks = true;                                      // for the host: peers are told of its ports
     };
 
     explicit endpoint_desk(surroundings around);

@@ -2,6 +2,7 @@
 #include "datapath/map_reporter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <vector>
 
@@ -103,8 +104,9 @@ std::size_t write_counts(const kernel::mapped_array<mrc_path_row> &rows, protoco
     std::size_t written = 0;
     while (const auto slot = group.next_counted()) {
         mrc_path_row &row = rows[group.path(*slot).index.value];
-        row.retransmits = group.counters(*slot).retransmits;
-        row.losses = group.counters(*slot).losses;
+        const protocol::path_counters grown = group.take_growth(*slot); // other workers add theirs
+        std::atomic_ref{row.retransmits}.fetch_add(grown.retransmits, std::memory_order_relaxed);
+        std::atomic_ref{row.losses}.fetch_add(grown.losses, std::memory_order_relaxed);
         ++written;
     }
     return written;
@@ -153,13 +155,19 @@ void verdict_report::publish_row(std::uint32_t row, std::uint64_t count)
         written_[row] = count;
 }
 
-verdict_report::writer per_cpu_writer(int verdicts_fd)
+verdict_sums::verdict_sums(int verdicts_fd)
+    : fd_{verdicts_fd}, values_(static_cast<std::size_t>(std::max(libbpf_num_possible_cpus(), 1)))
 {
-    const auto cpus = static_cast<std::size_t>(std::max(libbpf_num_possible_cpus(), 1));
-    return [verdicts_fd, values = std::vector<std::uint64_t>(cpus)](std::uint32_t row, std::uint64_t count) mutable {
-        values.front() = count;
-        return bpf_map_update_elem(verdicts_fd, &row, values.data(), BPF_ANY) == 0;
-    };
+}
+
+bool verdict_sums::write(unsigned worker, std::uint32_t row, std::uint64_t count)
+{
+    const std::scoped_lock guard{writing_};
+    counts_[worker][row] = count;
+    values_.front() = 0;
+    for (const verdict_counts &each : counts_)
+        values_.front() += each[row];
+    return bpf_map_update_elem(fd_, &row, values_.data(), BPF_ANY) == 0;
 }
 
 } // namespace mrc::datapath

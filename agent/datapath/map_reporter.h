@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <vector>
 
 #include "datapath/linked_list.h"
 #include "datapath/worker_client.h"
@@ -78,7 +80,25 @@ private:
     verdict_counts written_{};
 };
 
-// Writes into the per-CPU array behind the descriptor, which cannot be mapped. No program counts in the agent's rows.
-[[nodiscard]] verdict_report::writer per_cpu_writer(int verdicts_fd);
+// All workers' together in the per-CPU array behind the descriptor, which cannot be mapped. No program counts in the
+// agent's rows.
+class verdict_sums
+{
+public:
+    explicit verdict_sums(int verdicts_fd);
+
+    [[nodiscard]] verdict_report::writer writer_of(unsigned worker)
+    {
+        return [this, worker](std::uint32_t row, std::uint64_t count) { return write(worker, row, count); };
+    }
+
+private:
+    bool write(unsigned worker, std::uint32_t row, std::uint64_t count);
+
+    int fd_;
+    std::mutex writing_;
+    std::array<verdict_counts, MRC_MAX_WORKERS> counts_{};
+    std::vector<std::uint64_t> values_; // by CPU
+};
 
 } // namespace mrc::datapath

@@ -42,9 +42,9 @@ void mixed_transmit::flush()
 
 transmit_counters mixed_transmit::counters() const
 {
-    const transmit_counters live = frames_.counters();
-    const transmit_counters ring = rings_.counters();
-    return {.sent = live.sent + ring.sent, .refused = live.refused + ring.refused};
+    transmit_counters sum = frames_.counters();
+    sum += rings_.counters();
+    return sum;
 }
 
 } // namespace mrc::datapath

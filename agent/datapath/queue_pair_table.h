@@ -30,7 +30,7 @@ public:
     // In no order.
     [[nodiscard]] std::span<const std::unique_ptr<worker_qp>> all() const { return qps_; }
 
-    [[nodiscard]] const connections &connected() const { return connected_; }
+    [[nodiscard]] connections &connected() { return connected_; }
 
 private:
     std::vector<std::unique_ptr<worker_qp>> qps_; // each knows its place

@@ -23,6 +23,13 @@ struct departure {
 struct transmit_counters {
     std::uint64_t sent = 0;    // handed to the port
     std::uint64_t refused = 0; // consumed, but not sent: bad path, port down or stalled
+
+    transmit_counters &operator+=(const transmit_counters &other)
+    {
+        sent += other.sent;
+        refused += other.refused;
+        return *this;
+    }
 };
 
 // One worker owns an engine. Use: while ready(): fill reserve(), commit(); then flush() once per burst.

@@ -52,7 +52,7 @@ public:
 
     [[nodiscard]] bool ready(const worker_qp &qp)
     {
-        return qp.peer.own_host ? of_.loopback_.ready() : of_.output_.ready();
+        return qp.peer.own_host ? lane_of(qp).ready() : of_.output_.ready();
     }
     [[nodiscard]] static instant now() { return kernel::monotonic_now(); }
     static std::size_t deliver(worker_qp &qp, std::size_t most) { return deliver_completions(qp, most); }
@@ -62,7 +62,7 @@ public:
         const std::optional<protocol::outgoing> packet = qp.protocol->next_packet(now);
         if (!packet)
             return 0;
-        const bool sent = qp.peer.own_host ? of_.loopback_.send(qp, *packet)
+        const bool sent = qp.peer.own_host ? lane_of(qp).send(qp, *packet)
                                            : of_.output_.send(qp.address, qp.peer.host_usid, *packet, &qp);
         if (!sent)
             qp.protocol->fail(protocol::completion_status::local_protection_error);
@@ -72,7 +72,7 @@ public:
     {
         write_limit((*of_.io_.qps)[MRC_QPN_ROW(qp.number.value)], qp, now);
         if (qp.peer.own_host)
-            of_.loopback_.end_turn();
+            end_own_turn(qp);
         else
             of_.output_.end_turn();
         if (qp.protocol->state() == protocol::qp_state::error) [[unlikely]]
@@ -95,6 +95,18 @@ public:
     [[nodiscard]] bool others_wait(const worker_client &served) const { return of_.bells_rung(&served); }
 
 private:
+    [[nodiscard]] loopback &lane_of(const worker_qp &qp)
+    {
+        return of_.io_.lanes->lane(of_.io_.number, of_.worker_of(qp.peer_number));
+    }
+    void end_own_turn(const worker_qp &qp)
+    {
+        loopback &lane = lane_of(qp);
+        lane.end_turn();
+        if (const unsigned other = of_.worker_of(qp.peer_number); other != of_.io_.number && lane.any())
+            of_.io_.wake_other(other);
+    }
+
     worker &of_;
 };
 
@@ -105,9 +117,14 @@ worker::worker(worker_options options, resources borrowed)
                                                                .overlay = *io_.overlay,
                                                                .clock = kernel::monotonic_now,
                                                                .on_peer_change = io_.on_peer_change,
-                                                               .on_batch_done = io_.on_batch_done}},
+                                                               .on_batch_done = io_.on_batch_done,
+                                                               .speaks = io_.number == 0}},
       verdicts_{io_.write_verdict}
 {
+    if (io_.states == nullptr)
+        io_.states = &own_states_.emplace(*io_.paths);
+    if (io_.lanes == nullptr)
+        io_.lanes = &own_lanes_.emplace(1);
     deadlines_.make_room(MRC_MAX_QPS);
 }
 
@@ -309,7 +326,7 @@ std::size_t worker::round()
         io_.trace->look(now);
     const receive_result received = receive(now);
     work += received.frames;
-    work += loopback_.deliver([&](const loopback::passing &packet) { on_own_packet(packet, now); });
+    work += deliver_own(now);
     write_gathered();
     answer_bells();
     if (timer_gate_.may_run(received.unread))
@@ -409,6 +426,34 @@ void worker::on_own_packet(const loopback::passing &packet, instant now)
            {.entropy = packet.entropy, .path = packet.path, .at = now, .wire_bytes = packet.ip_bytes}, now);
 }
 
+// A row of nobody's leads to whichever worker: there the packet is one to no queue pair.
+unsigned worker::worker_of(protocol::qpn number) const
+{
+    return (*io_.qps)[MRC_QPN_ROW(number.value)].worker % io_.lanes->workers();
+}
+
+std::size_t worker::deliver_own(instant now)
+{
+    std::size_t packets = 0;
+    for (unsigned from = 0; from < io_.lanes->workers(); ++from) {
+        const auto done = io_.lanes->lane(from, io_.number).deliver([&](const loopback::passing &packet) {
+            on_own_packet(packet, now);
+        });
+        packets += done.packets;
+        if (done.made_room && from != io_.number)
+            io_.wake_other(from);
+    }
+    return packets;
+}
+
+bool worker::any_own() const
+{
+    for (unsigned from = 0; from < io_.lanes->workers(); ++from)
+        if (io_.lanes->lane(from, io_.number).any())
+            return true;
+    return false;
+}
+
 void worker::accept(worker_qp &qp, const protocol::packet &content, std::span<const std::byte> payload,
                     const protocol::arrival &how, instant now)
 {
@@ -468,11 +513,8 @@ void worker::report()
 void worker::report_changes()
 {
     desk_.visit_changed([&](protocol::path_group &group) {
-        while (const auto change = group.next_transition()) {
-            write_state(*io_.paths, change->path, change->to);
-            if (io_.on_path_state)
-                io_.on_path_state(*change);
-        }
+        while (const auto change = group.next_transition())
+            io_.states->note(io_.number, *change, io_.on_path_state);
     });
     verdicts_.publish_drops(counters_.drops);
 }
@@ -514,7 +556,7 @@ sleep_end worker::sleep(std::span<pollfd> own, instant until)
         return sleep_end::not_slept;
     const sleep_end end = sleeper_.park_until(
         std::min(next_deadline(), until), *io_.sockets,
-        [this] { return calls_.any() || bells_rung(nullptr) || turns_.any_active(has_requests); },
+        [this] { return calls_.any() || bells_rung(nullptr) || any_own() || turns_.any_active(has_requests); },
         turns_of_threads_.baton(), own);
     counters_.sleeps += end == sleep_end::not_slept ? 0 : 1;
     return end;

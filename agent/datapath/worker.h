@@ -11,6 +11,7 @@
 // packets of hosts and paths, not of queue pairs     endpoint_desk.h
 // encoding and transmit engines                      packet_output.h
 // packets between queue pairs of this host           loopback.h, own_host.h
+// what several workers show as one                   shared_path_states.h
 // rows of the BPF maps                               map_reporter.h
 // sleep, doorbells                                   sleeper.h
 // which thread makes the rounds                      round_turns.h
@@ -44,6 +45,7 @@
 #include "datapath/resting_queue_pairs.h"
 #include "datapath/round_turns.h"
 #include "datapath/service_calls.h"
+#include "datapath/shared_path_states.h"
 #include "datapath/sleeper.h"
 #include "datapath/timer_gate.h"
 #include "datapath/trace_ring.h"
@@ -79,6 +81,18 @@ struct worker_counters {
     std::uint64_t backlogged = 0; // of these, waited for longer than backlog_mark
     std::uint64_t reported = 0;   // rows of paths and of active queue pairs
     verdict_counts drops{};       // MRC_AGENT_*
+
+    worker_counters &operator+=(const worker_counters &other)
+    {
+        loops += other.loops;
+        sleeps += other.sleeps;
+        received += other.received;
+        backlogged += other.backlogged;
+        reported += other.reported;
+        for (std::size_t row = 0; row < drops.size(); ++row)
+            drops[row] += other.drops[row];
+        return *this;
+    }
 };
 
 class worker
@@ -100,6 +114,11 @@ public:
         std::function<void()> on_batch_done;                      // of start_batch
         std::function<void(const worker_qp &)> on_qp_failed = {}; // each once
         trace_ring *trace = nullptr;                              // null: there is nothing to be traced
+        // Of several workers of a host; null: it has this one only.
+        unsigned number = 0; // the first one speaks for the host
+        shared_path_states *states = nullptr;
+        loopback_lanes *lanes = nullptr;
+        std::function<void(unsigned)> wake_other = {}; // by number
     };
 
     worker(worker_options options, resources borrowed);
@@ -148,7 +167,7 @@ public:
     void add_qp(std::unique_ptr<worker_qp> qp);
     [[nodiscard]] std::unique_ptr<worker_qp> remove_qp(protocol::qpn number);
     [[nodiscard]] worker_qp *find_qp(protocol::qpn number) { return qps_.find(number); }
-    [[nodiscard]] const connections &connected() const { return qps_.connected(); }
+    [[nodiscard]] connections &connected() { return qps_.connected(); }
     // It may have something to do.
     void activate(worker_qp &qp)
     {
@@ -174,6 +193,8 @@ public:
     [[nodiscard]] protocol::trace_sink *trace() const { return io_.trace; }
     [[nodiscard]] const worker_counters &counters() const { return counters_; }
 
+    // From any thread: it makes another round.
+    void wake() const { sleeper_.wake(); }
     // As sleeper's; a doorbell is heard until its client is removed.
     [[nodiscard]] bool hear(const kernel::unique_fd &doorbell) const { return sleeper_.hear(doorbell); }
     [[nodiscard]] int status_fd() const { return sleeper_.status_fd(); }
@@ -197,6 +218,9 @@ private:
     [[nodiscard]] bool bells_rung(const worker_client *except) const;
     void run_timers(protocol::instant now);
     bool look_at_ways();
+    std::size_t deliver_own(protocol::instant now);
+    [[nodiscard]] bool any_own() const;
+    [[nodiscard]] unsigned worker_of(protocol::qpn number) const;
     void report();
     void report_changes();
     void report_failure(worker_qp &qp);
@@ -215,7 +239,8 @@ private:
     deadline_heap<worker_qp, &worker_qp::deadline> deadlines_;
     turn_scheduler turns_;
     packet_output output_;
-    loopback loopback_;
+    std::optional<shared_path_states> own_states_; // where there are no others
+    std::optional<loopback_lanes> own_lanes_;
     endpoint_desk desk_;
     receive_overload overload_;
     timer_gate timer_gate_{kernel::usual_ring_size / receive_batch};

@@ -22,8 +22,10 @@ std::uint32_t load(std::uint32_t &word)
 } // namespace
 
 xdp_transmit::xdp_transmit(const xdp_transmit_options &options)
-    : slots_{options.slots_fd, MRC_PUSH_SLOTS, "push_slots"}, ring_{options.ring_fd, 1, "push_ring"},
-      calls_{options.program_fd, options.burst}, first_{load(ring_[0].consumer)}, producer_{first_}
+    : slots_{options.slots_fd, std::size_t{options.workers} * MRC_PUSH_SLOTS, "push_slots"},
+      rings_{options.ring_fd, options.workers, "push_ring"}, worker_{options.worker},
+      base_{options.worker * MRC_PUSH_SLOTS}, calls_{options.program_fd, options.burst}, first_{load(ring().consumer)},
+      producer_{first_}
 {
     publish(first_);
     // One frame with nothing to send: the program drops it, and we learn whether this kernel has live frames at all.
@@ -67,7 +69,7 @@ std::span<const std::byte> xdp_transmit::inner_of(const mrc_push_slot &slot)
 void xdp_transmit::publish(std::uint32_t producer)
 {
     published_ = producer;
-    std::atomic_ref<std::uint32_t>{ring_[0].producer}.store(producer, std::memory_order_release);
+    std::atomic_ref<std::uint32_t>{ring().producer}.store(producer, std::memory_order_release);
 }
 
 // What a call has left behind: no call runs now.
@@ -85,7 +87,7 @@ void xdp_transmit::flush()
     while (queued() != 0) {
         const std::uint32_t before = first_;
         const int error = calls_.make(static_cast<std::uint32_t>(std::min(queued(), longest_call)));
-        first_ = load(ring_[0].consumer);
+        first_ = load(ring().consumer);
         if (calls_.must_give_up()) {
             withdraw();
             calls_.give_up();
@@ -98,8 +100,8 @@ void xdp_transmit::flush()
 
 transmit_counters xdp_transmit::counters() const
 {
-    return {.sent = std::atomic_ref<__u64>{ring_[0].sent}.load(std::memory_order_relaxed),
-            .refused = std::atomic_ref<__u64>{ring_[0].refused}.load(std::memory_order_relaxed)};
+    return {.sent = std::atomic_ref<__u64>{ring().sent}.load(std::memory_order_relaxed),
+            .refused = std::atomic_ref<__u64>{ring().refused}.load(std::memory_order_relaxed)};
 }
 
 } // namespace mrc::datapath

@@ -16,6 +16,8 @@ struct xdp_transmit_options {
     int program_fd = -1; // host_push, attached to some device: unattached, each call rebuilds the dispatcher, 25 ms
     int slots_fd = -1;
     int ring_fd = -1;
+    std::uint32_t worker = 0; // whose part of both
+    std::uint32_t workers = 1;
     std::uint32_t burst = 64; // frames between which the receivers run, 1…256
 };
 
@@ -51,14 +53,17 @@ public:
     [[nodiscard]] live_calls &calls() { return calls_; }
 
 private:
-    [[nodiscard]] mrc_push_slot &slot(std::uint32_t number) const { return slots_[number % MRC_PUSH_SLOTS]; }
+    [[nodiscard]] mrc_push_slot &slot(std::uint32_t number) const { return slots_[base_ + number % MRC_PUSH_SLOTS]; }
+    [[nodiscard]] mrc_push_ring &ring() const { return rings_[worker_]; }
     [[nodiscard]] static departure departure_of(const mrc_push_slot &slot);
     [[nodiscard]] static std::span<const std::byte> inner_of(const mrc_push_slot &slot);
     void publish(std::uint32_t producer);
     void withdraw();
 
     kernel::mapped_array<mrc_push_slot> slots_;
-    kernel::mapped_array<mrc_push_ring> ring_;
+    kernel::mapped_array<mrc_push_ring> rings_;
+    std::uint32_t worker_;
+    std::uint32_t base_; // first slot
     live_calls calls_;
     std::uint32_t first_ = 0;     // oldest packet that is queued
     std::uint32_t producer_ = 0;  // behind the newest

@@ -68,12 +68,14 @@ host_programs::~host_programs()
 void host_programs::release()
 {
     links_.clear();
-    push_link_.reset();
+    for (attached_push &push : push_) {
+        push.link.reset();
+        host_push_bpf__destroy(push.object);
+    }
+    push_.clear();
     for (host_rx_bpf *object : receive_)
         host_rx_bpf__destroy(object);
     receive_.clear();
-    host_push_bpf__destroy(push_);
-    push_ = nullptr;
     host_tx_bpf__destroy(overlay_);
     overlay_ = nullptr;
     if (!pins_)
@@ -105,7 +107,9 @@ void host_programs::size_maps(bpf_object *object) const
                                                             {"paths", options_.tables.paths},
                                                             {"signals", options_.tables.paths},
                                                             {"loops", options_.tables.loops},
-                                                            {"loop_arrivals", options_.tables.loops * MRC_LOOP_SLOTS}};
+                                                            {"loop_arrivals", options_.tables.loops * MRC_LOOP_SLOTS},
+                                                            {"push_slots", options_.workers * MRC_PUSH_SLOTS},
+                                                            {"push_ring", options_.workers}};
     for (const auto &[name, rows] : sizes)
         if (bpf_map *map = bpf_object__find_map_by_name(object, name))
             if (const int result = bpf_map__set_max_entries(map, rows); result != 0)
@@ -164,29 +168,39 @@ void host_programs::load_receive(const port_attachment &port)
 
 void host_programs::load_transmit()
 {
-    push_ = host_push_bpf__open();
+    for (unsigned worker = 0; worker < options_.workers; ++worker)
+        load_push(worker);
     overlay_ = host_tx_bpf__open();
-    if (push_ == nullptr || overlay_ == nullptr)
-        fail_startup("cannot open BPF programs host_push and host_tx");
+    if (overlay_ == nullptr)
+        fail_startup("cannot open BPF program host_tx");
     overlay_->rodata->config.dscp = options_.overlay_dscp;
     overlay_->rodata->config.mrc_from_sockets = options_.mrc_from_sockets ? 1 : 0;
-    load(push_->obj, "host_push");
     load(overlay_->obj, "host_tx");
-    scratch_ = std::make_unique<tap_device>(tap_options{.name = options_.scratch_device});
+}
+
+void host_programs::load_push(unsigned worker)
+{
+    attached_push &push = push_.emplace_back(attached_push{.object = host_push_bpf__open()});
+    if (push.object == nullptr)
+        fail_startup("cannot open BPF program host_push");
+    push.object->rodata->config.worker = worker;
+    load(push.object->obj, "host_push");
+    push.scratch = std::make_unique<tap_device>(tap_options{.name = options_.scratch_device});
     kernel::probes::xdp_attachment scratch =
-        kernel::probes::attach_xdp(push_program_fd(), scratch_->ifindex(), xdp_mode::native);
+        kernel::probes::attach_xdp(push_program_fd(worker), push.scratch->ifindex(), xdp_mode::native);
     if (!scratch.attached())
-        throw startup_error{"cannot attach host_push to its scratch device '" + scratch_->name() +
+        throw startup_error{"cannot attach host_push to its scratch device '" + push.scratch->name() +
                             "': " + scratch.last().text()};
-    push_link_ = std::move(scratch.link);
+    push.link = std::move(scratch.link);
 }
 
 // The old one first: its end would take from the dispatcher what the new one has put there.
-bool host_programs::attach_push_again()
+bool host_programs::attach_push_again(unsigned worker)
 {
-    push_link_.reset();
-    push_link_ = kernel::probes::attach_xdp(push_program_fd(), scratch_->ifindex(), xdp_mode::native).link;
-    return static_cast<bool>(push_link_);
+    attached_push &push = push_[worker];
+    push.link.reset();
+    push.link = kernel::probes::attach_xdp(push_program_fd(worker), push.scratch->ifindex(), xdp_mode::native).link;
+    return static_cast<bool>(push.link);
 }
 
 void host_programs::pin_maps()
@@ -265,9 +279,9 @@ int host_programs::map_fd(const std::string &name) const
     return map->second;
 }
 
-int host_programs::push_program_fd() const
+int host_programs::push_program_fd(unsigned worker) const
 {
-    return bpf_program__fd(push_->progs.host_push);
+    return bpf_program__fd(push_[worker].object->progs.host_push);
 }
 
 void host_programs::set_socket(std::uint32_t port, std::uint32_t queue, std::uint32_t worker, int socket_fd)

@@ -43,7 +43,8 @@ struct table_sizes {
 struct host_programs_options {
     std::string pin_dir;                          // made, given to the user, emptied at the end
     user_identity user;                           // that the process is at its end
-    std::string scratch_device;                   // name of the TAP that host_push sits on
+    unsigned workers = 1;                         // 1…MRC_MAX_WORKERS, each with a host_push
+    std::string scratch_device;                   // names of the TAPs that these sit on, with a %d
     std::uint8_t overlay_dscp = MRC_DSCP_NO_TRIM; // of the outer header of ordinary traffic
     bool mrc_from_sockets = false;                // host_tx lets UDP to MRC's ports pass
     table_sizes tables;
@@ -64,9 +65,9 @@ public:
     // program that `held` has on the port already, where it has one. Returns "native" or "generic" per port, empty for
     // none.
     std::vector<std::string> attach_ports(std::vector<kernel::probes::xdp_attachment> held = {});
-    // Attaches host_push to its scratch device anew: the kernel's XDP dispatcher may have a place for it now and had
-    // none. False when that fails; then nothing holds host_push in the dispatcher.
-    [[nodiscard]] bool attach_push_again();
+    // Attaches a worker's host_push to its scratch device anew: the kernel's XDP dispatcher may have a place for it now
+    // and had none. False when that fails; then nothing holds it in the dispatcher.
+    [[nodiscard]] bool attach_push_again(unsigned worker);
     // Attaches host_rx to the device that a port has now, after its sockets stand in `xsks`; `port` counts those of the
     // options. Returns "native" or "generic". Throws startup_error. Needs no capability but CAP_NET_ADMIN.
     std::string attach_again(std::size_t port, int ifindex);
@@ -74,9 +75,10 @@ public:
     void attach_overlay(int ifindex);
 
     [[nodiscard]] int map_fd(const std::string &name) const; // throws startup_error on an unknown name
-    [[nodiscard]] int push_program_fd() const;
-    // The device that host_push sits on: there as long as this object is.
-    [[nodiscard]] const std::string &scratch_device() const { return scratch_->name(); }
+    [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(push_.size()); }
+    [[nodiscard]] int push_program_fd(unsigned worker) const;
+    // The device that the first host_push sits on: there as long as this object is.
+    [[nodiscard]] const std::string &scratch_device() const { return push_.front().scratch->name(); }
 
     host_tables &tables() { return tables_; }
     mapped_array<mrc_host_row> &host() { return tables_.host; }
@@ -106,6 +108,7 @@ private:
     void unlink_pins();
     void load_receive(const port_attachment &port);
     void load_transmit();
+    void load_push(unsigned worker);
     [[nodiscard]] kernel::probes::xdp_attachment attach_port(std::size_t port, kernel::probes::xdp_attachment held);
     std::string keep(std::size_t port, kernel::probes::xdp_attachment attachment);
     void release();
@@ -114,11 +117,15 @@ private:
     host_programs_options options_;
     std::map<std::string, int> maps_; // borrowed from the objects that created them
     std::vector<host_rx_bpf *> receive_;
-    host_push_bpf *push_ = nullptr;
+    // A program that is attached nowhere makes the kernel rebuild its dispatcher on each call.
+    struct attached_push {
+        host_push_bpf *object = nullptr;
+        std::unique_ptr<tap_device> scratch{};
+        unique_fd link{};
+    };
+    std::vector<attached_push> push_; // by worker
     host_tx_bpf *overlay_ = nullptr;
     std::vector<unique_fd> links_; // by port
-    std::unique_ptr<tap_device> scratch_;
-    unique_fd push_link_;
 
     host_tables tables_;
     bool pins_ = false; // from when on what lies in the folder is ours

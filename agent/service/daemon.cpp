@@ -43,9 +43,11 @@ kernel::host_programs_options programs_for(const daemon_config &config, const fa
         ports[i].config.agent_answers = modes.ports[i].agent_answers ? 1 : 0;
         ports[i].config.loop_cookie = loop_cookie;
         ports[i].config.redirect_answers = modes.ports[i].redirect_answers ? 1 : 0;
+        ports[i].config.asker_mask = MRC_ASKER_MASK(workers_of(config));
     }
     return {.pin_dir = config.daemon.pin_dir,
             .user = user,
+            .workers = workers_of(config),
             .scratch_device = "mrcpush%d",
             .overlay_dscp = config.wire.dscp.no_trim,
             .mrc_from_sockets = config.transmit.mrc_from_sockets,
@@ -63,6 +65,14 @@ std::unique_ptr<kernel::socket_programs> load_socket_programs(const daemon_confi
         throw kernel::startup_error{"[[sockets]] needs the overlay, and this host has none: [host] address, or the "
                                     "address of its [[peer]], gives it one"};
     return std::make_unique<kernel::socket_programs>(sockets_config_of(rules));
+}
+
+// A program drives the one worker of its daemon itself (datapath/round_turns.h).
+daemon_config fitted(daemon_config config, daemon_place place)
+{
+    if (place == daemon_place::program)
+        config.worker.workers = 1;
+    return config;
 }
 
 daemon_config with_port_speed(daemon_config config)
@@ -105,15 +115,14 @@ port_plan plan_for(const daemon_config &config, link_monitor &links)
     return plan_ports(config, links);
 }
 
-void log_counters(datapath::worker &worker, const host_ports &ports)
+void log_counters(const worker_crew &workers, const host_ports &ports)
 {
-    worker.call([&worker] {
-        const datapath::worker_counters &counters = worker.counters();
-        log::info("received {} packets, accepted {}", counters.received, counters.drops[MRC_AGENT_ACCEPTED]);
-        for (unsigned verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
-            if (counters.drops[verdict] != 0)
-                log::info("{}: {}", kernel::verdict_names[verdict], counters.drops[verdict]);
-    });
+    datapath::worker_counters sum;
+    workers.call_each([&](unsigned, const datapath::worker &worker) { sum += worker.counters(); });
+    log::info("received {} packets, accepted {}", sum.received, sum.drops[MRC_AGENT_ACCEPTED]);
+    for (unsigned verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
+        if (sum.drops[verdict] != 0)
+            log::info("{}: {}", kernel::verdict_names[verdict], sum.drops[verdict]);
     if (const std::uint64_t drops = ports.socket_drops(); drops != 0)
         log::info("dropped for lack of room in AF_XDP rings: {}", drops);
 }
@@ -121,7 +130,7 @@ void log_counters(datapath::worker &worker, const host_ports &ports)
 } // namespace
 
 daemon::daemon(daemon_config config, daemon_place place)
-    : place_{place}, config_{with_own_addresses(with_port_speed(std::move(config)))},
+    : place_{place}, config_{with_own_addresses(with_port_speed(fitted(std::move(config), place)))},
       session_config_{std::make_shared<const daemon_config>(config_)}, user_{required_user(config_)},
       made_rules_{make_fabric_rules(config_)},
       log_{{.planes = rules_.planes(),
@@ -133,35 +142,14 @@ daemon::daemon(daemon_config config, daemon_place place)
       modes_{choose_modes(config_, links_, plan_)}, loop_cookie_{loop_ways_of(config_).empty() ? 0 : random_seed()},
       socket_programs_{load_socket_programs(config_, rules_)},
       programs_{programs_for(config_, rules_, links_, plan_, modes_, user_.who, loop_cookie_, socket_programs_)},
-      ports_{config_, rules_, programs_, plan_, modes_, links_}, linked_{listed_hosts(config_).size()},
-      peers_{config_, rules_, programs_.tables(), programs_, worker_, local_, linked_, plan_.payload_bytes},
-      worker_{worker_options_for(config_, rules_, std::thread::hardware_concurrency(), worker_place_),
-              {.sockets = &ports_.sockets(),
-               .engines = ports_.engines(),
-               .paths = &programs_.paths(),
-               .qps = &programs_.qps(),
-               .overlay = &programs_.overlay(),
-               .write_verdict = datapath::per_cpu_writer(programs_.map_fd("verdicts")),
-               .on_peer_change =
-                   [this](const datapath::worker_peer &peer) {
-                       peers_.follow_ports(peer);
-                       control_.note_peer(peer.address, condition_of(peer));
-                   },
-               .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },
-               .on_batch_done = [this] { control_.note_batch(); },
-               .on_qp_failed =
-                   [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); },
-               .trace = &trace_}},
-      control_{control_surroundings()},
-      port_watch_{{.config = config_,
-                   .links = links_,
-                   .ports = ports_,
-                   .tables = programs_.tables(),
-                   .worker = worker_,
-                   .local = local_,
-                   .linked = linked_},
-                  context_,
-                  [this](const std::vector<port_change> &changes) { announce(changes); }},
+      ports_{config_, rules_, programs_, plan_, modes_, links_}, lanes_{programs_.workers()},
+      workers_{programs_.workers(), listed_hosts(config_).size()},
+      peers_{config_, rules_, programs_.tables(), programs_, workers_, path_states_, plan_.payload_bytes},
+      made_{make_workers()}, control_{control_surroundings()},
+      port_watch_{
+          {.config = config_, .links = links_, .ports = ports_, .tables = programs_.tables(), .workers = workers_},
+          context_,
+          [this](const std::vector<port_change> &changes) { announce(changes); }},
       settings_{context_, control_}, release_{context_, peers_, control_}, held_back_{context_, log_},
       drops_{context_, programs_.tables(),
              [this](const mrc_event_row &drop) {
@@ -175,7 +163,7 @@ daemon::daemon(daemon_config config, daemon_place place)
       listener_{context_, [this](kernel::unique_fd client) { sessions_.open(std::move(client), session_config_); }},
       manager_{place_ == daemon_place::process ? manager_environment::of_process() : manager_environment{}},
       watchdog_{context_}, report_timer_{context_},
-      drain_{context_, [this] { return traffic_of(worker_, programs_.qps()); }}
+      drain_{context_, [this] { return traffic_of(workers_, programs_.qps()); }}
 {
     if (place_ == daemon_place::process) {
         ::signal(SIGPIPE, SIG_IGN); // a client may close its end of a pipe
@@ -195,7 +183,8 @@ daemon::daemon(daemon_config config, daemon_place place)
     announce(port_watch_.follow_links());
     attach_ports(config_, programs_, ports_, modes_);
     log::info("payload {} bytes a packet, overlay {}", plan_.payload_bytes, overlay_ ? overlay_->name() : "none");
-    log::info("worker on {}", worker_place_.reason);
+    log::info("{} on {}", workers_.size() == 1 ? "worker" : fmt::format("{} workers", workers_.size()),
+              worker_place_.reason);
     for (const std::string &advice : worker_place_.advice)
         log::warn("{}", advice);
     listener_.open(config_, user_.who);
@@ -204,7 +193,37 @@ daemon::daemon(daemon_config config, daemon_place place)
     map_fabric();
     if (place_ == daemon_place::process)
         become(user_, config_);
-    worker_.start();
+    workers_.start();
+}
+
+worker_crew *daemon::make_workers()
+{
+    for (unsigned number = 0; number < workers_.size(); ++number)
+        workers_.add(
+            worker_options_for(config_, rules_, std::thread::hardware_concurrency(), worker_place_,
+                               workers_.asker(number)),
+            {.sockets = &ports_.sockets(number),
+             .engines = ports_.engines(number),
+             .paths = &programs_.paths(),
+             .qps = &programs_.qps(),
+             .overlay = number == 0 ? &programs_.overlay() : &no_overlay_,
+             .write_verdict = verdicts_.writer_of(number),
+             .on_peer_change =
+                 [this, number](const datapath::worker_peer &peer) {
+                     peers_.follow(number, peer, [&](const peer_condition &condition) {
+                         control_.note_peer(peer.address, condition);
+                     });
+                 },
+             .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },
+             .on_batch_done = [this] { control_.note_batch(); },
+             .on_qp_failed =
+                 [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); },
+             .trace = &trace_,
+             .number = number,
+             .states = &path_states_,
+             .lanes = &lanes_,
+             .wake_other = [this](unsigned other) { workers_[other].wake(); }});
+    return &workers_;
 }
 
 // The overlay reaches known peers only, and a fabric may be too large to know all for good.
@@ -226,10 +245,9 @@ control_service::surroundings daemon::control_surroundings()
         .config = config_,
         .rules = rules_,
         .tables = programs_.tables(),
-        .worker = worker_,
+        .workers = workers_,
         .ports = ports_,
         .peers = peers_,
-        .local = local_,
         .log = log_,
         .payload_bytes = plan_.payload_bytes,
         .notify_session = [this](std::uint64_t session,
@@ -251,7 +269,7 @@ session_resources daemon::resources_for(const daemon_config &config)
             .tables = programs_.tables(),
             .clients = programs_,
             .log = log_,
-            .worker = worker_,
+            .workers = workers_,
             .ports = ports_,
             .peers = peers_,
             .control = control_,
@@ -277,7 +295,7 @@ void daemon::run()
     manager_.ready(summary());
     context_.run();
     settings_.save();
-    log_counters(worker_, ports_);
+    log_counters(workers_, ports_);
 }
 
 // Of the worker: paths, peers and batches that have changed.
@@ -295,18 +313,17 @@ void daemon::take_notes()
 
 void daemon::follow_live_calls()
 {
-    datapath::live_calls *calls = ports_.live_calls();
-    if (calls == nullptr)
-        return;
-    recovery_.emplace(context_,
-                      live_call_recovery::surroundings{
-                          .bell_fd = calls->bell_fd(),
-                          .acknowledge = [calls] { calls->acknowledge(); },
-                          .slowest = [calls] { return calls->slowest(); },
-                          .attach_again = [this] { return programs_.attach_push_again(); },
-                          .try_one = [calls] { return calls->try_one(); },
-                          .give_back = [calls] { calls->give_back(); },
-                          .write = [](log_level level, const std::string &line) { log::write(level, line); }});
+    for (unsigned worker = 0; worker < workers_.size(); ++worker)
+        if (datapath::live_calls *calls = ports_.live_calls(worker))
+            recoveries_.emplace_back(
+                context_, live_call_recovery::surroundings{
+                              .bell_fd = calls->bell_fd(),
+                              .acknowledge = [calls] { calls->acknowledge(); },
+                              .slowest = [calls] { return calls->slowest(); },
+                              .attach_again = [this, worker] { return programs_.attach_push_again(worker); },
+                              .try_one = [calls] { return calls->try_one(); },
+                              .give_back = [calls] { calls->give_back(); },
+                              .write = [](log_level level, const std::string &line) { log::write(level, line); }});
 }
 
 void daemon::announce(const std::vector<port_change> &changes)
@@ -442,7 +459,7 @@ void daemon::feed_watchdog()
     const auto interval = manager_.watchdog_interval();
     if (!interval)
         return;
-    worker_.call([] {});
+    workers_.call_each([](unsigned, const datapath::worker &) {});
     manager_.alive();
     watchdog_.expires_after(*interval);
     watchdog_.async_wait([this](const boost::system::error_code &error) {

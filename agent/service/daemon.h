@@ -16,6 +16,7 @@
 // the service manager; the end                       service_manager.h, drain.h
 #pragma once
 
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,6 @@
 #include "service/fabric_map/lossy_spines.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
-#include "service/linked_planes.h"
 #include "service/peer_directory.h"
 #include "service/peer_names.h"
 #include "service/peer_release.h"
@@ -56,6 +56,7 @@
 #include "service/sockets/adoptions.h"
 #include "service/sockets/socket_hosts.h"
 #include "service/transition_log.h"
+#include "service/worker_crew.h"
 #include "service/worker_place.h"
 
 namespace mrc::service
@@ -79,11 +80,13 @@ public:
     void run();
     void end(); // from any thread
 
-    [[nodiscard]] datapath::worker &worker() { return worker_; }
+    // Of a daemon that is part of a program, its only one.
+    [[nodiscard]] datapath::worker &worker() const { return workers_.first(); }
 
 private:
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources resources_for(const daemon_config &config);
+    [[nodiscard]] worker_crew *make_workers();
     void hold_socket_hosts();
     void take_notes();
     void follow_live_calls();
@@ -122,27 +125,34 @@ private:
     datapath::trace_ring trace_{programs_.map_fd("trace_ring"), programs_.map_fd("trace_rows")};
     std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
-    protocol::local_ports local_; // read by all path groups on the worker thread, changed there only
-    linked_planes linked_;        // likewise
-    peer_directory peers_;        // its path groups outlive the worker that uses them
-    datapath::worker worker_;
-    control_service control_;
-    // Ends the worker's thread, before anything goes that it uses.
-    struct worker_end {
-        void operator()(datapath::worker *running) const { running->stop(); }
+    // What workers do together.
+    datapath::verdict_sums verdicts_{programs_.map_fd("verdicts")};
+    datapath::shared_path_states path_states_{programs_.paths()};
+    datapath::loopback_lanes lanes_;
+    kernel::mapped_array<mrc_overlay_row> no_overlay_; // of those that do not serve it
+    worker_crew workers_;
+    peer_directory peers_; // its path groups outlive the workers that use them
+    struct workers_gone {
+        void operator()(worker_crew *made) const { made->clear(); }
     };
-    std::unique_ptr<datapath::worker, worker_end> running_{&worker_};
+    std::unique_ptr<worker_crew, workers_gone> made_;
+    control_service control_;
+    // Ends the workers' threads, before anything goes that they use.
+    struct workers_end {
+        void operator()(const worker_crew *running) const { running->stop(); }
+    };
+    std::unique_ptr<worker_crew, workers_end> running_{&workers_};
 
     boost::asio::io_context context_;
     std::vector<peer_hold> socket_peers_; // what adopted sockets reach
     adoptions adoptions_{socket_programs_.get()};
     std::optional<socket_hosts> socket_hosts_; // where sockets can be adopted
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
-    std::optional<live_call_recovery> recovery_; // where a port uses XDP transmit
-    std::optional<lossy_planes> lossy_planes_;   // where they are to be left
-    std::optional<lossy_spines> lossy_spines_;   // likewise
-    std::optional<direct_watch> direct_watch_;   // in direct mode
-    std::optional<fabric_map> fabric_map_;       // its thread posts to the context, and ends before it
+    std::list<live_call_recovery> recoveries_; // of each worker, where a port uses XDP transmit
+    std::optional<lossy_planes> lossy_planes_; // where they are to be left
+    std::optional<lossy_spines> lossy_spines_; // likewise
+    std::optional<direct_watch> direct_watch_; // in direct mode
+    std::optional<fabric_map> fabric_map_;     // its thread posts to the context, and ends before it
     settings_keeper settings_;
     peer_release release_; // outlives the sessions that hold peers
     held_back_lines held_back_;

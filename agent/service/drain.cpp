@@ -48,13 +48,13 @@ void drain::wait(std::uint64_t before)
     });
 }
 
-std::optional<std::uint64_t> traffic_of(datapath::worker &worker, const kernel::mapped_array<mrc_qp_row> &qps)
+std::optional<std::uint64_t> traffic_of(const worker_crew &workers, const kernel::mapped_array<mrc_qp_row> &qps)
 {
     std::optional<std::uint64_t> packets;
-    worker.call([&] {
+    workers.call_each([&](unsigned number, datapath::worker &worker) {
         for (std::size_t row = 0; row < qps.size(); ++row) {
             const mrc_qp_row &qp = qps[row];
-            if (qp.qpn == 0)
+            if (qp.qpn == 0 || qp.worker != number)
                 continue;
             packets = packets.value_or(0) + qp.rx_packets + qp.tx_packets + qp.retransmits;
             if (qp.inflight_bytes > 0)

@@ -12,7 +12,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "datapath/worker.h"
+#include "kernel/mapped_array.h"
+#include "mrc/abi/maps.h"
+#include "service/worker_crew.h"
 
 namespace mrc::service
 {
@@ -38,8 +40,8 @@ private:
     boost::asio::steady_timer::time_point until_;
 };
 
-// The worker's, between two of its rounds.
-[[nodiscard]] std::optional<std::uint64_t> traffic_of(datapath::worker &worker,
+// Each worker's, between two of its rounds.
+[[nodiscard]] std::optional<std::uint64_t> traffic_of(const worker_crew &workers,
                                                       const kernel::mapped_array<mrc_qp_row> &qps);
 
 } // namespace mrc::service

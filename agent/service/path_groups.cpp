@@ -10,8 +10,8 @@ namespace mrc::service
 {
 
 path_groups::path_groups(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
-                         datapath::worker &worker, const protocol::local_ports &local, const linked_planes &linked)
-    : config_{config}, rules_{rules}, tables_{tables}, worker_{worker}, local_{local}, linked_{linked},
+                         const worker_crew &workers, datapath::shared_path_states &states)
+    : config_{config}, rules_{rules}, tables_{tables}, workers_{workers}, states_{states},
       table_{rules, static_cast<std::uint32_t>(tables.paths.size())}
 {
 }
@@ -87,43 +87,78 @@ path_groups::known_group &path_groups::make(group_key key, const path_group_rows
     made.rows = rows;
     made.id_part = terms.id_part;
     made.seed = terms.seed;
+    made.of_worker.resize(workers_.size());
     const bool own_arrivals = terms.arrivals == nullptr;
-    made.paths = std::make_unique<protocol::path_group>(
-        protocol::path_group_config{
-            .planes = rows.planes,
-            .uplinks = rows.uplinks,
-            .base = protocol::path_index{rows.base},
-            .arrivals = protocol::path_index{own_arrivals ? rows.base : terms.arrivals->rows.base},
-            .arrival_slots =
-                own_arrivals ? std::vector<std::uint16_t>{} : arrival_slots(*terms.arrivals, rows, terms.universe),
-            .active_per_plane = std::min(config_.transport.active_paths_per_plane, rows.uplinks),
-            .min_active = terms.min_active,
-            .ev_bits = rules_.ev_bits(),
-            .universe = terms.universe,
-            .probes = {},
-            .heartbeats = {},
-            .reverse = {},
-            .id_part = terms.id_part,
-            .seed = random_seed(),
-            .trace = worker_.trace()},
-        local_, linked_.to(rows.leaf));
-    made.proofs = std::make_unique<protocol::sack_proofs>(made.paths->size());
+    made.terms = {.planes = rows.planes,
+                  .uplinks = rows.uplinks,
+                  .base = protocol::path_index{rows.base},
+                  .arrivals = protocol::path_index{own_arrivals ? rows.base : terms.arrivals->rows.base},
+                  .arrival_slots = own_arrivals ? std::vector<std::uint16_t>{}
+                                                : arrival_slots(*terms.arrivals, rows, terms.universe),
+                  .active_per_plane = std::min(config_.transport.active_paths_per_plane, rows.uplinks),
+                  .min_active = terms.min_active,
+                  .ev_bits = rules_.ev_bits(),
+                  .universe = terms.universe,
+                  .probes = {},
+                  .heartbeats = {},
+                  .reverse = {},
+                  .id_part = terms.id_part};
+    if (made.terms.universe.empty()) // the entropy of each path is the same for all workers: it has one row
+        made.terms.universe =
+            protocol::expand_profile({}, rows.planes, rows.uplinks, rules_.ev_bits(), random_seed()).value();
+    add_to_worker(made, 0);
     write_rows(made);
     by_base_.emplace(rows.base, key);
     return groups_.emplace(key, std::move(made)).first->second;
+}
+
+// Each has a random subset of its own in use.
+void path_groups::add_to_worker(known_group &group, unsigned worker)
+{
+    protocol::path_group_config terms = group.terms;
+    terms.who = workers_.asker(worker);
+    terms.seed = random_seed();
+    terms.trace = workers_[worker].trace();
+    worker_ports &ports = workers_.ports(worker);
+    workers_group &made = group.of_worker[worker];
+    made.paths = std::make_unique<protocol::path_group>(terms, ports.local, ports.linked.to(group.rows.leaf));
+    made.proofs = std::make_unique<protocol::sack_proofs>(made.paths->size());
+}
+
+path_groups::workers_group &path_groups::of_worker(known_group &group, unsigned worker)
+{
+    workers_group &known = group.of_worker[worker];
+    if (known.paths)
+        return known;
+    add_to_worker(group, worker);
+    workers_.first().call([&] {
+        for (unsigned slot = 0; slot < group.paths().size(); ++slot)
+            if (group.paths().exists(slot) && group.paths().state(slot) == protocol::path_state::denied)
+                known.paths->deny(slot);
+    });
+    return known;
+}
+
+std::vector<const protocol::path_group *> path_groups::known_to(unsigned worker, std::span<const group_key> keys)
+{
+    std::vector<const protocol::path_group *> all;
+    for (const group_key key : keys)
+        if (const auto *paths = groups_.at(key).of_worker[worker].paths.get())
+            all.push_back(paths);
+    return all;
 }
 
 // The signals are those of whoever had the rows before.
 void path_groups::write_rows(const known_group &group)
 {
     for (std::uint32_t slot = 0; slot < group.rows.rows(); ++slot) {
-        const protocol::path_choice path = group.paths->path(slot);
+        const protocol::path_choice path = group.paths().path(slot);
         const std::uint32_t uplink =
-            group.paths->exists(slot) ? mrc_ev_uplink(path.entropy.value) : slot % group.rows.uplinks;
+            group.paths().exists(slot) ? mrc_ev_uplink(path.entropy.value) : slot % group.rows.uplinks;
         mrc_path_row &row = tables_.paths[path.index.value];
         row = rules_.path_of(group.rows, path.plane, uplink);
         row.ev = path.entropy.value;
-        datapath::write_state(tables_.paths, path.index, group.paths->state(slot));
+        datapath::write_state(tables_.paths, path.index, group.paths().state(slot));
         tables_.signals[path.index.value] = {};
     }
 }
@@ -140,7 +175,7 @@ std::expected<path_groups::known_group *, peer_refusal> path_groups::to_leaf(std
     known_group &made = make(
         key, *rows, {.universe = built_in_evs(*rows, seed), .min_active = config_.transport.min_active, .seed = seed});
     if (leaf != rules_.self().leaf && (!denied_.empty() || !left_.empty()))
-        apply_denied(leaf, made);
+        apply_denied(leaf, made.rows, made.paths());
     return &made;
 }
 
@@ -156,7 +191,7 @@ std::optional<unsigned> path_groups::free_id_part(std::uint32_t leaf) const
 }
 
 std::expected<path_groups::known_group *, peer_refusal>
-path_groups::of_profile(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles)
+path_groups::of_profile(group_key key, const control::ev_profile_store &profiles)
 {
     if (known_group *known = find(key))
         return known;
@@ -182,10 +217,7 @@ path_groups::of_profile(const datapath::worker_peer &peer, group_key key, const 
     if (key.leaf != rules_.self().leaf)
         for (const control::path_place where : profiles.denied(key.profile))
             if (const auto slot = slot_of(*rows, where))
-                made.paths->deny(*slot);
-    datapath::worker_peer first = peer;
-    first.paths = made.paths.get();
-    worker_.call([&] { worker_.add_profile_group(first); });
+                made.paths().deny(*slot);
     return &made;
 }
 
@@ -233,8 +265,10 @@ void path_groups::release(std::span<const group_key> keys)
 {
     for (const group_key key : keys) {
         const path_group_rows rows = groups_.at(key).rows;
-        for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
+        for (std::uint32_t slot = 0; slot < rows.rows(); ++slot) {
             tables_.paths[rows.base + slot] = {};
+            states_.forget(protocol::path_index{rows.base + slot});
+        }
         table_.release(key);
         by_base_.erase(rows.base);
         groups_.erase(key);
@@ -252,7 +286,7 @@ bool path_groups::room_for_all() const
 // Toward the own T0 every profile has one EV for each plane: there is nothing to exchange.
 void path_groups::exchange_evs(std::uint64_t profile, const control::ev_profile_store &profiles)
 {
-    for (const auto &[key, group] : groups_) {
+    for (auto &[key, group] : groups_) {
         if (key.profile != profile || key.leaf == rules_.self().leaf || profile == session::built_in_profile)
             continue;
         const path_group_rows &rows = group.rows;
@@ -263,26 +297,30 @@ void path_groups::exchange_evs(std::uint64_t profile, const control::ev_profile_
         for (const control::path_place where : profiles.denied(profile))
             if (const auto slot = slot_of(rows, where))
                 denied.push_back(*slot);
-        worker_.call([&] {
-            group.paths->exchange(universe, denied);
+        group.terms.universe = universe;
+        workers_.call_each([&](unsigned number, datapath::worker &) {
+            protocol::path_group *paths = group.of_worker[number].paths.get();
+            if (paths == nullptr)
+                return;
+            paths->exchange(universe, denied);
             for (std::uint32_t slot = 0; slot < rows.rows(); ++slot)
-                tables_.paths[rows.base + slot].ev = group.paths->path(slot).entropy.value;
+                tables_.paths[rows.base + slot].ev = paths->path(slot).entropy.value;
         });
     }
 }
 
-void path_groups::apply_denied(std::uint32_t leaf, const known_group &group) const
+void path_groups::apply_denied(std::uint32_t leaf, const path_group_rows &rows, protocol::path_group &paths) const
 {
-    for (unsigned plane = 0; plane < group.rows.planes; ++plane) {
+    for (unsigned plane = 0; plane < rows.planes; ++plane) {
         std::vector<std::uint32_t> unwanted;
         std::uint32_t in_use = 0;
-        const std::uint32_t first = plane * group.rows.uplinks;
-        for (std::uint32_t slot = first; slot < first + group.rows.uplinks; ++slot) {
-            if (!group.paths->exists(slot))
+        const std::uint32_t first = plane * rows.uplinks;
+        for (std::uint32_t slot = first; slot < first + rows.uplinks; ++slot) {
+            if (!paths.exists(slot))
                 continue;
-            const unsigned uplink = tables_.paths[group.rows.base + slot].uplink;
+            const unsigned uplink = tables_.paths[rows.base + slot].uplink;
             if (denied_.contains({plane, uplink})) {
-                group.paths->deny(slot);
+                paths.deny(slot);
                 continue;
             }
             ++in_use;
@@ -290,14 +328,14 @@ void path_groups::apply_denied(std::uint32_t leaf, const known_group &group) con
                 left_.contains({.plane = plane, .uplink = uplink, .leaf = leaf}))
                 unwanted.push_back(slot);
             else
-                group.paths->allow(slot);
+                paths.allow(slot);
         }
         for (const std::uint32_t slot : unwanted)
             if (in_use > config_.fabric_map.min_spines) {
-                group.paths->deny(slot);
+                paths.deny(slot);
                 --in_use;
             } else {
-                group.paths->allow(slot);
+                paths.allow(slot);
             }
     }
 }
@@ -305,10 +343,9 @@ void path_groups::apply_denied(std::uint32_t leaf, const known_group &group) con
 void path_groups::set_left(std::set<left_path> left)
 {
     left_ = std::move(left);
-    worker_.call([&] {
-        for (const auto &[key, group] : groups_)
-            if (key.profile == session::built_in_profile && key.leaf != rules_.self().leaf)
-                apply_denied(key.leaf, group);
+    on_all([&](group_key key, const known_group &group, protocol::path_group &paths) {
+        if (key.profile == session::built_in_profile && key.leaf != rules_.self().leaf)
+            apply_denied(key.leaf, group.rows, paths);
     });
 }
 
@@ -322,21 +359,19 @@ void path_groups::set_denied(std::uint64_t profile, std::span<const control::pat
             else
                 denied_.erase(place);
         }
-    worker_.call([&] {
-        for (const auto &[key, group] : groups_) {
-            if (key.profile != profile || key.leaf == rules_.self().leaf)
-                continue;
-            if (profile == session::built_in_profile) {
-                apply_denied(key.leaf, group);
-                continue;
-            }
-            for (const control::path_verdict &verdict : verdicts) {
-                const auto slot = slot_of(group.rows, verdict.where);
-                if (slot && verdict.denied)
-                    group.paths->deny(*slot);
-                else if (slot)
-                    group.paths->allow(*slot);
-            }
+    on_all([&](group_key key, const known_group &group, protocol::path_group &paths) {
+        if (key.profile != profile || key.leaf == rules_.self().leaf)
+            return;
+        if (profile == session::built_in_profile) {
+            apply_denied(key.leaf, group.rows, paths);
+            return;
+        }
+        for (const control::path_verdict &verdict : verdicts) {
+            const auto slot = slot_of(group.rows, verdict.where);
+            if (slot && verdict.denied)
+                paths.deny(*slot);
+            else if (slot)
+                paths.allow(*slot);
         }
     });
 }
@@ -353,18 +388,24 @@ std::optional<path_groups::path_location> path_groups::place_of(protocol::path_i
     const mrc_path_row &row = tables_.paths[path.value];
     path_location where{.profile = key.profile, .leaf = key.leaf, .plane = row.plane, .uplink = row.uplink};
     for (unsigned slot = where.plane * group.rows.uplinks; slot < (where.plane + 1) * group.rows.uplinks; ++slot)
-        where.paths += group.paths->exists(slot) ? 1 : 0;
+        where.paths += group.paths().exists(slot) ? 1 : 0;
     return where;
 }
 
 std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_groups::conditions()
 {
-    std::vector<std::pair<protocol::path_index, protocol::path_condition>> all;
-    worker_.call([&] {
-        for (const auto &[key, group] : groups_)
-            for (unsigned slot = 0; slot < group.paths->size(); ++slot)
-                all.emplace_back(group.paths->path(slot).index, group.paths->condition(slot));
+    std::map<std::uint32_t, protocol::path_condition> worst;
+    on_all([&](group_key, const known_group &, protocol::path_group &paths) {
+        for (unsigned slot = 0; slot < paths.size(); ++slot) {
+            const protocol::path_condition found = paths.condition(slot);
+            const auto [known, is_new] = worst.try_emplace(paths.path(slot).index.value, found);
+            if (known->second.state < found.state)
+                known->second = found;
+        }
     });
+    std::vector<std::pair<protocol::path_index, protocol::path_condition>> all;
+    for (const auto &[row, condition] : worst)
+        all.emplace_back(protocol::path_index{row}, condition);
     return all;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path groups that this host uses, with their rows in the `paths` map: one for each leaf in use by the EVs of each
-// profile in use there. What profiles and controllers make of them. On the service thread, but for what a group holds:
-// that is the worker's.
+// profile in use there, and of each as many as workers use it. What profiles and controllers make of them. On the
+// service thread, but for what a group holds: that is its worker's.
 //
 // rows of a group                   each plane has a row for
 // profile 0                         as many of the fabric's uplinks as fabric.paths says; which, fabric_rules.h says
@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "datapath/shared_path_states.h"
 #include "datapath/worker.h"
 #include "kernel/host_tables.h"
 #include "protocol/paths/path_group.h"
@@ -27,9 +28,9 @@
 #include "service/control/ev_profile_store.h"
 #include "service/fabric_rules.h"
 #include "service/left_path.h"
-#include "service/linked_planes.h"
 #include "service/path_table.h"
 #include "service/use_count.h"
+#include "service/worker_crew.h"
 
 namespace mrc::service
 {
@@ -42,26 +43,36 @@ struct peer_refusal {
 class path_groups
 {
 public:
-    // All is borrowed and outlives the groups. `local` are the ports that every group reads, `linked` the planes on
-    // which there is a neighbour on the way there.
+    // All is borrowed and outlives the groups.
     path_groups(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
-                datapath::worker &worker, const protocol::local_ports &local, const linked_planes &linked);
+                const worker_crew &workers, datapath::shared_path_states &states);
 
+    // What one worker knows of the paths.
+    struct workers_group {
+        std::unique_ptr<protocol::path_group> paths{};
+        std::unique_ptr<protocol::sack_proofs> proofs{}; // of the queue pairs on these paths
+    };
     struct known_group {
         path_group_rows rows;
-        std::unique_ptr<protocol::path_group> paths;
-        std::unique_ptr<protocol::sack_proofs> proofs; // of the queue pairs on these paths
-        unsigned id_part = 0;                          // of the probes' request ids; profile 0 has the first
-        std::uint64_t seed = 0;                        // of the entropy that is left to this host
-        use_count uses;                                // of profile 0: its hosts; of others: queue pairs
+        std::vector<workers_group> of_worker; // the first's there is always; others without paths do not use it
+        protocol::path_group_config terms;    // of further workers'
+        unsigned id_part = 0;                 // of the probes' request ids; profile 0 has the first
+        std::uint64_t seed = 0;               // of the entropy that is left to this host
+        use_count uses;                       // of profile 0: its hosts; of others: queue pairs
+
+        [[nodiscard]] protocol::path_group &paths() const { return *of_worker.front().paths; }
     };
+    // What that worker knows of the group; made on first use.
+    [[nodiscard]] workers_group &of_worker(known_group &group, unsigned worker);
 
     // Of profile 0 toward a leaf; made on first use.
     [[nodiscard]] std::expected<known_group *, peer_refusal> to_leaf(std::uint32_t leaf);
     // Of an ONLINE profile other than 0, toward the peer's leaf, whose group of profile 0 there is; made on first use.
-    [[nodiscard]] std::expected<known_group *, peer_refusal>
-    of_profile(const datapath::worker_peer &peer, group_key key, const control::ev_profile_store &profiles);
+    [[nodiscard]] std::expected<known_group *, peer_refusal> of_profile(group_key key,
+                                                                        const control::ev_profile_store &profiles);
     [[nodiscard]] known_group *find(group_key key);
+    // All that the worker knows of these.
+    [[nodiscard]] std::vector<const protocol::path_group *> known_to(unsigned worker, std::span<const group_key> keys);
     // Groups of profiles that nobody has used for a while, or `at_once`, does not use now.
     [[nodiscard]] std::vector<group_key> take_unused(bool at_once);
     // Their rows lead nowhere from now on, and are others' after recycle(). The worker has forgotten them.
@@ -94,7 +105,7 @@ public:
         unsigned paths = 0; // of this plane, that there are
     };
     [[nodiscard]] std::optional<path_location> place_of(protocol::path_index path) const;
-    // Of all paths there are, asked on the worker thread.
+    // Of all paths there are, the worst that a worker finds, asked on their threads.
     [[nodiscard]] std::vector<std::pair<protocol::path_index, protocol::path_condition>> conditions();
 
 private:
@@ -116,19 +127,29 @@ private:
     [[nodiscard]] std::vector<protocol::profile_entry> evs_of(group_key key, std::uint32_t uplinks, std::uint64_t seed,
                                                               const control::ev_profile_store &profiles) const;
     void write_rows(const known_group &group);
+    void add_to_worker(known_group &group, unsigned worker);
+    // Calls task(group, paths of the worker) on each worker's thread, for all groups that it uses.
+    template <typename Task>
+    void on_all(const Task &task)
+    {
+        workers_.call_each([&](unsigned number, datapath::worker &) {
+            for (auto &[key, group] : groups_)
+                if (protocol::path_group *paths = group.of_worker[number].paths.get())
+                    task(key, group, *paths);
+        });
+    }
     [[nodiscard]] std::optional<unsigned> free_id_part(std::uint32_t leaf) const;
     [[nodiscard]] std::uint32_t fabric_uplinks_to(std::uint32_t leaf) const;
     // Denies what a controller or this host denies, and allows the rest, of profile 0; on the worker thread if it runs.
-    void apply_denied(std::uint32_t leaf, const known_group &group) const;
+    void apply_denied(std::uint32_t leaf, const path_group_rows &rows, protocol::path_group &paths) const;
     // Nothing: the group has no row for that uplink.
     [[nodiscard]] std::optional<std::uint32_t> slot_of(const path_group_rows &rows, control::path_place where) const;
 
     const daemon_config &config_;
     const fabric_rules &rules_;
     kernel::host_tables &tables_;
-    datapath::worker &worker_;
-    const protocol::local_ports &local_;
-    const linked_planes &linked_;
+    const worker_crew &workers_;
+    datapath::shared_path_states &states_;
     path_table table_;
     std::map<group_key, known_group> groups_;
     std::map<std::uint32_t, group_key> by_base_;     // first row

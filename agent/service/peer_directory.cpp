@@ -19,23 +19,31 @@ constexpr unsigned speaker_bits = 4;
 
 } // namespace
 
+namespace
+{
+
+// On the worker's thread.
 peer_condition condition_of(const datapath::worker_peer &peer)
 {
     return {.ports = peer.ports->peer_ports(), .suspected = peer.planes->suspected(), .silent = peer.planes->silent()};
 }
 
+} // namespace
+
 peer_hold::~peer_hold()
 {
     if (directory_ != nullptr)
-        directory_->drop(host_, profile_);
+        directory_->drop(host_, profile_, worker_);
 }
 
 peer_directory::peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
-                               kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
-                               const linked_planes &linked, std::uint32_t payload_bytes)
-    : config_{config}, rules_{rules}, rows_{rows}, worker_{worker}, payload_bytes_{payload_bytes},
-      groups_{config, rules, tables, worker, local, linked}, own_{rules.address_of(rules.self())}
+                               kernel::peer_rows &rows, const worker_crew &workers,
+                               datapath::shared_path_states &states, std::uint32_t payload_bytes)
+    : config_{config}, rules_{rules}, rows_{rows}, workers_{workers}, payload_bytes_{payload_bytes},
+      groups_{config, rules, tables, workers, states}
 {
+    while (own_.size() < workers.size())
+        own_.push_back(std::make_unique<datapath::own_host>(rules.address_of(rules.self())));
 }
 
 std::uint32_t peer_directory::sender_of(const datapath::worker_peer &peer, const mrc_ip &address) const
@@ -54,12 +62,15 @@ std::unique_ptr<protocol::congestion_control> peer_directory::shared_congestion(
 
 void peer_directory::renew_congestion()
 {
-    for (auto &[host, known] : peers_) {
-        if (known.congestion != nullptr && known.uses.any())
-            known.former.push_back(std::move(known.congestion));
-        known.congestion = shared_congestion();
-        known.peer.congestion = known.congestion.get();
-    }
+    for (auto &[host, known] : peers_)
+        for (const auto &side : known.of_worker) {
+            if (!side)
+                continue;
+            if (side->congestion != nullptr && known.uses.any())
+                side->former.push_back(std::move(side->congestion));
+            side->congestion = shared_congestion();
+            side->peer.congestion = side->congestion.get();
+        }
 }
 
 bool peer_directory::sends_from(const mrc_ip &address) const
@@ -75,12 +86,12 @@ bool peer_directory::write_rows(host_place host, const known_peer &known, const 
                            .uplinks = static_cast<__u16>(rows.uplinks),
                            .planes = static_cast<__u8>(rows.planes),
                            .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
-                           .host_usid = known.peer.host_usid,
+                           .host_usid = known.first().host_usid,
                            .chosen = static_cast<__u16>(rules_.chooses_uplinks_to(host.leaf) ? 1 : 0)};
     const std::vector<mrc_ip> addresses = rules_.addresses_of(host);
     const auto set = [&](const mrc_ip &address) {
         mrc_peer_row own = row;
-        own.sender = sender_of(known.peer, address);
+        own.sender = sender_of(known.first(), address);
         return rows_.set_peer(address, own);
     };
     if (std::ranges::all_of(addresses, set))
@@ -103,33 +114,64 @@ std::expected<peer_directory::known_peer *, peer_refusal> peer_directory::add(ho
     constexpr std::uint32_t numbers = UINT32_MAX >> speaker_bits;
     last_number_ = last_number_ % numbers + 1;
     known_peer known;
-    known.ports = std::make_unique<protocol::port_status>(
-        protocol::port_status_config{.mask_base = config_.wire.port_mask_base,
-                                     .first = static_cast<std::uint16_t>(random_seed())},
-        *group.paths);
-    known.planes = std::make_unique<protocol::peer_planes>(protocol::probe_config{}, *group.paths);
-    known.congestion = shared_congestion();
-    known.peer = {.address = rules_.address_of(host),
-                  .host_usid = rules_.host_usid(host),
-                  .number = last_number_,
-                  .paths = group.paths.get(),
-                  .ports = known.ports.get(),
-                  .planes = known.planes.get(),
-                  .proofs = group.proofs.get(),
-                  .congestion = known.congestion.get()};
+    known.number = last_number_;
+    known.of_worker.resize(workers_.size());
+    known.of_worker.front() = make(host, known.number, 0, group.of_worker.front());
     if (!write_rows(host, known, group.rows)) {
         if (!group.uses.any())
             groups_.release(std::array{group_key{.leaf = host.leaf}});
         return std::unexpected{full};
     }
-    worker_.call([&] {
-        worker_.add_peer(known.peer);
-        for (const mrc_ip &address : rules_.addresses_of(host))
-            if (!is_same(address, known.peer.address) && sends_from(address))
-                worker_.add_peer_address(known.peer, address);
-    });
+    introduce(host, known.first(), 0);
     group.uses.add();
     return &peers_.emplace(host, std::move(known)).first->second;
+}
+
+std::unique_ptr<peer_directory::workers_peer> peer_directory::make(host_place host, std::uint32_t number,
+                                                                   unsigned worker,
+                                                                   const path_groups::workers_group &paths) const
+{
+    auto made = std::make_unique<workers_peer>();
+    made->ports = std::make_unique<protocol::port_status>(
+        protocol::port_status_config{.mask_base = config_.wire.port_mask_base,
+                                     .first = static_cast<std::uint16_t>(random_seed())},
+        *paths.paths);
+    made->planes =
+        std::make_unique<protocol::peer_planes>(protocol::probe_config{}, *paths.paths, workers_.asker(worker));
+    made->congestion = shared_congestion();
+    made->peer = {.address = rules_.address_of(host),
+                  .host_usid = rules_.host_usid(host),
+                  .number = number,
+                  .paths = paths.paths.get(),
+                  .ports = made->ports.get(),
+                  .planes = made->planes.get(),
+                  .proofs = paths.proofs.get(),
+                  .congestion = made->congestion.get()};
+    return made;
+}
+
+void peer_directory::introduce(host_place host, const datapath::worker_peer &peer, unsigned worker) const
+{
+    datapath::worker &to = workers_[worker];
+    to.call([&] {
+        to.add_peer(peer);
+        for (const mrc_ip &address : rules_.addresses_of(host))
+            if (!is_same(address, peer.address) && sends_from(address))
+                to.add_peer_address(peer, address);
+    });
+}
+
+peer_directory::workers_peer &peer_directory::of_worker(host_place host, known_peer &known, unsigned worker)
+{
+    std::unique_ptr<workers_peer> &side = known.of_worker[worker];
+    if (side)
+        return *side;
+    protocol::plane_mask ports;
+    workers_.first().call([&] { ports = known.first().ports->peer_ports(); });
+    side = make(host, known.number, worker, groups_.of_worker(*groups_.find({.leaf = host.leaf}), worker));
+    side->ports->follow(ports);
+    introduce(host, side->peer, worker);
+    return *side;
 }
 
 std::expected<peer_directory::known_peer *, peer_refusal> peer_directory::find_or_add(const mrc_ip &address)
@@ -150,33 +192,53 @@ std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &addres
         return std::unexpected{known.error()};
     (*known)->uses.add();
     const host_place host = rules_.host_of(address).value_or(host_place{});
-    return held_peer{.peer = (*known)->peer, .hold = {*this, host, session::built_in_profile}};
+    return held_peer{.peer = (*known)->first(), .hold = {*this, host, session::built_in_profile, 0}};
 }
 
 std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &address, std::uint64_t profile,
-                                                            const control::ev_profile_store &profiles)
+                                                            const control::ev_profile_store &profiles, unsigned worker)
 {
     if (rules_.host_of(address) == rules_.self())
-        return held_peer{.peer = own_.peer(), .hold = {}};
+        return held_peer{.peer = own_[worker]->peer(), .hold = {}};
     auto held = hold(address);
-    if (!held || profile == session::built_in_profile)
+    if (!held)
         return held;
     const host_place host = rules_.host_of(address).value_or(host_place{});
-    const auto known = groups_.of_profile(held->peer, {.leaf = host.leaf, .profile = profile}, profiles);
+    known_peer &known_host = peers_.at(host);
+    held->peer = of_worker(host, known_host, worker).peer;
+    if (profile == session::built_in_profile) {
+        add_use(known_host, worker);
+        held->hold = {*this, host, profile, worker};
+        return held;
+    }
+    const auto known = groups_.of_profile({.leaf = host.leaf, .profile = profile}, profiles);
     if (!known)
         return std::unexpected{known.error()};
     path_groups::known_group &group = **known;
     group.uses.add();
-    held->peer.paths = group.paths.get();
-    held->peer.proofs = group.proofs.get();
-    peers_.at(host).uses.add();
-    held->hold = {*this, host, profile};
+    const path_groups::workers_group &paths = groups_.of_worker(group, worker);
+    held->peer.paths = paths.paths.get();
+    held->peer.proofs = paths.proofs.get();
+    workers_[worker].call([&] { workers_[worker].add_profile_group(held->peer); });
+    add_use(known_host, worker);
+    held->hold = {*this, host, profile, worker};
     return held;
 }
 
-void peer_directory::drop(host_place host, std::uint64_t profile)
+// The first worker tells the peer of this host's ports while any worker's queue pairs use it.
+void peer_directory::add_use(known_peer &known, unsigned worker) const
 {
-    use_count &of_peer = peers_.at(host).uses;
+    known.uses.add();
+    if (worker != 0)
+        workers_.first().call([&] { workers_.first().connected().add_use(known.first()); });
+}
+
+void peer_directory::drop(host_place host, std::uint64_t profile, unsigned worker)
+{
+    known_peer &known = peers_.at(host);
+    if (worker != 0)
+        workers_.first().call([&] { workers_.first().connected().remove_use(known.first()); });
+    use_count &of_peer = known.uses;
     of_peer.remove();
     bool was_last = !of_peer.any();
     if (profile != session::built_in_profile)
@@ -205,7 +267,7 @@ peer_directory::released peer_directory::release_unused(bool at_once)
             hosts.push_back(host);
     released gone;
     for (const host_place host : hosts) {
-        gone.peers.push_back(peers_.at(host).peer.address);
+        gone.peers.push_back(peers_.at(host).first().address);
         path_groups::known_group *group = groups_.find({.leaf = host.leaf});
         group->uses.remove();
         if (!group->uses.any())
@@ -222,18 +284,21 @@ void peer_directory::forget(std::span<const host_place> hosts, std::span<const g
 {
     if (hosts.empty() && groups.empty())
         return;
-    std::vector<datapath::worker_peer> peers;
-    for (const host_place host : hosts) {
-        peers.push_back(peers_.at(host).peer);
+    for (const host_place host : hosts)
         for (const mrc_ip &address : rules_.addresses_of(host))
             rows_.remove_peer(address);
-    }
-    std::vector<const protocol::path_group *> paths;
-    for (const group_key key : groups)
-        paths.push_back(groups_.find(key)->paths.get());
-    worker_.call([&] { worker_.forget(peers, paths); });
-    for (const host_place host : hosts)
+    workers_.call_each([&](unsigned number, datapath::worker &worker) {
+        std::vector<datapath::worker_peer> peers;
+        for (const host_place host : hosts)
+            if (const auto &side = peers_.at(host).of_worker[number])
+                peers.push_back(side->peer);
+        worker.forget(peers, groups_.known_to(number, groups));
+    });
+    const std::scoped_lock guard{following_};
+    for (const host_place host : hosts) {
         peers_.erase(host);
+        conditions_.erase(host);
+    }
     groups_.release(groups);
 }
 
@@ -241,7 +306,7 @@ void peer_directory::forget(std::span<const host_place> hosts, std::span<const g
 void peer_directory::recycle_rows()
 {
     bool unsent = false;
-    worker_.call([&] { unsent = worker_.unsent(); });
+    workers_.call_each([&](unsigned, const datapath::worker &worker) { unsent = unsent || worker.unsent(); });
     if (!unsent)
         groups_.recycle();
 }
@@ -257,11 +322,15 @@ void peer_directory::forget_profile(std::uint64_t profile)
 
 std::vector<std::pair<mrc_ip, peer_condition>> peer_directory::peer_conditions()
 {
-    std::vector<std::pair<mrc_ip, peer_condition>> all;
-    worker_.call([&] {
+    std::map<host_place, conditions> found;
+    workers_.call_each([&](unsigned number, datapath::worker &) {
         for (const auto &[host, known] : peers_)
-            all.emplace_back(known.peer.address, condition_of(known.peer));
+            if (const auto &side = known.of_worker[number])
+                found[host][number] = condition_of(side->peer);
     });
+    std::vector<std::pair<mrc_ip, peer_condition>> all;
+    for (const auto &[host, known] : found)
+        all.emplace_back(peers_.at(host).first().address, merged(known));
     return all;
 }
 
@@ -273,14 +342,46 @@ std::vector<host_place> peer_directory::hosts() const
     return all;
 }
 
-void peer_directory::follow_ports(const datapath::worker_peer &peer)
+// What the peer says of its ports it says to the first worker; as long as that has told nothing, all know the same.
+peer_condition peer_directory::merged(const conditions &all)
 {
+    std::optional<peer_condition> sum;
+    for (const std::optional<peer_condition> &each : all) {
+        if (!each)
+            continue;
+        if (!sum)
+            sum = each;
+        sum->suspected = protocol::plane_mask{sum->suspected.bits() | each->suspected.bits()};
+        sum->silent = sum->silent || each->silent;
+    }
+    return sum.value_or(peer_condition{});
+}
+
+void peer_directory::follow(unsigned worker, const datapath::worker_peer &peer,
+                            const std::function<void(const peer_condition &)> &tell)
+{
+    const peer_condition found = condition_of(peer);
     const auto host = rules_.host_of(peer.address);
     if (!host)
         return;
-    const auto mask = static_cast<std::uint8_t>(peer.ports->peer_ports().bits());
-    for (const mrc_ip &address : rules_.addresses_of(*host))
-        rows_.set_peer_planes(address, mask);
+    const std::scoped_lock guard{following_}; // told in this order, too
+    conditions &known = conditions_[*host];
+    known[worker] = found;
+    if (worker == 0)
+        for (const mrc_ip &address : rules_.addresses_of(*host))
+            rows_.set_peer_planes(address, static_cast<std::uint8_t>(found.ports.bits()));
+    tell(merged(known));
+}
+
+void peer_directory::spread_ports(const mrc_ip &address, protocol::plane_mask ports)
+{
+    const auto host = rules_.host_of(address);
+    const auto known = host ? peers_.find(*host) : peers_.end();
+    if (known == peers_.end())
+        return;
+    for (unsigned number = 1; number < workers_.size(); ++number)
+        if (const auto &side = known->second.of_worker[number])
+            workers_[number].call([&] { side->ports->follow(ports); });
 }
 
 bool peer_directory::hold_all_if_small()

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts this one speaks to: their rows in the `peers` map, their entry in the worker, and the path groups to them
-// (path_groups.h). A host is known from the first hold on, and forgotten some time after the last: as many hosts can be
+// The hosts this one speaks to: their rows in the `peers` map, what the workers know of them, and the path groups to
+// them (path_groups.h). A host is known from the first hold on, and forgotten some time after the last: as many hosts can be
 // spoken to in a daemon's life as the fabric has, and tables.peers at one time.
 //
 // what goes, in this order                 why then
 // the rows of its addresses in `peers`     nothing more comes in from it, and host_tx finds no way to it
-// the host, and its group, in the worker   nothing more is sent there
+// the host, and its group, in the workers  nothing more is sent there
 // the group's rows in `paths`, to UNUSED   what is queued for them still is refused
 // their numbers, to others                 only when nothing is queued, and no program that began before runs
+//
+// Each worker knows by itself whether and on which planes a host is reached. The first one knows every host, tells it
+// of this host's ports and is told of its; what it is told goes to the others by spread_ports().
+//
 // The number of a host that comes back is another (mrc_peer_row::sender): nothing that was of it is taken for new.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -23,7 +30,6 @@
 #include <vector>
 
 #include "datapath/own_host.h"
-#include "datapath/worker.h"
 #include "kernel/host_tables.h"
 #include "service/control/ev_profile_store.h"
 #include "service/fabric_rules.h"
@@ -31,21 +37,18 @@
 #include "service/peer_hold.h"
 #include "service/transition_log.h"
 #include "service/use_count.h"
+#include "service/worker_crew.h"
 
 namespace mrc::service
 {
 
-// On the worker thread.
-[[nodiscard]] peer_condition condition_of(const datapath::worker_peer &peer);
-
 class peer_directory
 {
 public:
-    // All is borrowed and outlives the directory. `local` are the ports that every group reads, `linked` the planes on
-    // which there is a neighbour on the way there.
+    // All is borrowed and outlives the directory.
     peer_directory(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
-                   kernel::peer_rows &rows, datapath::worker &worker, const protocol::local_ports &local,
-                   const linked_planes &linked, std::uint32_t payload_bytes);
+                   kernel::peer_rows &rows, const worker_crew &workers, datapath::shared_path_states &states,
+                   std::uint32_t payload_bytes);
     peer_directory(const peer_directory &) = delete;
     peer_directory &operator=(const peer_directory &) = delete;
     ~peer_directory() { on_unused_ = nullptr; } // what it holds itself ends now
@@ -53,10 +56,10 @@ public:
     // The peer at `address`, any of its own; as endpoint operations know it, by IPv6. The error says what is wrong with
     // the address, or which table is full. This host is none: there is no path to it.
     [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address);
-    // What a queue pair is connected to: this host, which needs no hold, whatever the profile, or the same peer by the
-    // EVs of an ONLINE profile.
-    [[nodiscard]] std::expected<held_peer, peer_refusal> hold(const mrc_ip &address, std::uint64_t profile,
-                                                              const control::ev_profile_store &profiles);
+    // What a queue pair of that worker is connected to: this host, which needs no hold, whatever the profile, or the
+    // same peer by the EVs of an ONLINE profile.
+    [[nodiscard]] std::expected<held_peer, peer_refusal>
+    hold(const mrc_ip &address, std::uint64_t profile, const control::ev_profile_store &profiles, unsigned worker);
     // Called whenever something has lost its last hold; to be followed by release_unused(). An empty one ends that.
     void call_when_unused(std::function<void()> task) { on_unused_ = std::move(task); }
 
@@ -103,26 +106,39 @@ public:
     [[nodiscard]] std::vector<path_group_rows> path_rows() const { return groups_.rows(); }
     // That there are, but for this one.
     [[nodiscard]] std::vector<host_place> hosts() const;
-    // Of all peers there are, the planes on which they say to be reached, asked on the worker thread.
+    // Of all peers there are, the planes on which they say to be reached, and what the workers find.
     [[nodiscard]] std::vector<std::pair<mrc_ip, peer_condition>> peer_conditions();
     // Queue pairs made from now on share windows that are made by the configuration as it is now; older ones keep
     // theirs.
     void renew_congestion();
 
-    // On the worker thread: the overlay, too, leaves the planes on which the peer cannot be reached.
-    void follow_ports(const datapath::worker_peer &peer);
+    // On the thread of a worker: something of the peer's condition has changed there; tells what is known of it now, by
+    // all. The overlay, too, leaves the planes on which the peer cannot be reached.
+    void follow(unsigned worker, const datapath::worker_peer &peer,
+                const std::function<void(const peer_condition &)> &tell);
+    // On the service thread: what the peer says of its ports, to the workers that it has not told.
+    void spread_ports(const mrc_ip &address, protocol::plane_mask ports);
 
 private:
     friend class peer_hold;
 
-    struct known_peer {
+    // What one worker knows of a peer.
+    struct workers_peer {
         datapath::worker_peer peer;
         std::unique_ptr<protocol::port_status> ports;
         std::unique_ptr<protocol::peer_planes> planes;
         std::unique_ptr<protocol::congestion_control> congestion;
         std::vector<std::unique_ptr<protocol::congestion_control>> former; // queue pairs may have them still
-        use_count uses;
     };
+    struct known_peer {
+        std::uint32_t number = 0;                             // mrc_peer_row::sender without the speaker
+        std::vector<std::unique_ptr<workers_peer>> of_worker; // the first's there is always
+        use_count uses;
+
+        [[nodiscard]] datapath::worker_peer &first() const { return of_worker.front()->peer; }
+    };
+    // By worker; nothing: it has not told any.
+    using conditions = std::array<std::optional<peer_condition>, MRC_MAX_WORKERS>;
 
     // Of a fabric that is listed.
     static constexpr std::uint64_t most_listed_addresses = 4096;
@@ -130,23 +146,32 @@ private:
     [[nodiscard]] std::unique_ptr<protocol::congestion_control> shared_congestion() const; // null: each has its own
     [[nodiscard]] std::expected<known_peer *, peer_refusal> find_or_add(const mrc_ip &address);
     [[nodiscard]] std::expected<known_peer *, peer_refusal> add(host_place host);
+    [[nodiscard]] std::unique_ptr<workers_peer> make(host_place host, std::uint32_t number, unsigned worker,
+                                                     const path_groups::workers_group &paths) const;
+    void introduce(host_place host, const datapath::worker_peer &peer, unsigned worker) const;
+    // What that worker knows of it; made on first use.
+    [[nodiscard]] workers_peer &of_worker(host_place host, known_peer &known, unsigned worker);
+    [[nodiscard]] static peer_condition merged(const conditions &all);
     // Whether its host's MRC comes from there, and not only what carries it.
     [[nodiscard]] bool sends_from(const mrc_ip &address) const;
     // False when the `peers` map is full; nothing of this host is in it then.
     [[nodiscard]] bool write_rows(host_place host, const known_peer &known, const path_group_rows &rows);
-    void drop(host_place host, std::uint64_t profile);
+    void add_use(known_peer &known, unsigned worker) const;
+    void drop(host_place host, std::uint64_t profile, unsigned worker);
     void forget(std::span<const host_place> hosts, std::span<const group_key> groups);
     void recycle_rows();
 
     const daemon_config &config_;
     const fabric_rules &rules_;
     kernel::peer_rows &rows_;
-    datapath::worker &worker_;
+    const worker_crew &workers_;
     std::uint32_t payload_bytes_;
     path_groups groups_;
     std::map<host_place, known_peer> peers_;
-    datapath::own_host own_;
-    std::uint32_t last_number_ = 0; // of a peer
+    std::vector<std::unique_ptr<datapath::own_host>> own_; // by worker
+    std::mutex following_;                                 // what follows
+    std::map<host_place, conditions> conditions_;          // of peers with a word of any worker's
+    std::uint32_t last_number_ = 0;                        // of a peer
     std::function<void()> on_unused_;
     std::vector<peer_hold> listed_; // by hold_all_if_small(); the first to go
 };

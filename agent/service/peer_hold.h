@@ -18,12 +18,13 @@ class peer_hold
 public:
     peer_hold() = default; // holds nothing
     // The directory has counted it.
-    peer_hold(peer_directory &directory, host_place host, std::uint64_t profile)
-        : directory_{&directory}, host_{host}, profile_{profile}
+    peer_hold(peer_directory &directory, host_place host, std::uint64_t profile, unsigned worker)
+        : directory_{&directory}, host_{host}, profile_{profile}, worker_{worker}
     {
     }
     peer_hold(peer_hold &&other) noexcept
-        : directory_{std::exchange(other.directory_, nullptr)}, host_{other.host_}, profile_{other.profile_}
+        : directory_{std::exchange(other.directory_, nullptr)}, host_{other.host_}, profile_{other.profile_},
+          worker_{other.worker_}
     {
     }
     peer_hold &operator=(peer_hold &&other) noexcept
@@ -31,6 +32,7 @@ public:
         std::swap(directory_, other.directory_);
         std::swap(host_, other.host_);
         std::swap(profile_, other.profile_);
+        std::swap(worker_, other.worker_);
         return *this;
     }
     ~peer_hold();
@@ -39,6 +41,7 @@ private:
     peer_directory *directory_ = nullptr;
     host_place host_;
     std::uint64_t profile_ = 0;
+    unsigned worker_ = 0;
 };
 
 // What uses the peer, a queue pair or a request, is gone from the worker before `hold` is.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/worker_setup.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+
+#include "kernel/probes/cpus.h"
 
 namespace mrc::service
 {
@@ -13,7 +16,19 @@ namespace
 {
 
 constexpr unsigned enough_cores = 4;
+constexpr unsigned cpus_of_a_worker = 8;
 constexpr std::uint32_t usual_spin_us = 20;
+
+// In equal parts, of as many CPUs as there are workers, or more.
+kernel::cpu_list cpus_of(const worker_place &place, protocol::asker which)
+{
+    if (place.cpus.size() < which.of)
+        return place.cpus;
+    const auto begin = place.cpus.begin();
+    const std::size_t count = place.cpus.size();
+    return {begin + static_cast<std::ptrdiff_t>(count * which.number / which.of),
+            begin + static_cast<std::ptrdiff_t>(count * (which.number + 1) / which.of)};
+}
 
 std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
 {
@@ -27,8 +42,16 @@ std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
 
 } // namespace
 
+unsigned workers_of(const daemon_config &config)
+{
+    if (config.worker.workers)
+        return *config.worker.workers;
+    const auto cpus = static_cast<unsigned>(kernel::probes::usual_cpus().size());
+    return std::clamp(cpus / cpus_of_a_worker, 1U, unsigned{MRC_MAX_WORKERS});
+}
+
 datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules, unsigned cores,
-                                            const worker_place &place)
+                                            const worker_place &place, protocol::asker which)
 {
     const std::size_t burst = config.transmit.burst;
     datapath::own_addresses own{.common = rules.address_of(rules.self()),
@@ -37,7 +60,7 @@ datapath::worker_options worker_options_for(const daemon_config &config, const f
     for (std::uint8_t plane = 0; plane < rules.planes(); ++plane)
         own.planes[plane] = rules.address_of(rules.self(), protocol::plane_index{plane}).value_or(mrc_ip{});
     return {
-        .cpus = place.cpus,
+        .cpus = cpus_of(place, which),
         .marks = {.source = own, .udp_port = config.wire.udp_port, .code_points = code_points_for(config.wire.dscp)},
         .turns = {.packets = 4 * burst, .burst = burst},
         .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(cores < enough_cores ? 0 : usual_spin_us)},

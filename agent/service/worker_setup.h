@@ -3,6 +3,7 @@
 #pragma once
 
 #include "datapath/worker.h"
+#include "protocol/request_ids.h"
 #include "service/config/config.h"
 #include "service/fabric_rules.h"
 #include "service/worker_place.h"
@@ -10,8 +11,12 @@
 namespace mrc::service
 {
 
-// Without `transmit.spin_us` the worker spins 20 us before it sleeps, and on fewer than four cores not at all.
+// [worker] workers; "auto" is one for each eight of the CPUs that this process may use.
+[[nodiscard]] unsigned workers_of(const daemon_config &config);
+
+// Of one of them. Without `transmit.spin_us` it spins 20 us before it sleeps, and on fewer than four cores not at all.
 [[nodiscard]] datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules,
-                                                          unsigned cores, const worker_place &place);
+                                                          unsigned cores, const worker_place &place,
+                                                          protocol::asker which = {});
 
 } // namespace mrc::service

@@ -38,6 +38,7 @@ struct rx_settings {
     bool agent_answers = false;
     bool redirect_answers = false;
     mrc_carrier_kind carrier = MRC_CARRIER_SRV6;
+    unsigned workers = 1;
     std::uint64_t loop_cookie = 0;
     std::uint8_t block_bytes = MRC_USID_USUAL_BLOCK;
     ip6_address usid = host_usid;
@@ -55,6 +56,7 @@ public:
         config.fabric = settings.fabric;
         config.agent_answers = settings.agent_answers;
         config.redirect_answers = settings.redirect_answers;
+        config.asker_mask = static_cast<__u8>(MRC_ASKER_MASK(settings.workers));
         config.loop_cookie = settings.loop_cookie;
         config.carrier = static_cast<__u8>(settings.carrier);
         config.block_bytes = settings.block_bytes;

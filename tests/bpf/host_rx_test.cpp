@@ -163,6 +163,32 @@ TEST_F(host_rx, steers_to_the_socket_that_the_worker_of_the_queue_pair_has)
     close(socket);
 }
 
+// Which has the number of the worker in its low bits, but for what the first one asks alone.
+TEST_F(host_rx, steers_a_response_to_the_worker_that_has_asked)
+{
+    const auto response = [](std::uint16_t id) {
+        return encapsulated(
+            mrc_packet{.bth = {.opcode = MRC_OP_ENDPOINT_RESPONSE, .dqp = MRC_QPN_ENDPOINT, .psn = id}});
+    };
+    constexpr std::uint16_t heartbeat = 0x8002;
+    constexpr std::uint16_t port_status = 0x4002;
+    constexpr std::uint16_t batch = 0xE002;
+    for (const std::uint16_t id : {heartbeat, port_status, batch})
+        expect(response(id), MRC_RX_STEERED, XDP_REDIRECT); // a host with one worker
+
+    settings_.workers = 3;
+    SetUp();
+    expect(response(heartbeat), MRC_RX_DROP_NO_SOCKET, XDP_DROP);
+    expect(response(port_status), MRC_RX_STEERED, XDP_REDIRECT);
+    expect(response(batch), MRC_RX_STEERED, XDP_REDIRECT);
+    const int socket = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+    const int ring_size = 8;
+    ASSERT_EQ(setsockopt(socket, SOL_XDP, XDP_RX_RING, &ring_size, sizeof ring_size), 0);
+    update(program_->maps().xsks, MRC_SOCKET_ROW(host_port, 0U, 2U), socket);
+    expect(response(heartbeat), MRC_RX_STEERED, XDP_REDIRECT);
+    close(socket);
+}
+
 TEST_F(host_rx, steers_inner_ipv4_whose_ev_is_the_source_port)
 {
     mrc_qp_row qp{};

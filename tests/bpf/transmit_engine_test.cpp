@@ -113,7 +113,7 @@ protected:
         sockets[plane] = port->socket.get();
         if (name != "af_xdp")
             frames = std::make_unique<datapath::xdp_transmit>(
-                datapath::xdp_transmit_options{.program_fd = port->programs->push_program_fd(),
+                datapath::xdp_transmit_options{.program_fd = port->programs->push_program_fd(0),
                                                .slots_fd = port->programs->map_fd("push_slots"),
                                                .ring_fd = port->programs->map_fd("push_ring")});
         copies.emplace(port->programs->map_fd("capture_ring"), port->programs->map_fd("capture_slots"));

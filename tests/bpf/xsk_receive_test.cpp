@@ -340,7 +340,7 @@ protected:
                                         .paths = &paths,
                                         .qps = &qps,
                                         .overlay = &overlay,
-                                        .write_verdict = datapath::per_cpu_writer(-1),
+                                        .write_verdict = [](std::uint32_t, std::uint64_t) { return false; },
                                         .on_peer_change = {},
                                         .on_path_state = {},
                                         .on_batch_done = {}});

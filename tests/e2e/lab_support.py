@@ -127,6 +127,12 @@ class running_lab:
         return [(int(found[1]), found[2]) for found in map(RETIRED.fullmatch, self.log_lines(host, "debug")) if found]
 
 
+def with_workers(config):
+    """A test may be run with several workers: MRC_TEST_WORKERS."""
+    workers = os.environ.get("MRC_TEST_WORKERS")
+    return config if workers is None or "[worker]" in config else f"{config}\n[worker]\nworkers = {workers}\n"
+
+
 @contextlib.contextmanager
 def lab(name, *arguments, config=""):
     """A lab with these options for `up`, and this text in the configuration of every mrcd; its prefix carries the
@@ -134,7 +140,7 @@ def lab(name, *arguments, config=""):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
     prefix = f"{name}-{os.getpid()}"
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
-        file.write(config)
+        file.write(with_workers(config))
         file.flush()
         mrc_lab("up", "--prefix", prefix, "--mrcd-config", file.name, *arguments)
     try:

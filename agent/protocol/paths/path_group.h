@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "protocol/packet.h"
@@ -175,6 +176,15 @@ public:
         if (slot)
             state_.paths[*slot].counted = false;
         return slot;
+    }
+    // By how much the slot's counters have grown since they were last asked for.
+    [[nodiscard]] path_counters take_growth(unsigned slot)
+    {
+        path_record &path = state_.paths[slot];
+        const path_counters before = std::exchange(path.told, path.counters);
+        return {.tx_packets = path.told.tx_packets - before.tx_packets,
+                .retransmits = path.told.retransmits - before.retransmits,
+                .losses = path.told.losses - before.losses};
     }
 
 private:

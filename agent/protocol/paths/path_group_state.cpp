@@ -36,9 +36,10 @@ path_group_state::path_group_state(const path_group_config &wanted, const local_
     : config{completed(wanted)}, local{&ports}, linked{&links}, paths(size()),
       active_slots(std::size_t{config.planes} * config.active_per_plane), changed{size()}, counted{size()},
       evidence{size()}, suspension{config.heartbeats.patience},
-      prober{config.probes, config.planes, config.uplinks, part_of(path_probe_ids, config.id_part)},
-      heartbeat{config.heartbeats, config.planes, config.uplinks, part_of(heartbeat_ids, config.id_part)},
-      reverse{config.reverse, config.planes, part_of(reverse_ids, config.id_part)}
+      prober{config.probes, config.planes, config.uplinks, ids_of(part_of(path_probe_ids, config.id_part), config.who)},
+      heartbeat{config.heartbeats, config.planes, config.uplinks,
+                ids_of(part_of(heartbeat_ids, config.id_part), config.who)},
+      reverse{config.reverse, config.planes, ids_of(part_of(reverse_ids, config.id_part), config.who)}
 {
     for (unsigned slot = 0; slot < size(); ++slot)
         paths[slot].plane = plane_index{static_cast<std::uint8_t>(slot / config.uplinks)};

@@ -70,6 +70,7 @@ struct path_group_config {
     heartbeat_config heartbeats;
     reverse_config reverse;
     unsigned id_part = 0; // of the ids of probes and heartbeats: groups that ask the same hosts have different ones
+    asker who{};          // likewise, of groups of the same rows
     std::uint64_t seed = 1;
     trace_sink *trace = nullptr; // outlives the group; null: nobody traces it
 };
@@ -91,6 +92,7 @@ struct path_record {
     instant kept_until;              // when KEPT
     std::uint16_t position = 0;      // in the plane's active set, when active
     path_counters counters;
+    path_counters told; // of them, by take_growth()
 };
 
 // What is known of a plane's deliveries.

@@ -74,7 +74,7 @@ std::uint16_t path_heartbeat::ask(std::uint16_t slot, instant now)
     path.sent_at = now;
     if (path.missed == 0)
         path.silent_since = now;
-    asked_[next_id_ % asked_.size()] = slot;
+    asked_[ids_.position_of(next_id_) % asked_.size()] = slot;
     next_id_ = ids_.after(next_id_);
     first_overdue_ = std::min(first_overdue_, now + config_.patience);
     return path.request_id;
@@ -108,9 +108,11 @@ std::optional<path_heartbeat::silence> path_heartbeat::next_silence(instant now)
 // A late answer is an answer: it proves that the path lives.
 std::optional<path_heartbeat::answer> path_heartbeat::on_answer(std::uint16_t request_id)
 {
-    const std::uint16_t slot = asked_[request_id % asked_.size()];
+    if (!ids_.contains(request_id))
+        return std::nullopt;
+    const std::uint16_t slot = asked_[ids_.position_of(request_id) % asked_.size()];
     record &path = paths_[slot];
-    if (!ids_.contains(request_id) || path.request_id != request_id)
+    if (path.request_id != request_id)
         return std::nullopt;
     move(path, phase::resting);
     path.missed = 0;

@@ -119,7 +119,7 @@ std::optional<path_prober::probe> path_prober::next(instant now, plane_mask usab
     next_id_ = ids_.after(next_id_);
     path.sent_at = now;
     path.due = now + path.interval;
-    pending_[path.request_id % pending_capacity] = *slot;
+    pending_[ids_.position_of(path.request_id) % pending_capacity] = *slot;
     plane_record &plane = planes_[plane_of(*slot).value];
     plane.due = now + path.interval / 2;
     plane.turn = *slot % uplinks_ + 1;
@@ -146,7 +146,9 @@ instant path_prober::next_deadline() const
 
 std::optional<path_prober::answer> path_prober::on_answer(std::uint16_t request_id, instant arrived)
 {
-    const std::uint16_t slot = pending_[request_id % pending_capacity];
+    if (!ids_.contains(request_id))
+        return std::nullopt;
+    const std::uint16_t slot = pending_[ids_.position_of(request_id) % pending_capacity];
     record &path = paths_[slot];
     if (!path.probed || !path.awaiting || path.request_id != request_id)
         return std::nullopt;

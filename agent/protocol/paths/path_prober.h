@@ -90,7 +90,7 @@ private:
     unsigned uplinks_;
     std::vector<record> paths_;
     std::vector<plane_record> planes_;
-    std::array<std::uint16_t, pending_capacity> pending_{}; // request id modulo capacity -> slot
+    std::array<std::uint16_t, pending_capacity> pending_{}; // position of the request id modulo capacity -> slot
     id_range ids_;
     std::uint16_t next_id_;
     unsigned probed_ = 0;

@@ -6,8 +6,8 @@
 namespace mrc::protocol
 {
 
-peer_planes::peer_planes(const probe_config &probes, const path_group &paths)
-    : paths_{paths}, prober_{probes, paths.planes(), 1, plane_probe_ids}
+peer_planes::peer_planes(const probe_config &probes, const path_group &paths, asker who)
+    : paths_{paths}, prober_{probes, paths.planes(), 1, ids_of(plane_probe_ids, who)}
 {
 }
 

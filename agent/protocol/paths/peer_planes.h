@@ -30,8 +30,8 @@ namespace mrc::protocol
 class peer_planes
 {
 public:
-    // `paths` lead to the host, and outlive this object.
-    peer_planes(const probe_config &probes, const path_group &paths);
+    // `paths` lead to the host, and outlive this object. `who` asks its planes.
+    peer_planes(const probe_config &probes, const path_group &paths, asker who = {});
 
     [[nodiscard]] plane_mask suspected() const { return suspected_; }
     // Nothing came from the host for `silence_patience` although it was asked; as of the last follow().

@@ -81,8 +81,11 @@ public:
     // `paths` lead to the peer, and know this host's ports; they outlive this object.
     port_status(const port_status_config &config, const path_group &paths);
 
-    // Planes on which the peer says it can be reached: all at first. Changed by on_request() and next_packet().
+    // Planes on which the peer says it can be reached: all at first. Changed by on_request(), next_packet() and
+    // follow().
     [[nodiscard]] const plane_mask &peer_ports() const { return peer_; }
+    // What the peer has told another worker of this host, which speaks for all; this one is never told or asked.
+    void follow(plane_mask ports) { set_peer_ports(ports); }
 
     // Traffic goes to the peer, until then at least: it is told of changes, and reminded.
     void watch(instant until)

@@ -125,6 +125,7 @@ struct any_cpu {
 using affinity_option = std::variant<cpus_of_ports, any_cpu, kernel::cpu_list>;
 
 struct worker_config {
+    std::optional<std::uint32_t> workers = 1; // auto: by the CPUs
     affinity_option affinity;
 };
 

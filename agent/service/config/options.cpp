@@ -164,7 +164,10 @@ table_of<socket_host> sockets_table()
 
 table_of<worker_config> worker_table()
 {
-    return table_of<worker_config>{}.add("affinity", affinity{}, &worker_config::affinity);
+    using row = worker_config;
+    return table_of<row>{}
+        .add("workers", automatic{whole{1, MRC_MAX_WORKERS}}, &row::workers)
+        .add("affinity", affinity{}, &row::affinity);
 }
 
 table_of<transmit_options> transmit_table()

@@ -18,8 +18,8 @@ namespace mrc::service
 control_service::control_service(surroundings around)
     : around_{std::move(around)}, controller_{session::profile_limits{}, shape_of(around_.config),
                                               built_in_cc_profile(around_.config, around_.payload_bytes), *this},
-      batches_{around_.rules, [this](const mrc_ip &address) { return peer_for(address, session::built_in_profile); },
-               around_.worker},
+      batches_{around_.rules, [this](const mrc_ip &address) { return peer_for(address, session::built_in_profile, 0); },
+               around_.workers},
       bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}
 {
     if (!bell_)
@@ -69,11 +69,11 @@ session::outcome<> control_service::restore(const control::stored_settings &sett
         return restored;
     for (const unsigned port : settings.disabled_ports)
         enabled_.set(protocol::plane_index{static_cast<std::uint8_t>(port - 1)}, false);
-    around_.worker.call([&] {
-        around_.local.enabled = enabled_;
-        around_.worker.ports_changed();
+    around_.workers.call_each([&](unsigned number, datapath::worker &worker) {
+        around_.workers.ports(number).local.enabled = enabled_;
+        worker.ports_changed();
     });
-    around_.ports.enable(around_.local.enabled);
+    around_.ports.enable(enabled_);
     return {};
 }
 
@@ -82,23 +82,33 @@ void control_service::ring()
     [[maybe_unused]] const int rung = ::eventfd_write(bell_.get(), 1);
 }
 
+// False: there is no room.
+bool control_service::keep(const noted &one)
+{
+    const std::scoped_lock guard{noting_};
+    if (notes_.full())
+        return false;
+    notes_.push_back(one);
+    return true;
+}
+
 void control_service::note(const protocol::path_transition &change)
 {
-    if (!notes_.push(noted_path{.path = change.path, .condition = {change.to, change.cause}}))
+    if (!keep(noted_path{.path = change.path, .condition = {change.to, change.cause}}))
         lost_ = true;
     ring();
 }
 
 void control_service::note_peer(const mrc_ip &peer, const peer_condition &condition)
 {
-    if (!notes_.push(noted_peer{.peer = peer, .condition = condition}))
+    if (!keep(noted_peer{.peer = peer, .condition = condition}))
         lost_ = true;
     ring();
 }
 
 void control_service::note_failure(const queue_pair_names &which, mrc_event_reason reason)
 {
-    if (!notes_.push(noted_failure{.which = which, .reason = reason}))
+    if (!keep(noted_failure{.which = which, .reason = reason}))
         untold_failures_.fetch_add(1, std::memory_order_relaxed);
     ring();
 }
@@ -119,7 +129,13 @@ void control_service::take_notes()
 
 void control_service::observe_notes()
 {
-    notes_.consume_all([this](const noted &one) { std::visit([this](const auto &known) { observe(known); }, one); });
+    boost::circular_buffer<noted> taken{most_noted};
+    {
+        const std::scoped_lock guard{noting_};
+        taken.swap(notes_);
+    }
+    for (const noted &one : taken)
+        std::visit([this](const auto &known) { observe(known); }, one);
     if (lost_.exchange(false)) {
         for (const auto &[path, condition] : around_.peers.path_conditions())
             observe(noted_path{.path = path, .condition = condition});
@@ -153,6 +169,7 @@ void control_service::observe(const noted_path &one)
 
 void control_service::observe(const noted_peer &one)
 {
+    around_.peers.spread_ports(one.peer, one.condition.ports);
     around_.log.on_peer(one.peer, one.condition, kernel::monotonic_now());
 }
 
@@ -161,12 +178,13 @@ void control_service::observe(const noted_failure &one)
     around_.log.on_queue_pair(MRC_EVENT_QP_ERROR, one.which, one.reason, kernel::monotonic_now());
 }
 
-std::expected<held_peer, peer_refusal> control_service::peer_for(const mrc_ip &address, std::uint64_t ev_profile)
+std::expected<held_peer, peer_refusal> control_service::peer_for(const mrc_ip &address, std::uint64_t ev_profile,
+                                                                 unsigned worker)
 {
-    auto peer = around_.peers.hold(address, ev_profile, controller_.ev_profiles());
+    auto peer = around_.peers.hold(address, ev_profile, controller_.ev_profiles(), worker);
     if (!peer && peer.error().is_full && around_.peers.any_unused()) {
         release_unused_peers(true);
-        peer = around_.peers.hold(address, ev_profile, controller_.ev_profiles());
+        peer = around_.peers.hold(address, ev_profile, controller_.ev_profiles(), worker);
     }
     return peer;
 }
@@ -207,13 +225,16 @@ void control_service::apply_enabled(protocol::plane_index plane)
 {
     bool was_usable = false;
     bool usable = false;
-    around_.worker.call([&] {
-        was_usable = around_.local.usable().has(plane);
-        around_.local.enabled.set(plane, enabled_.has(plane) && !left_.has(plane));
-        around_.worker.ports_changed();
-        usable = around_.local.usable().has(plane);
+    protocol::plane_mask enabled;
+    around_.workers.call_each([&](unsigned number, datapath::worker &worker) {
+        protocol::local_ports &local = around_.workers.ports(number).local;
+        was_usable = local.usable().has(plane);
+        local.enabled.set(plane, enabled_.has(plane) && !left_.has(plane));
+        worker.ports_changed();
+        usable = local.usable().has(plane);
+        enabled = local.enabled;
     });
-    around_.ports.enable(around_.local.enabled);
+    around_.ports.enable(enabled);
     if (usable != was_usable)
         around_.notify_ports(plane, usable);
 }

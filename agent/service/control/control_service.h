@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controller API in the daemon: who may ask, the profiles, and what they do to ports, paths and queue pairs;
-// requests to other hosts. On the service thread, but for note(), note_peer() and note_batch().
+// requests to other hosts. On the service thread, but for what says otherwise.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include <boost/lockfree/spsc_queue.hpp>
+#include <boost/circular_buffer.hpp>
 
-#include "datapath/worker.h"
 #include "kernel/unique_fd.h"
 #include "service/control/controller.h"
 #include "service/control/stored_settings.h"
@@ -35,10 +35,9 @@ public:
         const daemon_config &config;
         const fabric_rules &rules;
         const kernel::host_tables &tables;
-        datapath::worker &worker;
+        const worker_crew &workers;
         port_controls &ports;
         peer_directory &peers;
-        protocol::local_ports &local;
         transition_log &log;
         std::uint32_t payload_bytes = 0;
         // An EV event waits for that subscription of that session.
@@ -64,8 +63,10 @@ public:
     [[nodiscard]] control::stored_settings settings();
     [[nodiscard]] session::outcome<> restore(const control::stored_settings &settings);
 
-    // The peer as a queue pair of an EV profile, ONLINE and held, reaches it. What nobody uses makes room, if need be.
-    [[nodiscard]] std::expected<held_peer, peer_refusal> peer_for(const mrc_ip &address, std::uint64_t ev_profile);
+    // The peer as a queue pair of that worker and an EV profile, ONLINE and held, reaches it. What nobody uses makes
+    // room, if need be.
+    [[nodiscard]] std::expected<held_peer, peer_refusal> peer_for(const mrc_ip &address, std::uint64_t ev_profile,
+                                                                  unsigned worker);
     // As the peer directory's; nothing that is still to be told of what goes is taken for news of what comes after it.
     void release_unused_peers(bool at_once);
 
@@ -77,18 +78,18 @@ public:
     // By controllers.
     [[nodiscard]] protocol::plane_mask enabled_planes() const { return enabled_; }
 
-    // On the worker thread: a path has changed its state.
+    // On the threads of workers: a path has changed its state.
     void note(const protocol::path_transition &change);
-    // On the worker thread: what a peer says of its ports has changed, or whether and on which planes it is reached.
+    // Likewise: what a peer says of its ports has changed, or whether and on which planes it is reached.
     void note_peer(const mrc_ip &peer, const peer_condition &condition);
-    // On the worker thread: a queue pair has failed. Beyond `most_noted` until take_notes() they are only counted.
+    // Likewise: a queue pair has failed. Beyond `most_noted` until take_notes() they are only counted.
     void note_failure(const queue_pair_names &which, mrc_event_reason reason);
-    // On the worker thread: a batch is over.
+    // Likewise: a batch is over.
     void note_batch();
     // Readable when one of them was called; then take_notes().
     [[nodiscard]] int notes_fd() const { return bell_.get(); }
     void take_notes();
-    // What the worker has noted until now: before anything is told that came after it.
+    // What workers have noted until now: before anything is told that came after it.
     void observe_notes();
 
 private:
@@ -123,6 +124,7 @@ private:
 
     [[nodiscard]] control::setting_stores stores();
     void apply_enabled(protocol::plane_index plane);
+    [[nodiscard]] bool keep(const noted &one);
     void ring();
     void observe(const noted_path &one);
     void observe(const noted_peer &one);
@@ -133,7 +135,8 @@ private:
     protocol::plane_mask left_;                            // by the host
     control::controller controller_;
     ep_batches batches_;
-    boost::lockfree::spsc_queue<noted, boost::lockfree::capacity<most_noted>> notes_; // worker to service
+    std::mutex noting_; // what follows
+    boost::circular_buffer<noted> notes_{most_noted};
     std::atomic<bool> lost_ = false;                 // paths or peers that did not fit: all are asked
     std::atomic<std::uint32_t> untold_failures_ = 0; // queue pairs that did not
     kernel::unique_fd bell_;

@@ -19,8 +19,6 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::uint32_t only_worker = 0;
-
 std::uint32_t queues_of(const host_modes &modes)
 {
     std::uint32_t queues = 0;
@@ -62,15 +60,17 @@ host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, k
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
       attached_(links.ports().begin(), links.ports().end()),
-      sockets_{queues_of(modes), modes.force_copy ? programs.scratch_device() : std::string{}, plan.multi_buffer},
-      capture_{programs.map_fd("capture_ring"), programs.map_fd("capture_slots")}, engines_(MRC_MAX_PORTS)
+      sockets_{queues_of(modes), programs.workers(), modes.force_copy ? programs.scratch_device() : std::string{},
+               plan.multi_buffer},
+      capture_{programs.map_fd("capture_ring"), programs.map_fd("capture_slots")}, ways_out_(programs.workers())
 {
     for (const port_modes &port : modes.ports)
         uses_.push_back(
             {.queues = port.queues, .uses_xdp = port.uses_xdp(), .force_copy = modes.force_copy || !port.was_tried});
     bind_sockets();
     measure_costs(modes);
-    build_engines();
+    for (unsigned worker = 0; worker < sockets_.workers(); ++worker)
+        build_engines(worker);
 }
 
 port_sockets::binding host_ports::binding_of(std::size_t port) const
@@ -87,10 +87,10 @@ void host_ports::bind_sockets()
         if (!attached_[i].is_present())
             continue;
         const std::uint32_t row = config_.ports[i].plane.value;
-        const std::size_t before = sockets_.all().size();
         sockets_.bind(row, binding_of(i));
-        for (std::uint32_t queue = 0; queue < uses_[i].queues; ++queue)
-            programs_.set_socket(row, queue, only_worker, sockets_.all()[before + queue]->fd());
+        for (unsigned worker = 0; worker < sockets_.workers(); ++worker)
+            for (std::uint32_t queue = 0; queue < uses_[i].queues; ++queue)
+                programs_.set_socket(row, queue, worker, sockets_.of(worker, row)[queue]->fd());
     }
 }
 
@@ -108,9 +108,9 @@ void host_ports::measure_costs(const host_modes &modes)
             continue;
         }
         const auto &live = modes.ports[i].live_cost;
-        kernel::xsk_socket_pair *socket = sockets_.first(row);
+        kernel::xsk_socket_pair *socket = sockets_.first(0, row);
         const auto rings = live && socket != nullptr
-                               ? kernel::probes::ring_cost(sockets_.memory(), *socket, config_.ports[i].device)
+                               ? kernel::probes::ring_cost(sockets_.memory(0), *socket, config_.ports[i].device)
                                : std::nullopt;
         if (!rings)
             continue;
@@ -121,42 +121,50 @@ void host_ports::measure_costs(const host_modes &modes)
     }
 }
 
-void host_ports::build_engines()
+void host_ports::build_engines(unsigned worker)
 {
+    worker_engines &built = ways_out_[worker];
     if (std::ranges::any_of(uses_, &use::uses_xdp))
-        xdp_ = std::make_unique<datapath::xdp_transmit>(
-            datapath::xdp_transmit_options{.program_fd = programs_.push_program_fd(),
+        built.xdp = std::make_unique<datapath::xdp_transmit>(
+            datapath::xdp_transmit_options{.program_fd = programs_.push_program_fd(worker),
                                            .slots_fd = programs_.map_fd("push_slots"),
                                            .ring_fd = programs_.map_fd("push_ring"),
+                                           .worker = worker,
+                                           .workers = programs_.workers(),
                                            .burst = config_.transmit.burst});
     std::vector<kernel::xsk_socket_pair *> first(MRC_MAX_PORTS);
     for (std::uint32_t row = 0; row < MRC_MAX_PORTS; ++row)
-        first[row] = sockets_.first(row);
-    af_xdp_ = std::make_unique<datapath::af_xdp_transmit>(
-        sockets_.memory(), first,
+        first[row] = sockets_.first(worker, row);
+    built.af_xdp = std::make_unique<datapath::af_xdp_transmit>(
+        sockets_.memory(worker), first,
         datapath::link_rows{.paths = programs_.paths(), .ports = programs_.ports(), .next_hops = programs_.next_hops()},
         plan_.payload_bytes + packet_overhead(config_.fabric.mode), &capture_);
-    if (xdp_)
-        mixed_ = std::make_unique<datapath::mixed_transmit>(*xdp_, *af_xdp_, programs_.paths(), costs_);
+    if (built.xdp)
+        built.mixed = std::make_unique<datapath::mixed_transmit>(*built.xdp, *built.af_xdp, programs_.paths(), costs_);
+    built.engines.resize(MRC_MAX_PORTS);
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
-        engines_[config_.ports[i].plane.value] =
-            uses_[i].uses_xdp ? static_cast<datapath::transmit_engine *>(mixed_.get()) : af_xdp_.get();
+        built.engines[config_.ports[i].plane.value] =
+            uses_[i].uses_xdp ? static_cast<datapath::transmit_engine *>(built.mixed.get()) : built.af_xdp.get();
 }
 
 std::string host_ports::describe(const port_options &port) const
 {
     const std::uint32_t row = port.plane.value;
-    const bool mixed = mixed_ && engines_[row] == mixed_.get();
-    return "transmit " + std::string{engines_[row]->name()} + ", AF_XDP " +
-           (sockets_.first(row)->zero_copy() ? "zero copy" : "copy") +
-           (sockets_.memory().uses_huge_pages() ? ", huge pages" : "") +
+    const worker_engines &first = ways_out_.front();
+    const bool mixed = first.mixed && first.engines[row] == first.mixed.get();
+    return "transmit " + std::string{first.engines[row]->name()} + ", AF_XDP " +
+           (sockets_.first(0, row)->zero_copy() ? "zero copy" : "copy") +
+           (sockets_.memory(0).uses_huge_pages() ? ", huge pages" : "") +
            (mixed ? fmt::format(", bursts up to {} packets by AF_XDP", costs_[row].crossing(config_.transmit.burst))
                   : "");
 }
 
 datapath::transmit_counters host_ports::transmitted() const
 {
-    return mixed_ ? mixed_->counters() : af_xdp_->counters();
+    datapath::transmit_counters sum;
+    for (const worker_engines &each : ways_out_)
+        sum += each.mixed ? each.mixed->counters() : each.af_xdp->counters();
+    return sum;
 }
 
 ports_view host_ports::view() const
@@ -174,10 +182,11 @@ std::uint64_t host_ports::socket_drops() const
 std::uint64_t host_ports::drops_of_all() const
 {
     std::uint64_t sum = 0;
-    for (const auto &socket : sockets_.all()) {
-        const auto drops = socket->drops();
-        sum += drops.receive_dropped + drops.receive_ring_full;
-    }
+    for (unsigned worker = 0; worker < sockets_.workers(); ++worker)
+        for (const auto &socket : sockets_.all(worker)) {
+            const auto drops = socket->drops();
+            sum += drops.receive_dropped + drops.receive_ring_full;
+        }
     return sum;
 }
 
@@ -190,18 +199,19 @@ bool host_ports::is_unattached(std::size_t port, const port_condition &status) c
 void host_ports::change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh)
 {
     const std::scoped_lock lock{changing_};
-    if (fresh.sockets.empty()) {
+    if (fresh.empty()) {
         const std::uint64_t before = drops_of_all();
         sockets_.remove(row);
         drops_of_removed_ += before - drops_of_all();
     } else {
         sockets_.install(row, std::move(fresh));
     }
-    af_xdp_->use_socket(row, sockets_.first(row));
+    for (unsigned worker = 0; worker < sockets_.workers(); ++worker)
+        ways_out_[worker].af_xdp->use_socket(row, sockets_.first(worker, row));
 }
 
 std::expected<std::string, std::string> host_ports::take_in(std::size_t port, const port_condition &status,
-                                                            const on_worker &run)
+                                                            const at_rest &run)
 {
     const std::uint32_t row = config_.ports[port].plane.value;
     run([&] { change_sockets(row, {}); });
@@ -215,8 +225,9 @@ std::expected<std::string, std::string> host_ports::take_in(std::size_t port, co
         port_sockets::binding how = binding_of(port);
         how.queues = queues;
         port_sockets::fresh_sockets fresh = sockets_.bind_later(how);
-        for (std::uint32_t queue = 0; queue < queues; ++queue)
-            programs_.set_socket(row, queue, only_worker, fresh.sockets[queue]->fd());
+        for (unsigned worker = 0; worker < sockets_.workers(); ++worker)
+            for (std::uint32_t queue = 0; queue < queues; ++queue)
+                programs_.set_socket(row, queue, worker, fresh.of_worker[worker][queue]->fd());
         const std::string mode = programs_.attach_again(port, static_cast<int>(status.ifindex));
         run([&] { change_sockets(row, std::move(fresh)); });
         const std::scoped_lock lock{changing_};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's ports from configuration to running: what the kernel says of them, AF_XDP sockets on every queue, transmit
-// engines, the `ports` rows and the one plane mask.
+// The host's ports from configuration to running: what the kernel says of them, each worker's AF_XDP sockets on every
+// queue and its transmit engines, the `ports` rows and the one plane mask.
 //
 // A port's device may be missing at the start, or go and come back, the same or another one of its name: its plane is
 // out of use until the device is taken in, with sockets and a program of its own (port_watch.h).
@@ -61,10 +61,18 @@ public:
     host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
                const port_plan &plan, const host_modes &modes, const link_monitor &links);
 
-    [[nodiscard]] port_sockets::socket_list &sockets() { return sockets_.all(); }
-    [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines() const { return engines_; }
+    [[nodiscard]] port_sockets::socket_list &sockets(unsigned worker) { return sockets_.all(worker); }
+    // By port row.
+    [[nodiscard]] const std::vector<datapath::transmit_engine *> &engines(unsigned worker) const
+    {
+        return ways_out_[worker].engines;
+    }
     // None where no port uses XDP transmit.
-    [[nodiscard]] datapath::live_calls *live_calls() { return xdp_ ? &xdp_->calls() : nullptr; }
+    [[nodiscard]] datapath::live_calls *live_calls(unsigned worker)
+    {
+        const auto &xdp = ways_out_[worker].xdp;
+        return xdp ? &xdp->calls() : nullptr;
+    }
     // One line per port for the log: mode, engine, copies.
     [[nodiscard]] std::string describe(const port_options &port) const;
     [[nodiscard]] datapath::transmit_counters transmitted() const override;
@@ -82,12 +90,12 @@ public:
 
     // Has a device that its sockets and program are not on; `port` counts the configured ones.
     [[nodiscard]] bool is_unattached(std::size_t port, const port_condition &status) const;
-    // Runs a task on the worker's thread and waits for it.
-    using on_worker = std::function<void(const std::function<void()> &)>;
+    // Runs a task while all workers rest, and waits for it.
+    using at_rest = std::function<void(const std::function<void()> &)>;
     // Puts sockets and program on that device; update() shows it afterwards. Returns how it is used, or why it cannot
-    // be: what was bound is gone then, and it may be tried again. Not before the worker uses the sockets.
+    // be: what was bound is gone then, and it may be tried again. Not before the workers use the sockets.
     [[nodiscard]] std::expected<std::string, std::string> take_in(std::size_t port, const port_condition &status,
-                                                                  const on_worker &run);
+                                                                  const at_rest &run);
 
 private:
     [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_condition &status);
@@ -96,7 +104,7 @@ private:
     void show_plane_mask();
     void bind_sockets();
     void measure_costs(const host_modes &modes);
-    void build_engines();
+    void build_engines(unsigned worker);
     [[nodiscard]] port_sockets::binding binding_of(std::size_t port) const;
     void change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh);
     [[nodiscard]] std::uint64_t drops_of_all() const; // sockets there are; `changing_` is held
@@ -115,13 +123,16 @@ private:
     std::vector<port_condition> attached_; // what programs and sockets were put on, by configured port
     port_sockets sockets_;
     datapath::capture_tap capture_;
-    std::unique_ptr<datapath::xdp_transmit> xdp_;
-    std::unique_ptr<datapath::af_xdp_transmit> af_xdp_;
     std::array<datapath::port_costs, MRC_MAX_PORTS> costs_{}; // by port row
-    std::unique_ptr<datapath::mixed_transmit> mixed_;         // of xdp_ and af_xdp_
-    std::vector<datapath::transmit_engine *> engines_;        // by port row
-    mutable std::mutex changing_;                             // of sockets, of what follows, and of the rows
-    std::uint64_t drops_of_removed_ = 0;                      // sockets
+    struct worker_engines {
+        std::unique_ptr<datapath::xdp_transmit> xdp{};
+        std::unique_ptr<datapath::af_xdp_transmit> af_xdp{};
+        std::unique_ptr<datapath::mixed_transmit> mixed{};  // of both
+        std::vector<datapath::transmit_engine *> engines{}; // by port row
+    };
+    std::vector<worker_engines> ways_out_; // by worker
+    mutable std::mutex changing_;          // of sockets, of what follows, and of the rows
+    std::uint64_t drops_of_removed_ = 0;   // sockets
     ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
 };

@@ -2,6 +2,7 @@
 #include "service/ports/port_sockets.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <sys/resource.h>
@@ -13,20 +14,15 @@ namespace
 {
 
 constexpr std::uint32_t ring_size = kernel::usual_ring_size;
-constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
-constexpr std::uint32_t transmit_frames = 512;          // per queue
-constexpr std::uint32_t anchor_ring = 64;               // of a socket that neither sends nor receives
+constexpr std::uint32_t transmit_frames = 512; // per queue and worker
+constexpr std::uint32_t anchor_ring = 64;      // of a socket that neither sends nor receives
 constexpr int no_wait = 0; // ms, for a queue that another socket has: what follows the links would wait, too
 
-kernel::xsk_options options_for(const port_sockets::binding &how, std::uint32_t queue)
+// Of a queue: in copy mode, what its fill ring and each worker's receive ring hold. One that does not read its own
+// leaves the others theirs.
+constexpr std::uint32_t receive_frames(unsigned workers)
 {
-    return {.device = how.device,
-            .queue = queue,
-            .ring_size = ring_size,
-            .transmit_frames = std::min(ring_size, how.queues * transmit_frames),
-            .receive_frames = receive_frames,
-            .multi_buffer = how.multi_buffer,
-            .force_copy = how.force_copy};
+    return ring_size * (1 + workers);
 }
 
 // What is registered counts against RLIMIT_MEMLOCK once CAP_IPC_LOCK is gone. The limit is lifted only meanwhile: the
@@ -59,20 +55,23 @@ void allow_lifting()
 
 } // namespace
 
-std::size_t packet_memory_bytes(std::uint32_t queues)
+std::size_t packet_memory_bytes(std::uint32_t queues, unsigned workers)
 {
-    return std::size_t{queues} * (receive_frames + transmit_frames) * kernel::umem::frame_bytes;
+    return std::size_t{queues} * (receive_frames(workers) + workers * transmit_frames) * kernel::umem::frame_bytes;
 }
 
-port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor, bool multi_buffer)
-    : memory_{std::make_unique<kernel::umem>(
-          static_cast<std::uint32_t>(packet_memory_bytes(queues) / kernel::umem::frame_bytes), ring_size)}
+port_sockets::port_sockets(std::uint32_t queues, unsigned workers, const std::string &anchor, bool multi_buffer)
+    : all_(workers), of_row_(workers)
 {
+    memory_.push_back(std::make_unique<kernel::umem>(
+        static_cast<std::uint32_t>(packet_memory_bytes(queues, workers) / kernel::umem::frame_bytes), ring_size));
+    while (memory_.size() < workers) // each keeps what it may send, so that all have as much
+        memory_.push_back(std::make_unique<kernel::umem>(*memory_.front(), std::size_t{queues} * transmit_frames));
     if (anchor.empty())
         allow_lifting();
     else
         anchor_ = std::make_unique<kernel::xsk_socket_pair>(
-            *memory_, memory_->registration(),
+            *memory_.front(), memory_.front()->registration(),
             kernel::xsk_options{.device = anchor,
                                 .ring_size = anchor_ring,
                                 .transmit_frames = anchor_ring,
@@ -80,46 +79,85 @@ port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor, bool
                                 .force_copy = true});
 }
 
-port_sockets::~port_sockets() = default;
+// The first of a queue goes last.
+port_sockets::~port_sockets()
+{
+    while (!all_.empty())
+        all_.pop_back();
+}
+
+// The completion ring is all workers'.
+kernel::xsk_options port_sockets::options_for(const binding &how, std::uint32_t queue) const
+{
+    return {.device = how.device,
+            .queue = queue,
+            .ring_size = ring_size,
+            .transmit_frames = std::min(ring_size / std::bit_ceil(workers()), how.queues * transmit_frames),
+            .receive_frames = receive_frames(workers()),
+            .multi_buffer = how.multi_buffer,
+            .force_copy = how.force_copy};
+}
+
+// Beside those of the first worker.
+void port_sockets::add_others(fresh_sockets &to, const binding &how) const
+{
+    while (to.of_worker.size() < workers()) {
+        socket_list sockets;
+        for (std::uint32_t queue = 0; queue < how.queues; ++queue)
+            sockets.push_back(std::make_unique<kernel::xsk_socket_pair>(
+                *memory_[to.of_worker.size()], *to.of_worker.front()[queue], options_for(how, queue)));
+        to.of_worker.push_back(std::move(sockets));
+    }
+}
 
 void port_sockets::bind(std::uint32_t row, const binding &how)
 {
-    fresh_sockets fresh;
+    fresh_sockets fresh{.of_worker = std::vector<socket_list>(1)};
+    kernel::umem &memory = *memory_.front();
     for (std::uint32_t queue = 0; queue < how.queues; ++queue)
-        fresh.sockets.push_back(std::make_unique<kernel::xsk_socket_pair>(*memory_, options_for(how, queue)));
+        fresh.of_worker.front().push_back(
+            std::make_unique<kernel::xsk_socket_pair>(memory, memory.registration(), options_for(how, queue)));
+    add_others(fresh, how);
     install(row, std::move(fresh));
 }
 
 port_sockets::fresh_sockets port_sockets::bind_later(const binding &how) const
 {
-    fresh_sockets fresh;
+    fresh_sockets fresh{.of_worker = std::vector<socket_list>(1)};
+    kernel::umem &memory = *memory_.front();
     if (!anchor_) {
         const lifted_memory_lock lifted;
-        fresh.registration = memory_->register_again();
+        fresh.registration = memory.register_again();
     }
-    kernel::umem_registration &with = anchor_ ? memory_->registration() : *fresh.registration;
+    kernel::umem_registration &with = anchor_ ? memory.registration() : *fresh.registration;
     for (std::uint32_t queue = 0; queue < how.queues; ++queue)
-        fresh.sockets.push_back(
-            std::make_unique<kernel::xsk_socket_pair>(*memory_, with, options_for(how, queue), no_wait));
+        fresh.of_worker.front().push_back(
+            std::make_unique<kernel::xsk_socket_pair>(memory, with, options_for(how, queue), no_wait));
+    add_others(fresh, how);
     return fresh;
 }
 
 void port_sockets::remove(std::uint32_t row)
 {
-    std::erase_if(
-        all_, [&](const auto &socket) { return std::ranges::find(of_row_[row], socket.get()) != of_row_[row].end(); });
-    of_row_[row].clear();
+    for (unsigned worker = workers(); worker-- != 0;) {
+        std::vector<kernel::xsk_socket_pair *> &gone = of_row_[worker][row];
+        std::erase_if(all_[worker],
+                      [&](const auto &socket) { return std::ranges::find(gone, socket.get()) != gone.end(); });
+        gone.clear();
+    }
     registrations_[row].reset();
 }
 
 void port_sockets::install(std::uint32_t row, fresh_sockets fresh)
 {
     registrations_[row] = std::move(fresh.registration);
-    for (auto &socket : fresh.sockets) {
+    for (auto &socket : fresh.of_worker.front())
         socket->begin();
-        of_row_[row].push_back(socket.get());
-        all_.push_back(std::move(socket));
-    }
+    for (unsigned worker = 0; worker < workers(); ++worker)
+        for (auto &socket : fresh.of_worker[worker]) {
+            of_row_[worker][row].push_back(socket.get());
+            all_[worker].push_back(std::move(socket));
+        }
 }
 
 } // namespace mrc::service

@@ -70,8 +70,9 @@ bool port_watch::take_in_new_devices()
             continue;
         const port_options &port = around_.config.ports[i];
         const auto taken = around_.ports.take_in(i, status, [this](const std::function<void()> &task) {
-            around_.worker.call([&] {
-                around_.worker.forget_packet_sources();
+            around_.workers.call_at_rest([&] {
+                for (unsigned number = 0; number < around_.workers.size(); ++number)
+                    around_.workers[number].forget_packet_sources();
                 task();
             });
         });
@@ -95,11 +96,12 @@ std::vector<port_change> port_watch::follow_links()
     const host_ports::ways_out out = around_.ports.update(around_.links);
     const protocol::plane_mask now = out.up;
     protocol::plane_mask usable;
-    around_.worker.call([&] {
-        around_.local.up = now;
-        around_.linked.follow(out.linked);
-        around_.worker.ports_changed();
-        usable = around_.local.usable();
+    around_.workers.call_each([&](unsigned number, datapath::worker &worker) {
+        worker_ports &ports = around_.workers.ports(number);
+        ports.local.up = now;
+        ports.linked.follow(out.linked);
+        worker.ports_changed();
+        usable = ports.local.usable();
     });
     std::vector<port_change> changes;
     for (const port_options &port : around_.config.ports)

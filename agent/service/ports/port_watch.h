@@ -10,14 +10,13 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "datapath/worker.h"
 #include "kernel/host_tables.h"
 #include "protocol/types.h"
 #include "service/config/config.h"
-#include "service/linked_planes.h"
 #include "service/ports/host_ports.h"
 #include "service/ports/link_monitor.h"
 #include "service/ports/link_watch.h"
+#include "service/worker_crew.h"
 
 namespace mrc::service
 {
@@ -32,15 +31,13 @@ struct port_change {
 class port_watch
 {
 public:
-    // Borrowed. `local` and `linked` are the worker's, changed there only.
+    // Borrowed.
     struct surroundings {
         const daemon_config &config;
         link_monitor &links;
         host_ports &ports;
         const kernel::host_tables &tables;
-        datapath::worker &worker;
-        protocol::local_ports &local;
-        linked_planes &linked;
+        const worker_crew &workers;
     };
     // `announce` runs on the context's thread, with what has changed, which may be nothing.
     using announcement = std::function<void(const std::vector<port_change> &)>;

@@ -79,8 +79,8 @@ answer register_memory(session_state &state, const session::memory_request &requ
                                    .memory = std::move(*memory)};
     const std::uint32_t random = random_number();
     answer result;
-    state.shared.worker.call(
-        [&] { result.reply.number = state.shared.worker.regions().add(std::move(region), random).value_or(0); });
+    state.worker().call(
+        [&] { result.reply.number = state.worker().regions().add(std::move(region), random).value_or(0); });
     if (result.reply.number == 0)
         return refuse(ENOMEM, "all " + std::to_string(datapath::region_table::capacity) + " regions are in use");
     state.regions.emplace(result.reply.number,
@@ -96,7 +96,7 @@ answer deregister_memory(session_state &state, std::uint32_t key)
     if (at == state.regions.end())
         return refuse(EINVAL, "no such memory key in this session");
     datapath::memory_region gone; // unmapped by this thread
-    state.shared.worker.call([&] { gone = state.shared.worker.regions().remove(key); });
+    state.worker().call([&] { gone = state.worker().regions().remove(key); });
     --state.domains.at(at->second.pd).users;
     state.registered_bytes -= at->second.bytes.amount();
     state.regions.erase(at);
@@ -107,7 +107,7 @@ void release_regions(session_state &state)
 {
     for (const auto &[key, region] : state.regions) {
         datapath::memory_region gone;
-        state.shared.worker.call([&] { gone = state.shared.worker.regions().remove(key); });
+        state.worker().call([&] { gone = state.worker().regions().remove(key); });
     }
     state.regions.clear();
     state.registered_bytes = 0;

@@ -90,7 +90,7 @@ client_session::~client_session()
     release_qps(state_);
     if (state_.worker_side != nullptr) {
         std::unique_ptr<datapath::worker_client> gone;
-        state_.shared.worker.call([&] { gone = state_.shared.worker.remove_client(*state_.worker_side); });
+        state_.worker().call([&] { gone = state_.worker().remove_client(*state_.worker_side); });
     }
     release_regions(state_);
     drain_socket();
@@ -278,9 +278,10 @@ answer client_session::hello(kernel::unique_fd &memory)
     }
     const pid_t process = process_behind(socket_.get());
     state_.is_own_program = state_.shared.in_program && process == ::getpid();
+    state_.seat = worker_crew::seat{state_.shared.workers};
     auto client = std::make_unique<datapath::worker_client>();
     client->doorbell = kernel::unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (!client->doorbell || !state_.shared.worker.hear(client->doorbell))
+    if (!client->doorbell || !state_.worker().hear(client->doorbell))
         return refuse(errno, "cannot create the doorbell of a client");
     state_.bells = sealed_memory("mrc-bells", sizeof(session::bell_page));
     client->bell_memory = map_whole(state_.bells, sizeof(session::bell_page));
@@ -291,12 +292,12 @@ answer client_session::hello(kernel::unique_fd &memory)
     client->by_bell.resize(most_of_a_session(state_.shared.config.limits));
     client->active.reserve(most_of_a_session(state_.shared.config.limits));
     state_.worker_side = client.get();
-    state_.shared.worker.call([&] { state_.shared.worker.add_client(std::move(client)); });
+    state_.worker().call([&] { state_.worker().add_client(std::move(client)); });
     place_ = std::move(*place);
     listing_.emplace(state_.shared.clients, state_.shared.log, state_.number,
                      row_of_client(process, state_.account->user()));
     answer result = describe(state_);
-    result.fds = {state_.worker_side->doorbell.get(), state_.shared.worker.status_fd(), state_.bells.get()};
+    result.fds = {state_.worker_side->doorbell.get(), state_.worker().status_fd(), state_.bells.get()};
     return result;
 }
 

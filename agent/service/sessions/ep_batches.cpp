@@ -35,8 +35,8 @@ std::size_t bytes_of(ev_format_mode mode)
 
 } // namespace
 
-ep_batches::ep_batches(const fabric_rules &rules, peer_finder find, datapath::worker &worker)
-    : rules_{rules}, find_{std::move(find)}, worker_{worker}
+ep_batches::ep_batches(const fabric_rules &rules, peer_finder find, const worker_crew &workers)
+    : rules_{rules}, find_{std::move(find)}, worker_{workers.first()}
 {
 }
 

@@ -28,7 +28,7 @@ public:
     using peer_finder = std::function<std::expected<held_peer, peer_refusal>(const mrc_ip &address)>;
 
     // All is borrowed and outlives this.
-    ep_batches(const fabric_rules &rules, peer_finder find, datapath::worker &worker);
+    ep_batches(const fabric_rules &rules, peer_finder find, const worker_crew &workers);
     ep_batches(const ep_batches &) = delete;
     ep_batches &operator=(const ep_batches &) = delete;
     ~ep_batches();
@@ -69,7 +69,7 @@ private:
 
     const fabric_rules &rules_;
     peer_finder find_;
-    datapath::worker &worker_;
+    datapath::worker &worker_; // the first
     std::list<running> running_;
 };
 

@@ -32,9 +32,9 @@ mrc_ip known_as(const mrc_ip &named, const datapath::worker_peer &peer)
 bool is_connected_by_another(const session_state &state, const datapath::worker_peer &peer, protocol::qpn number)
 {
     bool found = false;
-    state.shared.worker.call([&] {
-        const datapath::worker_client *client = state.shared.worker.connected().client_of(peer, number);
-        found = client != nullptr && client != state.worker_side;
+    state.shared.workers.call_each([&](unsigned, datapath::worker &worker) {
+        const datapath::worker_client *client = worker.connected().client_of(peer, number);
+        found = found || (client != nullptr && client != state.worker_side);
     });
     return found;
 }
@@ -57,11 +57,11 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
     if (!peer.own_host) // whose packets come by no port
         std::ranges::copy(state.shared.rules.sources_of(qp.now.peer), built->sources.begin());
     built->memory = std::make_unique<datapath::region_view>(
-        state.shared.worker.regions(), datapath::protection_domain{.owner = state.number, .number = qp.made.pd},
+        state.worker().regions(), datapath::protection_domain{.owner = state.number, .number = qp.made.pd},
         (qp.now.access & session::access_remote_write) != 0, built->number);
     built->sends = layout.sends(rings);
     built->receives = layout.receives(rings);
-    built->posted = std::make_unique<datapath::posted_sends>(layout, rings, &state.shared.worker.memory());
+    built->posted = std::make_unique<datapath::posted_sends>(layout, rings, &state.worker().memory());
     built->send_completions = state.cqs.at(qp.made.send_cq).ring.get();
     built->receive_completions = state.cqs.at(qp.made.receive_cq).ring.get();
     built->events = events_of(state, qp.made.events);
@@ -98,9 +98,9 @@ std::unique_ptr<datapath::worker_qp> build_qp(const session_state &state, const 
                                   .control = *built->congestion,
                                   .peer_ports = &peer.ports->peer_ports(),
                                   .peer = peer.planes,
-                                  .pool = &state.shared.worker.memory(),
+                                  .pool = &state.worker().memory(),
                                   .proofs = peer.proofs,
-                                  .trace = state.shared.worker.trace()});
+                                  .trace = state.worker().trace()});
     return built;
 }
 
@@ -110,7 +110,7 @@ answer connect_qp(session_state &state, owned_qp &qp)
 {
     if ((qp.known & session::qp_sets_peer) == 0 || (qp.known & session::qp_sets_receive_psn) == 0)
         return refuse(EINVAL, "RTR needs the peer's address, queue pair number and first PSN");
-    auto held = state.shared.control.peer_for(qp.now.peer, qp.now.ev_profile);
+    auto held = state.shared.control.peer_for(qp.now.peer, qp.now.ev_profile, state.seat.number());
     if (!held)
         return refuse(held.error().is_full ? ENOMEM : EHOSTUNREACH, held.error().text);
     const datapath::worker_peer &peer = held->peer;
@@ -119,14 +119,15 @@ answer connect_qp(session_state &state, owned_qp &qp)
     const std::uint32_t fits = state.shared.payload_bytes;
     qp.now.payload_bytes = qp.now.payload_bytes == 0 ? fits : std::min(qp.now.payload_bytes, fits);
     std::unique_ptr<datapath::worker_qp> built = build_qp(state, qp, peer);
-    state.shared.worker.call([&] {
+    state.worker().call([&] {
         built->congestion->begin_with(share_of(qp.now, built->own_congestion == nullptr));
-        state.shared.worker.add_qp(std::move(built));
+        state.worker().add_qp(std::move(built));
     });
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.peer_qpn = qp.now.peer_qpn;
     row.mpr = qp.now.mpr * std::uint32_t{MRC_MPR_UNIT};
     row.peer = known_as(qp.now.peer, peer);
+    row.worker = static_cast<__u8>(state.seat.number());
     row.sender = state.shared.peers.sender_of(peer, row.peer); // whichever of its addresses was named
     qp.in_worker = true;
     qp.peer = std::move(held->hold);
@@ -138,8 +139,8 @@ answer connect_qp(session_state &state, owned_qp &qp)
 
 void take_hint(const session_state &state, const owned_qp &qp)
 {
-    state.shared.worker.call([&] {
-        const datapath::worker_qp &here = *state.shared.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+    state.worker().call([&] {
+        const datapath::worker_qp &here = *state.worker().find_qp(protocol::qpn{qp.numbers.qpn});
         here.congestion->begin_with(share_of(qp.now, here.own_congestion == nullptr));
     });
 }
@@ -149,10 +150,10 @@ answer start_sending(session_state &state, owned_qp &qp)
     if ((qp.known & session::qp_sets_send_psn) == 0)
         return refuse(EINVAL, "RTS needs this end's first PSN");
     bool begun = false;
-    state.shared.worker.call([&] {
-        datapath::worker_qp &here = *state.shared.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+    state.worker().call([&] {
+        datapath::worker_qp &here = *state.worker().find_qp(protocol::qpn{qp.numbers.qpn});
         begun = here.protocol->begin_sending(terms_of(qp.now));
-        state.shared.worker.activate(here);
+        state.worker().activate(here);
     });
     if (!begun) // the peer's packets have made it fail since
         return refuse(EINVAL, "the queue pair has failed");
@@ -180,7 +181,7 @@ void disconnect_qp(session_state &state, owned_qp &qp)
     mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
     row.sender = 0; // nothing more comes in; the worker reports there as long as it has the queue pair
     std::unique_ptr<datapath::worker_qp> gone;
-    state.shared.worker.call([&] { gone = state.shared.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
+    state.worker().call([&] { gone = state.worker().remove_qp(protocol::qpn{qp.numbers.qpn}); });
     row = unconnected_row(state, qp);
     qp.in_worker = false;
     qp.peer = {};

@@ -51,8 +51,8 @@ qp_phase phase_of(const session_state &state, const owned_qp &qp)
 {
     qp_phase phase{.state = static_cast<qp_state>(qp.now.state)};
     if (qp.in_worker)
-        state.shared.worker.call([&] {
-            const protocol::queue_pair &here = *state.shared.worker.find_qp(protocol::qpn{qp.numbers.qpn})->protocol;
+        state.worker().call([&] {
+            const protocol::queue_pair &here = *state.worker().find_qp(protocol::qpn{qp.numbers.qpn})->protocol;
             phase.state = here.state();
             phase.draining = phase.state == qp_state::send_queue_drained && !here.drained();
         });
@@ -92,7 +92,7 @@ void flush_unconnected(session_state &state, owned_qp &qp)
         for (std::uint32_t n = 0; n < ring.capacity() && ring.pop(entry); ++n)
             state.cqs.at(cq).ring->push(flushed(entry.id, done++, flags));
     };
-    state.shared.worker.call([&] {
+    state.worker().call([&] {
         flush(layout.sends(qp.rings.get()), session::send_entry{}, qp.sends_flushed, qp.made.send_cq, 0);
         flush(layout.receives(qp.rings.get()), session::receive_entry{}, qp.receives_flushed, qp.made.receive_cq,
               session::completion_receive);
@@ -105,10 +105,10 @@ void fail(session_state &state, owned_qp &qp)
         flush_unconnected(state, qp);
         return;
     }
-    state.shared.worker.call([&] {
-        datapath::worker_qp &here = *state.shared.worker.find_qp(protocol::qpn{qp.numbers.qpn});
+    state.worker().call([&] {
+        datapath::worker_qp &here = *state.worker().find_qp(protocol::qpn{qp.numbers.qpn});
         here.protocol->fail(protocol::completion_status::flushed);
-        state.shared.worker.activate(here);
+        state.worker().activate(here);
     });
 }
 
@@ -129,10 +129,10 @@ answer move(session_state &state, owned_qp &qp, qp_state from, qp_state to)
             return start_sending(state, qp);
         [[fallthrough]];
     case qp_state::send_queue_drained:
-        state.shared.worker.call([&] {
-            datapath::worker_qp &here = *state.shared.worker.find_qp(number);
+        state.worker().call([&] {
+            datapath::worker_qp &here = *state.worker().find_qp(number);
             moved = here.protocol->modify(event_to(to));
-            state.shared.worker.activate(here); // what it waits for may be another thing now
+            state.worker().activate(here); // what it waits for may be another thing now
         });
         break;
     case qp_state::error:

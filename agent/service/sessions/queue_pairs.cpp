@@ -76,7 +76,7 @@ void release_qp(const session_state &state, owned_qp &qp, mrc_event_reason reaso
     row.qpn = 0; // nothing more comes in
     std::unique_ptr<datapath::worker_qp> gone;
     if (qp.in_worker)
-        state.shared.worker.call([&] { gone = state.shared.worker.remove_qp(protocol::qpn{qp.numbers.qpn}); });
+        state.worker().call([&] { gone = state.worker().remove_qp(protocol::qpn{qp.numbers.qpn}); });
     qp.in_worker = false;
     qp.peer = {};
     row = {};

@@ -87,8 +87,8 @@ answer report_qp(const session_state &state, std::uint32_t qpn)
     session::qp_report &report = result.reply.report;
     report = {};
     report.payload_bytes = at->second.now.payload_bytes;
-    state.shared.worker.call([&] {
-        const datapath::worker_qp &qp = *state.shared.worker.find_qp(protocol::qpn{qpn});
+    state.worker().call([&] {
+        const datapath::worker_qp &qp = *state.worker().find_qp(protocol::qpn{qpn});
         const protocol::qp_counters &counters = qp.protocol->counters();
         report.rx_packets = counters.rx_packets;
         report.rx_bytes = counters.rx_bytes;
@@ -118,7 +118,7 @@ answer reset_progress(const session_state &state, std::uint32_t qpn)
     const auto at = state.qps.find(qpn);
     if (at == state.qps.end() || !at->second.in_worker)
         return refuse(EINVAL, "no such connected queue pair in this session");
-    state.shared.worker.call([&] { state.shared.worker.find_qp(protocol::qpn{qpn})->protocol->reset_progress(); });
+    state.worker().call([&] { state.worker().find_qp(protocol::qpn{qpn})->protocol->reset_progress(); });
     return {};
 }
 
@@ -127,8 +127,8 @@ answer query_status(const session_state &state)
     answer result;
     session::status_report &status = result.reply.status;
     status = {};
-    state.shared.worker.call([&] {
-        const datapath::worker_counters &counters = state.shared.worker.counters();
+    state.worker().call([&] {
+        const datapath::worker_counters &counters = state.worker().counters();
         status.received = counters.received;
         status.bad_icrc = counters.drops[MRC_AGENT_DROP_BAD_ICRC];
         for (std::uint32_t verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)

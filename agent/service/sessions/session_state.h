@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "datapath/worker.h"
 #include "kernel/host_tables.h"
 #include "kernel/process_memory.h"
 #include "kernel/unique_fd.h"
@@ -19,6 +18,7 @@
 #include "service/ports/host_ports.h"
 #include "service/sessions/user_account.h"
 #include "service/sockets/adoptions.h"
+#include "service/worker_crew.h"
 #include "session/session_protocol.h"
 
 namespace mrc::service
@@ -31,7 +31,7 @@ struct session_resources {
     kernel::host_tables &tables;
     kernel::client_rows &clients;
     transition_log &log;
-    datapath::worker &worker;
+    worker_crew &workers;
     port_controls &ports;
     peer_directory &peers;
     control_service &control;
@@ -95,7 +95,11 @@ struct session_state {
     {
     }
 
+    // Whose its queue pairs, regions and completions are.
+    [[nodiscard]] datapath::worker &worker() const { return shared.workers[seat.number()]; }
+
     session_resources shared;
+    worker_crew::seat seat;                // since hello
     std::shared_ptr<user_account> account; // what is held here counts there
     std::uint32_t number;                  // of the client
     std::uint32_t last_number = 0;         // of any object but queue pairs and regions

@@ -13,6 +13,7 @@ namespace mrc::doctor
 struct host_wish {
     const service::daemon_config &config;
     std::uint32_t queues = 1; // of all ports, that get an AF_XDP socket
+    unsigned workers = 1;     // of each worker
     bool needs_several_buffers = false;
 };
 

@@ -16,6 +16,7 @@
 #include "kernel/probes/device.h"
 #include "kernel/probes/libbpf_warnings.h"
 #include "service/config/config.h"
+#include "service/worker_setup.h"
 #include "tools/completion/completion.h"
 #include "tools/mrc-doctor/host.h"
 #include "tools/mrc-doctor/pair.h"
@@ -95,6 +96,7 @@ doctor::report examine(const service::daemon_config &config)
     const kernel::probes::libbpf_warnings quiet;
     doctor::examine_host({.config = config,
                           .queues = doctor::queues_of(config),
+                          .workers = service::workers_of(config),
                           .needs_several_buffers = doctor::mtus_of(config).needs_several_buffers()},
                          found);
     doctor::judge_pair(doctor::try_pair(), config, found);

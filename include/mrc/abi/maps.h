@@ -18,7 +18,7 @@
 
 #define MRC_MAX_PORTS 8         /* one per plane; the EV's plane field has 3 bits */
 #define MRC_MAX_QUEUES 16       /* receive queues per port that get an AF_XDP socket */
-#define MRC_MAX_WORKERS 8       /* threads that have a socket each on such a queue */
+#define MRC_MAX_WORKERS 4       /* threads that have a socket each on such a queue; power of two */
 #define MRC_MAX_PATHS (1 << 20) /* path rows that a host can have; row 0 counts packets of unknown paths */
 #define MRC_USUAL_PATHS 8192    /* that it has, unless its configuration says otherwise */
 #define MRC_MAX_QPS 16384       /* power of two: the low bits of a QPN are its row */
@@ -38,6 +38,14 @@
 
 /* Of `xsks`: the AF_XDP socket of a worker. */
 #define MRC_SOCKET_ROW(port, queue, worker) (((port) * MRC_MAX_QUEUES + (queue)) * MRC_MAX_WORKERS + (worker))
+
+/* Of a request id, when so many workers ask: the bits that have the number of the one that does. */
+#define MRC_ASKER_MASK(workers) ((workers) <= 1 ? 0u : (workers) == 2 ? 1u : MRC_MAX_WORKERS - 1u)
+/*
+ * Which worker has asked what the response with this request id answers. Updates of port status (ids 0x4000…0x7FFF)
+ * and batches (0xE000…0xFFFF) are the first one's, whatever their low bits are.
+ */
+#define MRC_ASKING_WORKER(id, mask) ((id) >> 14 == 1 || (id) >> 13 == 7 ? 0u : (id) & (mask))
 
 /*
  * Verdicts of all programs and drop reasons of the agent. Map `verdicts` (per-CPU array of __u64, one per program set;
@@ -765,7 +773,8 @@ struct mrc_rx_config {
     __u8 redirect_answers; /* 1: in place, and sent by a redirect: by XDP_TX the driver would keep it for a while */
     __u8 carrier;          /* enum mrc_carrier_kind */
     __u8 block_bytes;      /* SRv6: of the uSID block in `outer` */
-    __u8 reserved[3];
+    __u8 asker_mask;       /* MRC_ASKER_MASK of the host's workers */
+    __u8 reserved[2];
     __u32 probes_per_second; /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
     __u32 reserved2;
     __u64 loop_cookie;   /* of struct mrc_loop; 0: there is no fabric map */
@@ -781,10 +790,17 @@ struct mrc_tx_config {
     __u8 reserved[5];
 };
 
+/* host_push's configuration, in its read-only data; one object instance for each worker. */
+struct mrc_push_config {
+    __u32 worker; /* whose slots it sends */
+    __u32 reserved;
+};
+
 /*
- * XDP transmit engine: `push_slots`, an mmapable array of MRC_PUSH_SLOTS slots, and `push_ring`, one row. The worker
- * fills slots [producer, …), publishes producer, and runs host_push with repeat = frames queued; host_push sends slot
- * `consumer` and increments it. `consumer` is the only truth about what left: BPF_PROG_TEST_RUN may end early.
+ * XDP transmit engine: `push_slots`, an mmapable array of MRC_PUSH_SLOTS slots for each worker, and `push_ring`, a row
+ * for each. The worker fills slots [producer, …), publishes producer, and runs its host_push with repeat = frames
+ * queued; host_push sends slot `consumer` and increments it. `consumer` is the only truth about what left:
+ * BPF_PROG_TEST_RUN may end early.
  */
 #define MRC_PUSH_SLOTS 1024 /* power of two */
 #define MRC_PUSH_SLOT_BYTES 4096
@@ -928,6 +944,7 @@ MRC_ASSERT_SIZE(struct mrc_loop, 24);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
 MRC_ASSERT_SIZE(struct mrc_tx_config, 8);
+MRC_ASSERT_SIZE(struct mrc_push_config, 8);
 MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
 MRC_ASSERT_SIZE(struct mrc_capture_slot, MRC_CAPTURE_SLOT_BYTES);

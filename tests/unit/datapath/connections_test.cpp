@@ -28,7 +28,7 @@ protected:
         worker_qp qp;
         qp.client = &client;
         qp.peer_number = protocol::qpn{far};
-        qp.peer = {.paths = &paths_, .ports = &hosts_[host]};
+        qp.peer = {.number = static_cast<std::uint32_t>(host) + 1, .paths = &paths_, .ports = &hosts_[host]};
         return qp;
     }
     [[nodiscard]] std::size_t queue_pairs_of(const protocol::port_status *host) const

@@ -3,6 +3,9 @@
 #include "datapath/loopback.h"
 
 #include <chrono>
+#include <cstdlib>
+#include <semaphore>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -55,13 +58,16 @@ protected:
     }
     std::size_t deliver()
     {
-        return way_.deliver([&](const loopback::passing &packet) {
-            arrived_.push_back(packet.content);
-            at(packet.from == sender_->number ? receiver_->number : sender_->number)
-                .protocol->on_packet(
-                    packet.content, packet.payload,
-                    {.entropy = packet.entropy, .path = packet.path, .at = now_, .wire_bytes = packet.ip_bytes}, now_);
-        });
+        return way_
+            .deliver([&](const loopback::passing &packet) {
+                arrived_.push_back(packet.content);
+                at(packet.from == sender_->number ? receiver_->number : sender_->number)
+                    .protocol->on_packet(
+                        packet.content, packet.payload,
+                        {.entropy = packet.entropy, .path = packet.path, .at = now_, .wire_bytes = packet.ip_bytes},
+                        now_);
+            })
+            .packets;
     }
 
     protocol::instant now_{1s};
@@ -135,6 +141,34 @@ TEST_F(loopback_test, a_transfer_asks_for_nothing_twice_whatever_a_round_takes)
         EXPECT_EQ(receiver_->protocol->counters().rx_duplicates, 0u);
     }
     EXPECT_EQ(memory_.bytes, 3u * depth * 8);
+}
+
+// From one worker to another. Who found no room sleeps until it is told that there is some.
+TEST_F(loopback_test, two_threads_lose_no_packet_and_no_room)
+{
+    constexpr std::uint32_t packets = 200'000;
+    std::counting_semaphore<> room{0};
+    std::thread other{[&] {
+        for (std::uint32_t number = 0; number < packets; ++number) {
+            while (!way_.ready())
+                room.acquire();
+            protocol::outgoing packet;
+            packet.content = protocol::transport_ack_packet{.destination = {}, .sequence = {}, .msn = number};
+            if (!way_.send(*sender_, packet))
+                std::abort();
+        }
+    }};
+    std::uint32_t next = 0;
+    while (next < packets) {
+        const auto done = way_.deliver([&](const loopback::passing &packet) {
+            ASSERT_EQ(std::get<protocol::transport_ack_packet>(packet.content).msn, next);
+            ++next;
+        });
+        if (done.made_room)
+            room.release();
+    }
+    other.join();
+    EXPECT_FALSE(way_.any());
 }
 
 TEST_F(loopback_test, what_cannot_be_read_under_its_local_key_is_no_packet)

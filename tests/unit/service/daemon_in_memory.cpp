@@ -78,26 +78,13 @@ daemon_in_memory::daemon_in_memory(unsigned leaf)
               .loop_arrivals = {},
               .fabric_faults = {},
               .events = table_in_memory<mrc_event_row>(std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS)},
-      peers_{config_, rules_, tables_, rows_, worker_, local_, linked_, payload_bytes},
-      worker_{{.marks = {.source = {.common = address()}}, .turns = {}},
-              {.sockets = &sockets_,
-               .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &wire_),
-               .paths = &tables_.paths,
-               .qps = &tables_.qps,
-               .overlay = &tables_.overlay,
-               .write_verdict = datapath::per_cpu_writer(-1),
-               .on_peer_change = {},
-               .on_path_state = {},
-               .on_batch_done = [this] { control_.note_batch(); },
-               .on_qp_failed =
-                   [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); }}},
+      peers_{config_, rules_, tables_, rows_, workers_, states_, payload_bytes},
       control_{{.config = config_,
                 .rules = rules_,
                 .tables = tables_,
-                .worker = worker_,
+                .workers = with_worker(),
                 .ports = ports_,
                 .peers = peers_,
-                .local = local_,
                 .log = log_,
                 .payload_bytes = payload_bytes,
                 .notify_session = [](std::uint64_t, std::uint64_t) {},
@@ -105,7 +92,25 @@ daemon_in_memory::daemon_in_memory(unsigned leaf)
                 .send_reply = [](std::uint64_t, std::span<const std::byte>) {},
                 .settings_changed = [] {}}}
 {
-    local_.up.set(protocol::plane_index{0}, true);
+    workers_.ports(0).local.up.set(protocol::plane_index{0}, true);
+}
+
+// The controller asks for it when it is made.
+worker_crew &daemon_in_memory::with_worker()
+{
+    workers_.add({.marks = {.source = {.common = address()}}, .turns = {}},
+                 {.sockets = &sockets_,
+                  .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &wire_),
+                  .paths = &tables_.paths,
+                  .qps = &tables_.qps,
+                  .overlay = &tables_.overlay,
+                  .write_verdict = [](std::uint32_t, std::uint64_t) { return false; },
+                  .on_peer_change = {},
+                  .on_path_state = {},
+                  .on_batch_done = [this] { control_.note_batch(); },
+                  .on_qp_failed =
+                      [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); }});
+    return workers_;
 }
 
 session_resources daemon_in_memory::resources()
@@ -115,7 +120,7 @@ session_resources daemon_in_memory::resources()
             .tables = tables_,
             .clients = clients_,
             .log = log_,
-            .worker = worker_,
+            .workers = workers_,
             .ports = ports_,
             .peers = peers_,
             .control = control_,
@@ -159,8 +164,8 @@ void daemon_in_memory::take(const wire::frame &frame)
     frame_.assign(sizeof(meta) + ethernet_bytes, {});
     std::memcpy(frame_.data(), &meta, sizeof(meta));
     frame_.insert(frame_.end(), frame.bytes.begin(), frame.bytes.end());
-    worker_.on_frame(frame_.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + frame.bytes.size()),
-                     kernel::monotonic_now());
+    worker().on_frame(frame_.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + frame.bytes.size()),
+                      kernel::monotonic_now());
 }
 
 void run(daemon_in_memory &a, daemon_in_memory &b, unsigned rounds)

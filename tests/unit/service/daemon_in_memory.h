@@ -14,11 +14,11 @@
 #include "kernel/host_tables.h"
 #include "service/config/config.h"
 #include "service/control/control_service.h"
-#include "service/linked_planes.h"
 #include "service/peer_directory.h"
 #include "service/sessions/session_state.h"
 #include "service/srv6_fabric.h"
 #include "service/transition_log.h"
+#include "service/worker_crew.h"
 
 namespace mrc::test
 {
@@ -35,7 +35,7 @@ public:
 
     [[nodiscard]] service::session_resources resources();
     [[nodiscard]] mrc_ip address() const { return rules_.address_of(rules_.self()); }
-    [[nodiscard]] datapath::worker &worker() { return worker_; }
+    [[nodiscard]] datapath::worker &worker() const { return workers_.first(); }
     // Of each user, for sessions to come.
     [[nodiscard]] service::limit_options &limits() { return config_.limits; }
     // Queue pairs that anybody has.
@@ -47,8 +47,8 @@ public:
     [[nodiscard]] const kernel::host_tables &tables() const { return tables_; }
     void take_notes() { control_.take_notes(); }
     // The only one that there is.
-    [[nodiscard]] protocol::plane_mask enabled() const { return local_.enabled; }
-    void lose_port() { local_.up = {}; }
+    [[nodiscard]] protocol::plane_mask enabled() const { return workers_.ports(0).local.enabled; }
+    void lose_port() { workers_.ports(0).local.up = {}; }
     // Hands what has been sent to the other daemon; false when there was nothing.
     bool deliver_to(daemon_in_memory &other);
 
@@ -96,6 +96,7 @@ private:
         void enable(protocol::plane_mask) override {}
     };
 
+    service::worker_crew &with_worker();
     void take(const wire::frame &frame);
 
     service::daemon_config config_;
@@ -104,12 +105,11 @@ private:
     any_peers rows_;
     any_clients clients_;
     no_ports ports_;
-    protocol::local_ports local_;
-    service::linked_planes linked_{0};
     wire wire_;
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets_; // none
+    datapath::shared_path_states states_{tables_.paths};
+    service::worker_crew workers_{1, 0};
     service::peer_directory peers_;
-    datapath::worker worker_;
     std::vector<mrc_event_row> events_;
     service::transition_log log_{{.planes = 1,
                                   .write = [](auto, const auto &) {},

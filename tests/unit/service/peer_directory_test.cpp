@@ -4,6 +4,7 @@
 #include "service/peer_directory.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -69,7 +70,7 @@ struct no_effects final : control::profile_effects {
 class directory_in_memory
 {
 public:
-    explicit directory_in_memory(const table_options &with)
+    explicit directory_in_memory(const table_options &with, unsigned size = 1)
         : config{config_of(with)}, rules{config},
           tables{.host = {},
                  .ports = {},
@@ -82,8 +83,23 @@ public:
                  .loop_arrivals = {},
                  .fabric_faults = {},
                  .events = {}},
-          rows{std::size_t{with.peers} * (planes + 1)}
+          rows{std::size_t{with.peers} * (planes + 1)}, workers{size, 0},
+          peers{config, rules, tables, rows, workers, states, 1024}
     {
+        for (unsigned number = 0; number < size; ++number) {
+            workers.ports(number).local.up = protocol::plane_mask{0xff};
+            workers.add({}, {.sockets = &sockets,
+                             .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &engine),
+                             .paths = &tables.paths,
+                             .qps = &tables.qps,
+                             .overlay = &tables.overlay,
+                             .write_verdict = [](std::uint32_t, std::uint64_t) { return false; },
+                             .on_peer_change = {},
+                             .on_path_state = {},
+                             .on_batch_done = {},
+                             .number = number,
+                             .states = &states});
+        }
     }
 
     [[nodiscard]] mrc_ip address(std::uint32_t leaf, std::uint32_t downlink) const
@@ -112,21 +128,11 @@ public:
     srv6_fabric rules;
     kernel::host_tables tables;
     limited_rows rows;
-    protocol::local_ports local{protocol::plane_mask{0xff}};
-    linked_planes linked{0};
     test::counting_engine engine;
     std::vector<std::unique_ptr<kernel::xsk_socket_pair>> sockets;
-    datapath::worker worker{{},
-                            {.sockets = &sockets,
-                             .engines = std::vector<datapath::transmit_engine *>(MRC_MAX_PORTS, &engine),
-                             .paths = &tables.paths,
-                             .qps = &tables.qps,
-                             .overlay = &tables.overlay,
-                             .write_verdict = datapath::per_cpu_writer(-1),
-                             .on_peer_change = {},
-                             .on_path_state = {},
-                             .on_batch_done = {}}};
-    peer_directory peers{config, rules, tables, rows, worker, local, linked, 1024};
+    datapath::shared_path_states states{tables.paths};
+    worker_crew workers;
+    peer_directory peers;
 };
 
 TEST(peer_directory, every_endpoint_of_a_cluster_can_be_spoken_to_in_one_life)
@@ -148,6 +154,61 @@ TEST(peer_directory, every_endpoint_of_a_cluster_can_be_spoken_to_in_one_life)
     EXPECT_TRUE(here.rows.rows.empty());
     EXPECT_EQ(here.path_rows_in_use(), 0u);
     EXPECT_FALSE(here.peers.any_unused());
+}
+
+// Each worker knows paths and peers by itself; what controllers and the peer say all of them know.
+TEST(peer_directory, each_worker_has_its_own_view_of_a_peer)
+{
+    directory_in_memory here{{.peers = 8, .paths = 4 * rows_of_a_leaf}, 3};
+    no_effects effects;
+    control::ev_format_store formats{{}};
+    control::ev_profile_store profiles{{}, {.planes = planes, .uplinks = 256}, formats, effects};
+    const mrc_ip peer = here.address(1, 0);
+    {
+        const auto first = here.peers.hold(peer, session::built_in_profile, profiles, 0);
+        const std::array denied{control::path_verdict{.where = {.plane = 1, .uplink = 2}, .denied = true}};
+        here.peers.set_denied(session::built_in_profile, denied);
+        const auto last = here.peers.hold(peer, session::built_in_profile, profiles, 2);
+        ASSERT_TRUE(first && last);
+        EXPECT_NE(first->peer.paths, last->peer.paths);
+        EXPECT_NE(first->peer.planes, last->peer.planes);
+        EXPECT_EQ(first->peer.number, last->peer.number);
+        EXPECT_EQ(here.path_rows_in_use(), rows_of_a_leaf) << "the rows are all workers'";
+        EXPECT_EQ(here.workers.first().connected().peers().size(), 1U) << "who tells it of this host's ports";
+        std::size_t left = 0;
+        for (unsigned slot = 0; slot < last->peer.paths->size(); ++slot) {
+            EXPECT_EQ(last->peer.paths->path(slot).entropy, first->peer.paths->path(slot).entropy);
+            EXPECT_EQ(last->peer.paths->state(slot), first->peer.paths->state(slot)) << slot;
+            left += last->peer.paths->state(slot) == protocol::path_state::denied ? 1 : 0;
+        }
+        EXPECT_EQ(left, 1U) << "what was denied before";
+        here.peers.spread_ports(peer, protocol::plane_mask{0b101});
+        EXPECT_EQ(last->peer.ports->peer_ports(), protocol::plane_mask{0b101});
+        EXPECT_NE(first->peer.ports->peer_ports(), protocol::plane_mask{0b101}) << "who has been told by the peer";
+        std::vector<peer_condition> told;
+        here.peers.follow(2, last->peer, [&](const peer_condition &condition) { told.push_back(condition); });
+        EXPECT_EQ(told.size(), 1U);
+    }
+    EXPECT_TRUE(here.workers.first().connected().peers().empty());
+    (void)here.peers.release_unused(true);
+    EXPECT_EQ(here.path_rows_in_use(), 0U);
+}
+
+TEST(peer_directory, sessions_spread_over_the_workers)
+{
+    directory_in_memory here{{.peers = 8, .paths = 4 * rows_of_a_leaf}, 3};
+    std::vector<worker_crew::seat> seats;
+    std::array<unsigned, 3> seated{};
+    for (unsigned n = 0; n < 7; ++n) {
+        seats.emplace_back(here.workers);
+        ++seated.at(seats.back().number());
+    }
+    EXPECT_EQ(seated, (std::array{2U, 2U, 3U})) << "the first has the host's business besides";
+    const unsigned gone = seats[1].number();
+    seats.erase(seats.begin() + 1);
+    const worker_crew::seat one{here.workers};
+    const worker_crew::seat two{here.workers};
+    EXPECT_TRUE(one.number() == gone || two.number() == gone);
 }
 
 TEST(peer_directory, four_thousand_peers_on_eight_planes_at_once)
@@ -300,7 +361,7 @@ TEST(peer_directory, an_automatic_profile_has_rows_for_its_evs_only)
     ASSERT_TRUE(
         profiles.modify(5, {.state = static_cast<std::uint32_t>(session::profile_state::online)}, std::nullopt).result);
     {
-        const auto held = here.peers.hold(here.address(1, 0), 5, profiles);
+        const auto held = here.peers.hold(here.address(1, 0), 5, profiles, 0);
         ASSERT_TRUE(held) << held.error().text;
         const protocol::path_group &group = *held->peer.paths;
         ASSERT_EQ(group.size(), planes * 4u);

@@ -44,7 +44,7 @@ TEST(control_service, paths_are_denied_after_a_restart_before_the_first_packet)
     ASSERT_TRUE(way) << way.error().text;
     EXPECT_EQ(way->peer.paths->state(0), protocol::path_state::good);
     EXPECT_EQ(way->peer.paths->state(1), protocol::path_state::denied);
-    EXPECT_TRUE(after.resources().control.peer_for(peer.address(), 3)) << "by a profile that is ONLINE again";
+    EXPECT_TRUE(after.resources().control.peer_for(peer.address(), 3, 0)) << "by a profile that is ONLINE again";
 }
 
 TEST(control_service, of_settings_with_one_wrong_piece_nothing_is_applied)
@@ -150,7 +150,7 @@ TEST(control_service, exchanged_evs_are_those_of_the_paths_at_once)
     go.min_active = 1;
     go.event_mask = 0;
     ASSERT_TRUE(control.ev_profiles().modify(6, go, std::nullopt).result);
-    const auto way = control.peer_for(peer.address(), 6);
+    const auto way = control.peer_for(peer.address(), 6, 0);
     ASSERT_TRUE(way) << way.error().text;
     ASSERT_TRUE(way->peer.paths->exists(0) && !way->peer.paths->exists(1));
     replace(control, ev_of(1, 9), ev_of(0, 5));

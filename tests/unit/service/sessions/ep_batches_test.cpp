@@ -67,7 +67,8 @@ protected:
     test::daemon_in_memory a_{0};
     test::daemon_in_memory b_{1};
     session_resources here_ = a_.resources();
-    ep_batches batches_{here_.rules, [this](const mrc_ip &address) { return here_.peers.hold(address); }, here_.worker};
+    ep_batches batches_{here_.rules, [this](const mrc_ip &address) { return here_.peers.hold(address); },
+                        here_.workers};
 };
 
 TEST_F(ep_batches_test, answers_come_with_the_ids_of_their_requests)

@@ -76,7 +76,7 @@ public:
     }
     [[nodiscard]] protocol::qp_counters counters() const
     {
-        return client.state.shared.worker.find_qp(protocol::qpn{qp})->protocol->counters();
+        return client.state.worker().find_qp(protocol::qpn{qp})->protocol->counters();
     }
 
     test::session_in_memory client;
@@ -239,8 +239,7 @@ TEST_F(own_host, packets_to_a_queue_pair_that_is_gone_are_counted_and_asked_for_
     settle();
     EXPECT_TRUE(one_.completions().empty()) << "until it is given up";
     EXPECT_GT(counted(MRC_AGENT_DROP_UNKNOWN_QP), 0u);
-    EXPECT_NE(one_.client.state.shared.worker.find_qp(protocol::qpn{one_.qp})->protocol->next_deadline(),
-              protocol::never);
+    EXPECT_NE(one_.client.state.worker().find_qp(protocol::qpn{one_.qp})->protocol->next_deadline(), protocol::never);
 }
 
 // All share one way: what one of them never hears of says nothing about it.

@@ -28,7 +28,7 @@ protected:
     int connect() { return connect_qp(here_.state, qp_).reply.error; }
     [[nodiscard]] const datapath::worker_qp *in_worker() const
     {
-        return here_.state.shared.worker.find_qp(protocol::qpn{number_});
+        return here_.state.worker().find_qp(protocol::qpn{number_});
     }
     [[nodiscard]] const mrc_qp_row &row() const { return here_.state.shared.tables.qps[MRC_QPN_ROW(number_)]; }
     [[nodiscard]] static bool same(const mrc_ip &a, const mrc_ip &b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
@@ -87,7 +87,7 @@ TEST_F(qp_connection, sending_begins_with_a_psn_of_its_own_and_not_after_a_failu
 
     disconnect_qp(here_.state, qp_);
     ASSERT_EQ(connect(), 0);
-    here_.state.shared.worker.find_qp(protocol::qpn{number_})->protocol->fail(protocol::completion_status::flushed);
+    here_.state.worker().find_qp(protocol::qpn{number_})->protocol->fail(protocol::completion_status::flushed);
     EXPECT_EQ(start_sending(here_.state, qp_).reply.error, EINVAL) << "the peer's packets have made it fail";
 }
 

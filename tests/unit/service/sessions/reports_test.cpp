@@ -64,16 +64,16 @@ TEST_F(reports, each_path_is_counted_once_in_the_state_that_it_is_in)
     ASSERT_EQ(here_.modify(mine_, init), 0);
     ASSERT_EQ(here_.modify(mine_, ready_to_receive, &there_, theirs_), 0);
     ASSERT_EQ(here_.modify(mine_, ready_to_send), 0);
-    here_.state.shared.worker.call([&] {
+    here_.state.worker().call([&] {
         const protocol::instant now{std::chrono::seconds{1}};
-        const datapath::worker_qp &qp = *here_.state.shared.worker.find_qp(protocol::qpn{mine_});
+        const datapath::worker_qp &qp = *here_.state.worker().find_qp(protocol::qpn{mine_});
         protocol::path_group &paths = *qp.peer.paths;
         paths.on_always_skip(0, now);
         paths.on_always_skip(1, now); // the last one
         paths.deny(0);
         paths.allow(0);
         ASSERT_EQ(paths.state(0), protocol::path_state::good);
-        (void)here_.state.shared.worker.memory().replenish(); // as each of its rounds begins
+        (void)here_.state.worker().memory().replenish(); // as each of its rounds begins
         ASSERT_TRUE(qp.protocol->post_write({.id = 1, .source = {.bytes = 0}}, now));
         ASSERT_TRUE(qp.protocol->next_packet(now));
         protocol::sack_packet congested;

@@ -37,15 +37,15 @@ public:
         client->by_bell.resize(service::most_of_a_session(state.shared.config.limits));
         client->active.reserve(service::most_of_a_session(state.shared.config.limits));
         state.worker_side = client.get();
-        demand(state.shared.worker.hear(client->doorbell), "no doorbell");
-        state.shared.worker.add_client(std::move(client));
+        demand(state.worker().hear(client->doorbell), "no doorbell");
+        state.worker().add_client(std::move(client));
     }
     session_in_memory(const session_in_memory &) = delete;
     session_in_memory &operator=(const session_in_memory &) = delete;
     ~session_in_memory()
     {
         service::release_qps(state);
-        const auto gone = state.shared.worker.remove_client(*state.worker_side);
+        const auto gone = state.worker().remove_client(*state.worker_side);
         service::release_regions(state);
     }
 

@@ -80,7 +80,7 @@ protected:
                                                              .tables = all.tables,
                                                              .clients = all.clients,
                                                              .log = all.log,
-                                                             .worker = all.worker,
+                                                             .workers = all.workers,
                                                              .ports = all.ports,
                                                              .peers = all.peers,
                                                              .control = all.control,
