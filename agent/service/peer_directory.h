@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hosts this one speaks to: their rows in the `peers` map, what the workers know of them, and the path groups to
-// them (path_groups.h). A host is known from the first hold on, and forgotten some time after the last: as many hosts can be
-// spoken to in a daemon's life as the fabric has, and tables.peers at one time.
+// them (path_groups.h). A host is known from the first hold on, and forgotten some time after the last: as many hosts
+// can be spoken to in a daemon's life as the fabric has, and tables.peers at one time.
 //
 // what goes, in this order                 why then
 // the rows of its addresses in `peers`     nothing more comes in from it, and host_tx finds no way to it

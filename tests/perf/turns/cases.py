@@ -6,7 +6,7 @@ import dataclasses
 import typing
 
 from . import collectives, labs
-from .programs import iperf, mrc, observed, raw, small_beside, sockperf, stall
+from .programs import at_once, iperf, mrc, observed, raw, small_beside, sockperf, stall
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
 LOSSES = ("0%", "0.01%", "0.1%", "1%")
@@ -14,6 +14,7 @@ ENGINES = {"xdp": "XDP", "af_xdp": "AF_XDP"}
 MEMORY = ("shared", "process")
 RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
+WORKERS = (1, 2, 3, 4)
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
 # What an operator may leave running, by name: arguments of mrcctl.
 OBSERVERS = {"trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
@@ -44,6 +45,8 @@ def places(builds):
     "xdp, NAME", too."""
     found = {"kernel": labs.by_kernel, "two": labs.two, "inside": labs.inside_programs,
              "mapped": lambda: labs.with_mrcd("xdp", config=FABRIC_MAP)}
+    for count in WORKERS:
+        found[f"{count} workers"] = lambda count=count: labs.with_mrcd("xdp", config=f"[worker]\nworkers = {count}\n")
     for engine in ENGINES:
         for name, build in ({"": None} | builds).items():
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
@@ -200,6 +203,11 @@ def observers(_builds):
             *(row("", name, "xdp", observed(run, *command)) for name, command in OBSERVERS.items()))
 
 
+def by_workers(_builds):
+    return tuple(row(f"{clients} clients", f"{count} workers" if count > 1 else "1 worker", f"{count} workers",
+                     at_once(clients, "-s", "1M")) for clients in (1, 2, 4) for count in WORKERS)
+
+
 RATE = {"gbps": "Gbit/s"}
 ROUND_TRIP = {"p50_us": "us", "p99_us": "us", "p999_us": "us"}
 
@@ -229,6 +237,8 @@ def all_cases(builds):
                          own_host(builds)),
         "own-host-latency": case("half a round trip of 8 bytes between two programs of one host", ROUND_TRIP,
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
+        "workers": case("goodput of all clients together, 1 MB messages, by the number of workers of either mrcd",
+                        RATE | {"mrcd_s_per_gb": "s/GB", "cpu_s_per_gb": "s/GB"}, "1 worker", by_workers(builds)),
         "observed": case("goodput of 1 MB messages while mrcctl watches both hosts", RATE, "unobserved",
                          observers(builds)),
         "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "

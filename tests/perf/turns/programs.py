@@ -99,6 +99,26 @@ def mrc(*arguments, memory="shared", host="h0", by_daemons=True):
     return run
 
 
+def at_once(clients, *arguments):
+    """So many clients of h0 at the same time, each with a server of its own on h1: the sum of what they give."""
+    def run(at, seconds):
+        before = daemons_seconds(at.fabric)
+        ports = [str(18700 + number) for number in range(clients)]
+        with contextlib.ExitStack() as ends:
+            for port in ports:
+                ends.enter_context(far_end(at.fabric, port))
+            running = [start_perf(at.fabric, "h0", at.fabric.host("h1")["mrc_address"], "--port", port, "--json",
+                                  "--memory", "shared", "-D", str(seconds), *arguments) for port in ports]
+            said = [process.communicate(timeout=DEADLINE_S + seconds) for process in running]
+        if any(process.returncode != 0 for process in running):
+            sys.exit(f"FAIL: mrc-perf: {said}")
+        reports = [figures(json.loads(out)) for out, _ in said]
+        moved = sum(report["bytes"] for report in reports)
+        return {"gbps": sum(report["gbps"] for report in reports), "bytes": moved,
+                "mrcd_s_per_gb": (daemons_seconds(at.fabric) - before) * 1e9 / moved}
+    return run
+
+
 def stall(cut):
     """The longest stall at full rate from a moment on, at which a plane dies, or nothing happens."""
     def run(at, seconds):
