@@ -30,22 +30,25 @@ public:
     {
     }
 
-    // At the beginning of each round, with its time.
+    // At the beginning of each round, with its time: what is asked for then holds until the next.
     void look(protocol::instant now)
     {
-        is_leased_ = std::atomic_ref{ring_[0].lease_ns}.load(std::memory_order_relaxed) != 0 && lasts(now);
-        set(is_leased_ || probes_attached(), now);
+        kinds_ = std::atomic_ref{ring_[0].lease_ns}.load(std::memory_order_relaxed) != 0 ? kinds_asked_for(now) : 0;
+        has_probes_ = probes_attached();
+        set(kinds_ != 0 || has_probes_, now);
     }
     void record(const protocol::trace_event &event) override;
 
 private:
-    [[nodiscard]] bool lasts(protocol::instant now);
+    [[nodiscard]] std::uint32_t kinds_asked_for(protocol::instant now);
     [[nodiscard]] bool wants(const protocol::trace_event &event) const;
 
     kernel::mapped_array<mrc_trace_ring> ring_;
     kernel::mapped_array<mrc_trace_row> rows_;
     std::uint64_t newest_ = 0;
-    bool is_leased_ = false;
+    std::uint32_t kinds_ = 0; // bit k: trace_kind k
+    std::uint32_t qpn_ = 0;   // 0: all queue pairs
+    bool has_probes_ = false;
 };
 
 } // namespace mrc::datapath
