@@ -16,7 +16,7 @@ RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
 # What an operator may leave running, by name: arguments of mrcctl.
-OBSERVERS = {"trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
+OBSERVERS = {"unobserved": (), "trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
              "capture": ("capture", "-w", "/dev/null"),
              "capture, headers of one packet in 100": ("capture", "-w", "/dev/null", "--snaplen", "128",
                                                        "--sample", "1/100"),
@@ -194,10 +194,11 @@ def by_gloo(builds):
     return tuple(rows)
 
 
-def observers(_builds):
+def observers(builds):
     run = mrc("-s", "1M")
-    return (row("", "unobserved", "xdp", run), row("", "fabric map, a loop in 5 ms by each way", "mapped", run),
-            *(row("", name, "xdp", observed(run, *command)) for name, command in OBSERVERS.items()))
+    return (*(row("", of_build(name, build), of_build("xdp", build), observed(run, *command) if command else run)
+              for build in builds or {"": None} for name, command in OBSERVERS.items()),
+            row("", "fabric map, a loop in 5 ms by each way", "mapped", run))
 
 
 RATE = {"gbps": "Gbit/s"}
@@ -229,8 +230,8 @@ def all_cases(builds):
                          own_host(builds)),
         "own-host-latency": case("half a round trip of 8 bytes between two programs of one host", ROUND_TRIP,
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
-        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts", RATE, "unobserved",
-                         observers(builds)),
+        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts; time of both mrcd for each",
+                         RATE | {"mrcd_us": "us"}, of_build("unobserved", first), observers(builds)),
         "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "
                             "of each size, whatever --seconds", {"latency_us": "us"} | RATE,
                             "TCP, one plane", by_gloo(builds)),
