@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "datapath/trace_probes.h"
@@ -16,7 +18,7 @@
 namespace mrc::datapath
 {
 
-// Of one worker, whose thread alone writes the rows.
+// Of one worker. Several write into the same rows.
 class trace_ring final : public protocol::trace_sink
 {
 public:
@@ -26,26 +28,43 @@ public:
     {
     }
     trace_ring(kernel::mapped_array<mrc_trace_ring> ring, kernel::mapped_array<mrc_trace_row> rows)
-        : ring_{std::move(ring)}, rows_{std::move(rows)}
+        : shared_{std::make_shared<shared_rows>(std::move(ring), std::move(rows))}
     {
     }
+    // Another worker's, before either is used.
+    explicit trace_ring(const trace_ring *first) : shared_{first->shared_} { ++shared_->writers; }
 
-    // At the beginning of each round, with its time.
+    // At the beginning of each round, with its time: what is asked for then holds until the next.
     void look(protocol::instant now)
     {
-        is_leased_ = std::atomic_ref{ring_[0].lease_ns}.load(std::memory_order_relaxed) != 0 && lasts(now);
-        set(is_leased_ || probes_attached(), now);
+        kinds_ =
+            std::atomic_ref{shared_->ring[0].lease_ns}.load(std::memory_order_relaxed) != 0 ? kinds_asked_for(now) : 0;
+        has_probes_ = probes_attached();
+        set(kinds_ != 0 || has_probes_, now);
     }
     void record(const protocol::trace_event &event) override;
 
 private:
-    [[nodiscard]] bool lasts(protocol::instant now);
+    struct shared_rows {
+        shared_rows(kernel::mapped_array<mrc_trace_ring> of, kernel::mapped_array<mrc_trace_row> those)
+            : ring{std::move(of)}, rows{std::move(those)}
+        {
+        }
+
+        kernel::mapped_array<mrc_trace_ring> ring;
+        kernel::mapped_array<mrc_trace_row> rows;
+        unsigned writers = 1;
+        std::mutex writing; // where there are several
+        std::uint64_t newest = 0;
+    };
+
+    [[nodiscard]] std::uint32_t kinds_asked_for(protocol::instant now);
     [[nodiscard]] bool wants(const protocol::trace_event &event) const;
 
-    kernel::mapped_array<mrc_trace_ring> ring_;
-    kernel::mapped_array<mrc_trace_row> rows_;
-    std::uint64_t newest_ = 0;
-    bool is_leased_ = false;
+    std::shared_ptr<shared_rows> shared_;
+    std::uint32_t kinds_ = 0; // bit k: trace_kind k
+    std::uint32_t qpn_ = 0;   // 0: all queue pairs
+    bool has_probes_ = false;
 };
 
 } // namespace mrc::datapath

@@ -22,7 +22,6 @@ using row_words = std::array<std::uint64_t, sizeof(Row) / sizeof(std::uint64_t)>
 template <typename Row>
 [[nodiscard]] std::atomic_ref<std::uint64_t> row_word(const Row &row, std::size_t word)
 {
-    static_assert(offsetof(Row, number) == 0, "the first word");
     return std::atomic_ref{reinterpret_cast<std::uint64_t *>(const_cast<Row *>(&row))[word]};
 }
 
@@ -30,6 +29,7 @@ template <typename Row>
 template <typename Row>
 [[nodiscard]] std::optional<Row> read_row(const Row &row)
 {
+    static_assert(offsetof(Row, number) == 0, "the first word");
     row_words<Row> copy{};
     for (std::size_t word = 0; word < copy.size(); ++word)
         copy[word] = row_word(row, word).load(std::memory_order_acquire);
@@ -41,6 +41,7 @@ template <typename Row>
 template <typename Row>
 void write_row(Row &row, const Row &from)
 {
+    static_assert(offsetof(Row, number) == 0, "the first word");
     const auto words = std::bit_cast<row_words<Row>>(from);
     row_word(row, 0).store(0, std::memory_order_relaxed);
     for (std::size_t word = 1; word < words.size(); ++word)

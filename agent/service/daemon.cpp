@@ -198,6 +198,10 @@ daemon::daemon(daemon_config config, daemon_place place)
 
 worker_crew *daemon::make_workers()
 {
+    traces_.emplace_back(programs_.map_fd("trace_ring"), programs_.map_fd("trace_rows"));
+    while (traces_.size() < workers_.size())
+        traces_.emplace_back(&traces_.front());
+    auto trace = traces_.begin();
     for (unsigned number = 0; number < workers_.size(); ++number)
         workers_.add(
             worker_options_for(config_, rules_, std::thread::hardware_concurrency(), worker_place_,
@@ -218,7 +222,7 @@ worker_crew *daemon::make_workers()
              .on_batch_done = [this] { control_.note_batch(); },
              .on_qp_failed =
                  [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); },
-             .trace = &trace_,
+             .trace = &*trace++,
              .number = number,
              .states = &path_states_,
              .lanes = &lanes_,

@@ -122,7 +122,7 @@ private:
     std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted
     kernel::host_programs programs_;
     kernel::event_history history_{programs_.tables().events, programs_.host()[0]}; // of log_
-    datapath::trace_ring trace_{programs_.map_fd("trace_ring"), programs_.map_fd("trace_rows")};
+    std::list<datapath::trace_ring> traces_;                                        // by worker
     std::unique_ptr<kernel::tap_device> overlay_;
     host_ports ports_;
     // What workers do together.

@@ -891,23 +891,23 @@ struct mrc_capture_ring {
 /*
  * `trace_rows`: array of MRC_TRACE_ROWS rows, the last protocol events of the worker, and `trace_ring`, one row: what
  * `mrcctl trace` has asked for. Nothing is consumed and the worker waits for nobody: the newest row takes the place of
- * the oldest. It is written as those of `events` are, so a reader finds out which rows it came too late for.
+ * the oldest. Event n, 1 for the first ever, is in row (n - 1) % MRC_TRACE_ROWS, and whole where `newest` was n or more
+ * before a reader looked and is less than n + MRC_TRACE_ROWS - 1 after: the one after the newest may be half written.
  */
 #define MRC_TRACE_ROWS 32768 /* power of two */
 
-/* What a kind of event does not have is zero. */
+/* Half a cache line, so that an event touches one. What a kind of event does not have is zero. */
 /* Writer: mrcd: worker. Readers: mrcctl. */
 struct mrc_trace_row {
-    __u64 number;   /* 1 for the first ever; 0: the row is being written, or has not been used */
-    __u64 time_ns;  /* when it happened; of arrivals, when host_rx saw the packet */
-    __u64 value;    /* as the kind has it: agent/protocol/trace_event.h */
-    __u32 qpn;      /* 0: of no queue pair */
-    __u32 peer_qpn; /* of the peer's queue pair */
-    __u32 psn;      /* of the packet */
-    __u32 ev;       /* of the packet, or the path */
-    __u16 kind;     /* as `mrcctl trace` names it: agent/protocol/trace_event.h */
-    __u16 reason;   /* likewise */
-    __u32 reserved;
+    __u64 time_ns;       /* when it happened; of arrivals, when host_rx saw the packet */
+    __u64 value;         /* as the kind has it: agent/protocol/trace_event.h */
+    __u32 qpn : 24;      /* 0: of no queue pair */
+    __u32 kind : 8;      /* as `mrcctl trace` names it: agent/protocol/trace_event.h */
+    __u32 peer_qpn : 24; /* of the peer's queue pair */
+    __u32 reason : 8;    /* as kind */
+    __u32 psn : 24;      /* of the packet */
+    __u32 reserved : 8;
+    __u32 ev; /* of the packet, or the path */
 };
 
 /* Writer: mrcctl. Readers: mrcd: worker. */
@@ -949,7 +949,7 @@ MRC_ASSERT_SIZE(struct mrc_push_slot, MRC_PUSH_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_push_ring, 64);
 MRC_ASSERT_SIZE(struct mrc_capture_slot, MRC_CAPTURE_SLOT_BYTES);
 MRC_ASSERT_SIZE(struct mrc_capture_ring, 128);
-MRC_ASSERT_SIZE(struct mrc_trace_row, 48);
+MRC_ASSERT_SIZE(struct mrc_trace_row, 32);
 MRC_ASSERT_SIZE(struct mrc_trace_ring, 64);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, port, 20);
 MRC_ASSERT_OFFSET(struct mrc_rx_meta, magic, 28);

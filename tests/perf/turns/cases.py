@@ -17,7 +17,7 @@ MPTCP = ("mptcpize", "run")
 WORKERS = (1, 2, 3, 4)
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
 # What an operator may leave running, by name: arguments of mrcctl.
-OBSERVERS = {"trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
+OBSERVERS = {"unobserved": (), "trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
              "capture": ("capture", "-w", "/dev/null"),
              "capture, headers of one packet in 100": ("capture", "-w", "/dev/null", "--snaplen", "128",
                                                        "--sample", "1/100"),
@@ -197,10 +197,11 @@ def by_gloo(builds):
     return tuple(rows)
 
 
-def observers(_builds):
+def observers(builds):
     run = mrc("-s", "1M")
-    return (row("", "unobserved", "xdp", run), row("", "fabric map, a loop in 5 ms by each way", "mapped", run),
-            *(row("", name, "xdp", observed(run, *command)) for name, command in OBSERVERS.items()))
+    return (*(row("", of_build(name, build), of_build("xdp", build), observed(run, *command) if command else run)
+              for build in builds or {"": None} for name, command in OBSERVERS.items()),
+            row("", "fabric map, a loop in 5 ms by each way", "mapped", run))
 
 
 def by_workers(_builds):
@@ -239,8 +240,8 @@ def all_cases(builds):
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
         "workers": case("goodput of all clients together, 1 MB messages, by the number of workers of either mrcd",
                         RATE | {"mrcd_s_per_gb": "s/GB", "cpu_s_per_gb": "s/GB"}, "1 worker", by_workers(builds)),
-        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts", RATE, "unobserved",
-                         observers(builds)),
+        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts; time of both mrcd for each",
+                         RATE | {"mrcd_us": "us"}, of_build("unobserved", first), observers(builds)),
         "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "
                             "of each size, whatever --seconds", {"latency_us": "us"} | RATE,
                             "TCP, one plane", by_gloo(builds)),

@@ -31,10 +31,12 @@ class chrome_writer
 public:
     explicit chrome_writer(std::int64_t begin_ns) : begin_ns_{begin_ns} {}
 
-    void add(const json::object &event)
+    void add(const json::object &event) { add(json::serialize(event)); }
+    // An object of JSON.
+    void add(std::string_view event)
     {
         text_ += text_.empty() ? "" : ",\n";
-        text_ += json::serialize(event);
+        text_ += event;
     }
     void name(std::string_view what, std::size_t process, std::uint32_t thread, const std::string &name)
     {
@@ -71,17 +73,14 @@ void add_names(chrome_writer &to, std::span<const recording> recordings, std::sp
 
 void add_instant(chrome_writer &to, const mrc_trace_row &row, const timed_row &when)
 {
-    json::object arguments;
-    add_event_fields(arguments, row);
-    const std::string reason = row.reason == 0 ? "" : " " + reason_name(row);
-    to.add({{"name", json_text(kind_name(row) + reason)},
-            {"cat", json_text(kind_name(row))},
-            {"ph", "i"},
-            {"s", "t"},
-            {"ts", to.at(when.at_ns)},
-            {"pid", when.of + 1},
-            {"tid", row.qpn},
-            {"args", arguments}});
+    text_buffer text;
+    fmt::format_to(fmt::appender{text},
+                   R"({{"name":"{0}{1}{2}","cat":"{0}","ph":"i","s":"t","ts":{3:.3f},"pid":{4},"tid":{5},"args":{{)",
+                   kind_name(row), row.reason == 0 ? "" : " ", reason_name(row), to.at(when.at_ns), when.of + 1,
+                   unsigned{row.qpn});
+    add_event_fields(text, row);
+    fmt::format_to(fmt::appender{text}, "}}}}");
+    to.add(std::string_view{text.data(), text.size()});
 }
 
 // As an operation that begins with one host and ends with it, too: bars of a process.
@@ -96,7 +95,7 @@ void add_flights(chrome_writer &to, std::span<const recording> recordings, const
         const std::int64_t came = real_time(target, packet.arrived) - (those.from == 0 ? second_ahead_ns : 0);
         const std::string id = fmt::format("{:#x}", ++number);
         for (const auto &[phase, at] : {std::pair{"b", left}, std::pair{"e", came}})
-            to.add({{"name", json_text(fmt::format("{} psn {:#x}", kind_name(sent), sent.psn))},
+            to.add({{"name", json_text(fmt::format("{} psn {:#x}", kind_name(sent), unsigned{sent.psn}))},
                     {"cat", "packet"},
                     {"ph", phase},
                     {"id", json_text(id)},

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <vector>
 
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
@@ -58,16 +57,20 @@ bool tell_gaps(const recording &of)
 
 void print_merged(const recording &of, const timed_row &each, std::int64_t begin_ns, bool as_json)
 {
-    const mrc_trace_row &row = of.rows[each.row];
+    const traced_row &row = of.rows[each.row];
+    text_buffer line;
+    const fmt::appender end{line};
     if (as_json) {
-        json::object line = json::parse(line_of_row(row, of.from)).as_object();
-        line["host"] = json_text(of.from.name());
-        line["merged_ns"] = each.at_ns;
-        fmt::print("{}\n", json::serialize(line));
+        fmt::format_to(end, "{{");
+        add_row_fields(line, row, of.from);
+        fmt::format_to(end, ",\"host\":{},\"merged_ns\":{}}}\n", json::serialize(json_text(of.from.name())),
+                       each.at_ns);
     } else {
-        fmt::print("{:13.3f} us  {}  {}\n", static_cast<double>(each.at_ns - begin_ns) / 1e3, of.from.name(),
-                   words_of(row));
+        fmt::format_to(end, "{:13.3f} us  {}  ", static_cast<double>(each.at_ns - begin_ns) / 1e3, of.from.name());
+        add_words(line, row);
+        line.push_back('\n');
     }
+    (void)std::fwrite(line.data(), 1, line.size(), stdout); // what fails shows when it is flushed
 }
 
 } // namespace

@@ -2,10 +2,13 @@
 // The rows of `trace_rows`, in order, and how many of them were replaced before they could be read.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
-#include "kernel/numbered_row.h"
+#include "kernel/trace_rows.h"
 #include "kernel/unique_fd.h"
 #include "mrc/abi/maps.h"
 #include "tools/mrcctl/maps.h"
@@ -17,39 +20,47 @@ class trace_reader
 {
 public:
     // From the next row on. Both are borrowed.
-    trace_reader(const mrc_trace_ring &ring, const mrc_trace_row *rows) : ring_{ring}, rows_{rows}, last_{newest()} {}
+    trace_reader(const mrc_trace_ring &ring, const mrc_trace_row *rows)
+        : ring_{ring}, rows_{rows}, last_{kernel::newest_traced(ring)}
+    {
+    }
 
-    // Gives those that are new since the last call, each once, to take(row), and comes to an end while more come.
+    // Gives those that are new since the last call, each once and several at a time, to take(number of the first,
+    // rows), and comes to an end while more come.
     template <typename Take>
     void take(const Take &take)
     {
-        const std::uint64_t newest_now = newest();
-        if (newest_now - last_ > MRC_TRACE_ROWS) {
-            lost_ += newest_now - last_ - MRC_TRACE_ROWS;
-            last_ = newest_now - MRC_TRACE_ROWS;
-        }
-        while (last_ != newest_now) {
-            ++last_;
-            const auto row = kernel::read_row(rows_[(last_ - 1) % MRC_TRACE_ROWS]);
-            if (row && row->number == last_)
-                take(*row);
-            else
-                ++lost_;
+        const std::uint64_t newest = kernel::newest_traced(ring_);
+        leave_out(kernel::oldest_traced(newest));
+        while (last_ < newest) {
+            const std::uint64_t first = last_ + 1;
+            const std::size_t count = std::min<std::uint64_t>(copies_.size(), newest - last_);
+            for (std::size_t i = 0; i < count; ++i)
+                copies_[i] = kernel::copy_traced(rows_[kernel::trace_place(first + i)]);
+            leave_out(std::min(kernel::oldest_traced(kernel::newest_traced(ring_)), first + count));
+            const std::span whole = std::span{copies_}.first(count).subspan(last_ + 1 - first);
+            if (!whole.empty())
+                take(last_ + 1, whole);
+            last_ += whole.size();
         }
     }
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
 private:
-    // const_cast: before C++26 there is no atomic_ref to what is const.
-    [[nodiscard]] std::uint64_t newest() const
+    // What is older.
+    void leave_out(std::uint64_t oldest)
     {
-        return std::atomic_ref{const_cast<__u64 &>(ring_.newest)}.load(std::memory_order_acquire);
+        if (oldest <= last_ + 1)
+            return;
+        lost_ += oldest - (last_ + 1);
+        last_ = oldest - 1;
     }
 
     const mrc_trace_ring &ring_;
     const mrc_trace_row *rows_;
     std::uint64_t last_;
     std::uint64_t lost_ = 0;
+    std::array<mrc_trace_row, 256> copies_{};
 };
 
 // The maps of one mrcd. Throws ctl_error when it is of another version, or may not be written.

@@ -8,13 +8,14 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"
 #include "protocol/paths/path_states.h"
 #include "protocol/trace_event.h"
 #include "tools/mrcctl/error.h"
-#include "tools/mrcctl/json_values.h"
+#include "tools/mrcctl/json_text.h"
 
 namespace mrc::ctl
 {
@@ -29,10 +30,26 @@ using protocol::trace_reason;
 constexpr std::string_view recording_mark = "mrc-trace";
 
 template <std::size_t Size>
-std::string name_or_number(const std::array<std::string_view, Size> &names, std::size_t value)
+std::string_view name_of(const std::array<std::string_view, Size> &names, std::size_t value)
 {
-    const json::string name = name_in(names, value);
-    return {name.data(), name.size()};
+    return value < Size ? names[value] : "unknown";
+}
+
+// Formats are compiled, as a line is made for every packet.
+template <typename Format, typename... Values>
+void put(text_buffer &to, const Format &format, const Values &...values)
+{
+    fmt::format_to(fmt::appender{to}, format, values...);
+}
+
+template <typename Format>
+void add_number_or_null(text_buffer &to, const Format &format, bool has_it, std::uint64_t value)
+{
+    put(to, format);
+    if (has_it)
+        put(to, FMT_COMPILE("{}"), value);
+    else
+        put(to, FMT_COMPILE("null"));
 }
 
 bool is_kind(const mrc_trace_row &row, trace_kind kind)
@@ -47,76 +64,73 @@ bool has_psn(const mrc_trace_row &row)
 }
 
 // States of paths in the words of protocol::path_state, which the ABI counts from another number.
-std::string state_name(const mrc_trace_row &row)
+std::string_view state_name(const mrc_trace_row &row)
 {
-    return is_kind(row, trace_kind::path) ? name_or_number(kernel::path_state_names, row.value + 1)
-                                          : name_or_number(kernel::qp_state_names, row.value);
+    return is_kind(row, trace_kind::path) ? name_of(kernel::path_state_names, row.value + 1)
+                                          : name_of(kernel::qp_state_names, row.value);
 }
 static_assert(static_cast<int>(protocol::path_state::good) + 1 == MRC_PATH_GOOD &&
               static_cast<int>(protocol::path_state::denied) + 1 == MRC_PATH_DENIED);
 
-std::string value_words(const mrc_trace_row &row)
+void add_value_words(text_buffer &to, const mrc_trace_row &row)
 {
     const std::string_view name = value_name(row);
     if (name == "state")
-        return state_name(row);
-    if (name == "bytes")
-        return fmt::format("{} bytes", row.value);
-    if (name == "age_ns")
-        return row.value == 0 ? "" : fmt::format("after {:.1f} us", static_cast<double>(row.value) / 1e3);
-    if (name == "probe_number")
-        return fmt::format("number {}", row.value);
-    if (name == "answer" && row.value != 0)
-        return fmt::format("{:#x}", row.value);
-    return "";
+        put(to, FMT_COMPILE("  {}"), state_name(row));
+    else if (name == "bytes")
+        put(to, FMT_COMPILE("  {} bytes"), row.value);
+    else if (name == "age_ns" && row.value != 0)
+        put(to, FMT_COMPILE("  after {:.1f} us"), static_cast<double>(row.value) / 1e3);
+    else if (name == "probe_number")
+        put(to, FMT_COMPILE("  number {}"), row.value);
+    else if (name == "answer" && row.value != 0)
+        put(to, FMT_COMPILE("  {:#x}"), row.value);
 }
 
 template <std::size_t Size>
-std::optional<std::uint16_t> number_of(const std::array<std::string_view, Size> &names, const json::value *name)
+std::optional<std::uint8_t> number_of(const std::array<std::string_view, Size> &names, const json::value *name)
 {
     if (name == nullptr || !name->is_string())
         return std::nullopt;
     const json::string &text = name->get_string();
     const auto *at = std::ranges::find(names, std::string_view{text.data(), text.size()});
-    return at == names.end() ? std::nullopt : std::optional{static_cast<std::uint16_t>(at - names.begin())};
+    return at == names.end() ? std::nullopt : std::optional{static_cast<std::uint8_t>(at - names.begin())};
 }
 
+// 0 where there is none.
 template <typename T>
-void take_number(T &to, const json::object &from, std::string_view name)
+T number_in(const json::object &from, std::string_view name)
 {
-    if (const json::value *value = from.if_contains({name.data(), name.size()}); value != nullptr && !value->is_null())
-        to = value->to_number<T>();
+    const json::value *value = from.if_contains({name.data(), name.size()});
+    return value != nullptr && !value->is_null() ? value->to_number<T>() : T{};
 }
 
 std::uint64_t value_in(const json::object &line, const mrc_trace_row &row)
 {
-    std::uint64_t value = 0;
     const std::string_view name = value_name(row);
     if (name == "state") // in the words of readers; the number stands beside it
-        take_number(value, line, "state_number");
-    else if (const json::value *text = line.if_contains({name.data(), name.size()});
-             text != nullptr && text->is_string())
-        value = std::stoull(std::string{text->get_string().c_str()}, nullptr, 0);
-    else if (!name.empty())
-        take_number(value, line, name);
-    return value;
+        return number_in<std::uint64_t>(line, "state_number");
+    if (const json::value *text = line.if_contains({name.data(), name.size()}); text != nullptr && text->is_string())
+        return std::stoull(std::string{text->get_string().c_str()}, nullptr, 0);
+    return name.empty() ? 0 : number_in<std::uint64_t>(line, name);
 }
 
 // Nothing: it is no event.
-std::optional<mrc_trace_row> row_in(const json::object &line)
+std::optional<traced_row> row_in(const json::object &line)
 {
-    mrc_trace_row row{};
     const auto kind = number_of(protocol::trace_kind_names, line.if_contains("event"));
     if (!kind)
         return std::nullopt;
-    row.kind = *kind;
-    row.reason = number_of(protocol::trace_reason_names, line.if_contains("reason")).value_or(0);
-    take_number(row.number, line, "number");
-    take_number(row.time_ns, line, "time_ns");
-    take_number(row.qpn, line, "qpn");
-    take_number(row.peer_qpn, line, "peer_qpn");
-    take_number(row.psn, line, "psn");
-    take_number(row.ev, line, "ev");
+    traced_row row{{.time_ns = number_in<std::uint64_t>(line, "time_ns"),
+                    .value = 0,
+                    .qpn = number_in<std::uint32_t>(line, "qpn") & MRC_QPN_MASK,
+                    .kind = *kind,
+                    .peer_qpn = number_in<std::uint32_t>(line, "peer_qpn") & MRC_QPN_MASK,
+                    .reason = number_of(protocol::trace_reason_names, line.if_contains("reason")).value_or(0),
+                    .psn = number_in<std::uint32_t>(line, "psn") & MRC_PSN_MASK,
+                    .reserved = 0,
+                    .ev = number_in<std::uint32_t>(line, "ev")},
+                   number_in<std::uint64_t>(line, "number")};
     row.value = value_in(line, row);
     return row;
 }
@@ -132,11 +146,11 @@ bool take_line(recording &to, const json::object &line)
 {
     if (const json::value *mark = line.if_contains("recording")) {
         to.from = {.instance = text_at(line, "instance"), .host = text_at(line, "host"), .to_real_ns = 0};
-        take_number(to.from.to_real_ns, line, "to_real_ns");
+        to.from.to_real_ns = number_in<std::int64_t>(line, "to_real_ns");
         return mark->as_string() == json_text(recording_mark);
     }
     if (line.contains("lost")) {
-        take_number(to.lost, line, "lost");
+        to.lost = number_in<std::uint64_t>(line, "lost");
         to.is_whole = true;
         return true;
     }
@@ -158,20 +172,14 @@ bool take_text(recording &to, std::string_view text)
 
 } // namespace
 
-bool passes(const trace_filter &filter, const mrc_trace_row &row)
+std::string_view kind_name(const mrc_trace_row &row)
 {
-    return (filter.kinds >> (row.kind & 31U) & 1U) != 0 &&
-           (filter.qpn == 0 || row.qpn == 0 || row.qpn == filter.qpn || row.peer_qpn == filter.qpn);
+    return name_of(protocol::trace_kind_names, row.kind);
 }
 
-std::string kind_name(const mrc_trace_row &row)
+std::string_view reason_name(const mrc_trace_row &row)
 {
-    return name_or_number(protocol::trace_kind_names, row.kind);
-}
-
-std::string reason_name(const mrc_trace_row &row)
-{
-    return name_or_number(protocol::trace_reason_names, row.reason);
+    return row.reason == 0 ? "" : name_of(protocol::trace_reason_names, row.reason);
 }
 
 std::string_view value_name(const mrc_trace_row &row)
@@ -200,20 +208,21 @@ std::string_view value_name(const mrc_trace_row &row)
     return "";
 }
 
-void add_event_fields(json::object &to, const mrc_trace_row &row)
+void add_event_fields(text_buffer &to, const mrc_trace_row &row)
 {
-    to["reason"] = row.reason == 0 ? json::value(nullptr) : json::value(json_text(reason_name(row)));
-    to["psn"] = has_psn(row) ? json::value(row.psn) : json::value(nullptr);
-    to["ev"] = row.ev == 0 ? json::value(nullptr) : json::value(row.ev);
+    if (row.reason == 0)
+        put(to, FMT_COMPILE(R"("reason":null)"));
+    else
+        put(to, FMT_COMPILE(R"("reason":"{}")"), reason_name(row));
+    add_number_or_null(to, FMT_COMPILE(R"(,"psn":)"), has_psn(row), row.psn);
+    add_number_or_null(to, FMT_COMPILE(R"(,"ev":)"), row.ev != 0, row.ev);
     const std::string_view name = value_name(row);
-    if (name == "state") {
-        to["state"] = json_text(state_name(row));
-        to["state_number"] = row.value;
-    } else if (name == "answer") { // a bitmap has more bits than numbers of JSON in some readers
-        to["answer"] = json_text(fmt::format("{:#x}", row.value));
-    } else if (!name.empty()) {
-        to[{name.data(), name.size()}] = row.value;
-    }
+    if (name == "state")
+        put(to, FMT_COMPILE(R"(,"state":"{}","state_number":{})"), state_name(row), row.value);
+    else if (name == "answer") // a bitmap has more bits than numbers of JSON in some readers
+        put(to, FMT_COMPILE(R"(,"answer":"{:#x}")"), row.value);
+    else if (!name.empty())
+        put(to, FMT_COMPILE(R"(,"{}":{})"), name, row.value);
 }
 
 std::string first_line(const trace_source &from)
@@ -224,16 +233,14 @@ std::string first_line(const trace_source &from)
                                         {"to_real_ns", from.to_real_ns}});
 }
 
-std::string line_of_row(const mrc_trace_row &row, const trace_source &from)
+void add_row_fields(text_buffer &to, const traced_row &row, const trace_source &from)
 {
-    json::object line{{"number", row.number},
-                      {"time_ns", row.time_ns},
-                      {"real_time_ns", row.time_ns + static_cast<std::uint64_t>(from.to_real_ns)},
-                      {"event", json_text(kind_name(row))},
-                      {"qpn", row.qpn == 0 ? json::value(nullptr) : json::value(row.qpn)},
-                      {"peer_qpn", row.qpn == 0 ? json::value(nullptr) : json::value(row.peer_qpn)}};
-    add_event_fields(line, row);
-    return json::serialize(line);
+    put(to, FMT_COMPILE(R"("number":{},"time_ns":{},"real_time_ns":{},"event":"{}")"), row.number, row.time_ns,
+        row.time_ns + static_cast<std::uint64_t>(from.to_real_ns), kind_name(row));
+    add_number_or_null(to, FMT_COMPILE(R"(,"qpn":)"), row.qpn != 0, row.qpn);
+    add_number_or_null(to, FMT_COMPILE(R"(,"peer_qpn":)"), row.qpn != 0, row.peer_qpn);
+    put(to, FMT_COMPILE(","));
+    add_event_fields(to, row);
 }
 
 std::string last_line(std::uint64_t rows, std::uint64_t lost)
@@ -260,18 +267,16 @@ recording parse_recording(std::string_view text, const std::string &name)
     return found;
 }
 
-std::string words_of(const mrc_trace_row &row)
+void add_words(text_buffer &to, const mrc_trace_row &row)
 {
-    std::string words = fmt::format("{:7}{:13}", kind_name(row), row.reason == 0 ? "" : reason_name(row));
+    put(to, FMT_COMPILE("{:7}{:13}"), kind_name(row), reason_name(row));
     if (row.qpn != 0)
-        words += fmt::format(" qp {} of {}", row.qpn, row.peer_qpn);
+        put(to, FMT_COMPILE(" qp {} of {}"), unsigned{row.qpn}, unsigned{row.peer_qpn});
     if (has_psn(row))
-        words += fmt::format("  psn {:#x}", row.psn);
+        put(to, FMT_COMPILE("  psn {:#x}"), unsigned{row.psn});
     if (row.ev != 0)
-        words += fmt::format("  ev {:#x}", row.ev);
-    if (const std::string value = value_words(row); !value.empty())
-        words += "  " + value;
-    return words;
+        put(to, FMT_COMPILE("  ev {:#x}"), row.ev);
+    add_value_words(to, row);
 }
 
 } // namespace mrc::ctl

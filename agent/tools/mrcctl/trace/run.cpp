@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/mrcctl/trace/run.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include <fmt/chrono.h>
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,7 +29,10 @@ namespace mrc::ctl
 namespace
 {
 
-constexpr std::chrono::milliseconds between_reads{2}; // the rows hold what comes in that time many times over
+// A host sends or receives some 400,000 packets a second: the rows hold 70 ms of them. Each reading takes a core from
+// somebody.
+constexpr std::chrono::milliseconds between_reads{10};
+constexpr std::size_t enough_text = 1 << 16; // bytes, for a call of write()
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
 std::string host_name()
@@ -40,12 +47,23 @@ void require_queue_pair(const host_maps &maps, std::uint32_t qpn)
         throw ctl_error{fmt::format("no queue pair {}; `mrcctl qp list` names those that exist", qpn)};
 }
 
-// "02:47:11.123456789", local time.
-std::string time_of_day(std::uint64_t real_ns)
+// Local time: "02:47:11.123456789  ". Asks for the time zone once in a second of the events'.
+class wall_clock
 {
-    return fmt::format("{:%H:%M:%S}.{:09}", fmt::localtime(static_cast<std::time_t>(real_ns / second_ns)),
-                       real_ns % second_ns);
-}
+public:
+    void add(text_buffer &to, std::uint64_t real_ns)
+    {
+        if (const std::uint64_t second = real_ns / second_ns; second != second_) {
+            second_ = second;
+            hms_ = fmt::format("{:%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(second)));
+        }
+        fmt::format_to(fmt::appender{to}, FMT_COMPILE("{}.{:09}  "), hms_, real_ns % second_ns);
+    }
+
+private:
+    std::uint64_t second_ = UINT64_MAX;
+    std::string hms_;
+};
 
 class trace_run
 {
@@ -54,8 +72,10 @@ public:
         : maps_{maps}, filter_{filter}, end_{end}, output_{std::move(output)}, pins_{maps.of()}
     {
         require_queue_pair(maps, filter.qpn);
-        if (!end_.count && !output_.file.empty())
-            end_.count = most_events_of_a_file;
+        if (!output_.file.empty()) {
+            end_.count = end_.count.value_or(most_events_of_a_file);
+            recorded_.rows.resize(std::min(*end_.count, most_events_of_a_file));
+        }
         recorded_.from = {
             .instance = maps.of().name, .host = host_name(), .to_real_ns = kernel::real_time_offset().count()};
     }
@@ -98,27 +118,56 @@ private:
 
     void take(trace_reader &reader)
     {
-        const std::uint64_t before = events_;
-        reader.take([this](const mrc_trace_row &row) {
-            if (is_full())
-                return;
-            ++events_;
-            if (!output_.file.empty())
-                recorded_.rows.push_back(row);
-            if (output_.json)
-                fmt::print("{}\n", line_of_row(row, recorded_.from));
-            else if (output_.file.empty())
-                fmt::print("{}  {}\n", time_of_day(row.time_ns + static_cast<std::uint64_t>(recorded_.from.to_real_ns)),
-                           words_of(row));
+        reader.take([this](std::uint64_t first, std::span<const mrc_trace_row> rows) {
+            for (const mrc_trace_row &row : rows)
+                take({row, first++});
+            if (text_.size() >= enough_text)
+                write_text();
         });
-        if (events_ != before && std::fflush(stdout) != 0) // whoever reads a pipe wants them now
+        write_text(); // whoever reads a pipe wants it now
+    }
+
+    void take(const traced_row &row)
+    {
+        if (is_full() || !passes(filter_, row)) // of a round that began with an earlier one's filter
+            return;
+        ++events_;
+        if (!output_.file.empty())
+            keep(row);
+        if (output_.json) {
+            text_.push_back('{');
+            add_row_fields(text_, row, recorded_.from);
+            text_.append(std::string_view{"}\n"});
+        } else if (output_.file.empty()) {
+            clock_.add(text_, row.time_ns + static_cast<std::uint64_t>(recorded_.from.to_real_ns));
+            add_words(text_, row);
+            text_.push_back('\n');
+        }
+    }
+
+    // Of events_ rows the last.
+    void keep(const traced_row &row)
+    {
+        if (events_ > recorded_.rows.size())
+            recorded_.rows.resize(2 * recorded_.rows.size());
+        recorded_.rows[events_ - 1] = row;
+    }
+
+    void write_text()
+    {
+        if (text_.size() == 0)
+            return;
+        if (std::fwrite(text_.data(), 1, text_.size(), stdout) != text_.size() || std::fflush(stdout) != 0)
             throw ctl_error{"cannot write to standard output"};
+        text_.clear();
     }
 
     void finish(const trace_reader &reader, std::uint64_t lapses)
     {
-        if (!output_.file.empty())
+        if (!output_.file.empty()) {
+            recorded_.rows.resize(events_);
             write_chrome_trace(output_.file, {&recorded_, 1}, time_line({&recorded_, 1}, 0, {}), 0, {});
+        }
         if (output_.json)
             fmt::print("{}\n", last_line(events_, reader.lost()));
         if (std::fflush(stdout) != 0)
@@ -138,7 +187,10 @@ private:
     trace_end end_;
     trace_output output_;
     trace_maps pins_;
-    recording recorded_; // rows are kept for a file only
+    // Rows are kept for a file only, in memory that the kernel has given before the trace begins.
+    recording recorded_;
+    text_buffer text_; // what is still to be printed
+    wall_clock clock_;
     std::uint64_t events_ = 0;
     bool has_ended_ = false; // the daemon
 };

@@ -10,20 +10,20 @@
 namespace mrc::test
 {
 
-[[nodiscard]] inline mrc_trace_row recorded(protocol::trace_kind kind, protocol::trace_reason reason,
-                                            std::uint64_t time_ns, std::uint32_t qpn, std::uint32_t peer_qpn,
-                                            std::uint32_t psn = 0, std::uint32_t ev = 0, std::uint64_t value = 0)
+[[nodiscard]] inline ctl::traced_row recorded(protocol::trace_kind kind, protocol::trace_reason reason,
+                                              std::uint64_t time_ns, std::uint32_t qpn, std::uint32_t peer_qpn,
+                                              std::uint32_t psn = 0, std::uint32_t ev = 0, std::uint64_t value = 0)
 {
-    return {.number = 1,
-            .time_ns = time_ns,
-            .value = value,
-            .qpn = qpn,
-            .peer_qpn = peer_qpn,
-            .psn = psn,
-            .ev = ev,
-            .kind = static_cast<__u16>(kind),
-            .reason = static_cast<__u16>(reason),
-            .reserved = 0};
+    return {{.time_ns = time_ns,
+             .value = value,
+             .qpn = qpn & MRC_QPN_MASK,
+             .kind = static_cast<__u8>(kind),
+             .peer_qpn = peer_qpn & MRC_QPN_MASK,
+             .reason = static_cast<__u8>(reason),
+             .psn = psn & MRC_PSN_MASK,
+             .reserved = 0,
+             .ev = ev},
+            1};
 }
 
 } // namespace mrc::test

@@ -73,7 +73,7 @@ TEST(trace_time_line, packets_that_look_alike_are_evidence_of_nothing)
     hosts.data(1, 20'000); // sent again by the same path
     hosts.data(2, 30'000);
     ASSERT_EQ(hosts.there().size(), 1U);
-    EXPECT_EQ(hosts.both[0].rows[hosts.there().front().sent].psn, 2U);
+    EXPECT_EQ(unsigned{hosts.both[0].rows[hosts.there().front().sent].psn}, 2U);
     EXPECT_FALSE(hosts.clocks().is_known()) << "and nothing came back";
     EXPECT_EQ(hosts.clocks().second_ahead_ns, 0);
 }
