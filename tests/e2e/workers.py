@@ -42,8 +42,10 @@ class clients:
         for process in self.running:
             process.send_signal(signal.SIGINT)
         said = [process.communicate(timeout=DEADLINE_S) for process in self.running]
-        check(all(process.returncode == 0 for process in self.running), f"both clients end well {said}")
-        return [json.loads(out) for out, _ in said]
+        reports = [json.loads(out) for out, _ in said]
+        check(all(report["status"] == "interrupted" and report["verified"] for report in reports),
+              f"both clients are told to end, and every byte was right {[err for _, err in said]}")
+        return reports
 
     def __exit__(self, *_):
         for process in (*self.running, *self.servers):
