@@ -160,6 +160,7 @@ json::object qp_view(const mrc_qp_row &row)
                       {"peer", address_or_null(row.peer)},
                       {"peer_qpn", row.peer_qpn == 0 ? json::value(nullptr) : json::value(row.peer_qpn)},
                       {"session", row.session},
+                      {"worker", row.worker},
                       {"mpr_psns", row.mpr},
                       {"cwnd_bytes", row.cwnd_bytes},
                       {"inflight_bytes", row.inflight_bytes},
