@@ -130,9 +130,9 @@ def main():
             goes_on(maps, "both send when all is well again")
             reports = both.end()
         check(all(report["messages"] > 0 for report in reports), "each has moved messages")
-        arrived = host_maps(f"{fabric.prefix}-h1").verdicts()["agent_accepted"]
+        arrived = host_maps(f"{fabric.prefix}-h1").verdicts()["MRC_AGENT_ACCEPTED"]
         data = sum(report["bytes"] for report in reports) // 4096
-        check(wait_until(lambda: host_maps(f"{fabric.prefix}-h1").verdicts()["agent_accepted"] >= data, DEADLINE_S),
+        check(wait_until(lambda: host_maps(f"{fabric.prefix}-h1").verdicts()["MRC_AGENT_ACCEPTED"] >= data, DEADLINE_S),
               f"verdicts are those of all workers: {arrived} accepted, {data} packets of data at least")
 
 

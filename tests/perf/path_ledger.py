@@ -88,7 +88,10 @@ class counter_snapshot:
         wanted += [f"{switch['pin']}/sw_ports" for switch in self.switches.values()]
         rows = dump_all(wanted)
         self.verdicts = {node: sum_verdicts(rows[f"{pin}/verdicts"]) for node, pin in pins.items()}
-        self.push = {node: rows[f"{pin}/push_ring"][0]["value"] for node, pin in host_pins.items()}
+        self.push = {}  # of all workers
+        for node, pin in host_pins.items():
+            rings = [row["value"] for row in rows[f"{pin}/push_ring"]]
+            self.push[node] = {field: sum(ring[field] for ring in rings) for field in rings[0] if field != "reserved"}
         self.ports = {node: {f"p{row['key']}": row["value"] for row in rows[f"{pin}/ports"]}
                       for node, pin in host_pins.items()}
         for node, switch in self.switches.items():

@@ -159,12 +159,10 @@ std::string host_ports::describe(const port_options &port) const
                   : "");
 }
 
-datapath::transmit_counters host_ports::transmitted() const
+datapath::transmit_counters host_ports::transmitted(unsigned worker) const
 {
-    datapath::transmit_counters sum;
-    for (const worker_engines &each : ways_out_)
-        sum += each.mixed ? each.mixed->counters() : each.af_xdp->counters();
-    return sum;
+    const worker_engines &of = ways_out_[worker];
+    return of.mixed ? of.mixed->counters() : of.af_xdp->counters();
 }
 
 ports_view host_ports::view() const

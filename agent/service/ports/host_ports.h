@@ -47,7 +47,7 @@ public:
     port_controls &operator=(const port_controls &) = delete;
     virtual ~port_controls() = default;
 
-    [[nodiscard]] virtual datapath::transmit_counters transmitted() const = 0;
+    [[nodiscard]] virtual datapath::transmit_counters transmitted(unsigned worker) const = 0; // on its thread
     [[nodiscard]] virtual std::uint64_t socket_drops() const = 0;
     [[nodiscard]] virtual ports_view view() const = 0;
     // Which ports may be used at all (the controller's word); shown in their rows and the plane mask.
@@ -75,7 +75,7 @@ public:
     }
     // One line per port for the log: mode, engine, copies.
     [[nodiscard]] std::string describe(const port_options &port) const;
-    [[nodiscard]] datapath::transmit_counters transmitted() const override;
+    [[nodiscard]] datapath::transmit_counters transmitted(unsigned worker) const override;
     // The following from any thread.
     [[nodiscard]] std::uint64_t socket_drops() const override;
     [[nodiscard]] ports_view view() const override;

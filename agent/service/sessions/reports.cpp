@@ -127,19 +127,21 @@ answer query_status(const session_state &state)
     answer result;
     session::status_report &status = result.reply.status;
     status = {};
-    state.worker().call([&] {
-        const datapath::worker_counters &counters = state.worker().counters();
-        status.received = counters.received;
-        status.bad_icrc = counters.drops[MRC_AGENT_DROP_BAD_ICRC];
-        for (std::uint32_t verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
-            status.dropped += kernel::is_drop(static_cast<mrc_verdict>(verdict)) ? counters.drops[verdict] : 0;
-        status.worker_loops = counters.loops;
-        status.worker_sleeps = counters.sleeps;
-        status.backlogged = counters.backlogged;
-        const auto sent = state.shared.ports.transmitted();
-        status.transmit_sent = sent.sent;
-        status.transmit_refused = sent.refused;
+    datapath::worker_counters counters;
+    datapath::transmit_counters sent;
+    state.shared.workers.call_each([&](unsigned number, const datapath::worker &worker) {
+        counters += worker.counters();
+        sent += state.shared.ports.transmitted(number);
     });
+    status.received = counters.received;
+    status.bad_icrc = counters.drops[MRC_AGENT_DROP_BAD_ICRC];
+    for (std::uint32_t verdict = MRC_AGENT_ACCEPTED + 1; verdict < MRC_VERDICT_COUNT; ++verdict)
+        status.dropped += kernel::is_drop(static_cast<mrc_verdict>(verdict)) ? counters.drops[verdict] : 0;
+    status.worker_loops = counters.loops;
+    status.worker_sleeps = counters.sleeps;
+    status.backlogged = counters.backlogged;
+    status.transmit_sent = sent.sent;
+    status.transmit_refused = sent.refused;
     status.socket_dropped = state.shared.ports.socket_drops();
     status.plane_mask = state.shared.tables.host[0].plane_mask;
     status.qps = static_cast<std::uint32_t>(state.qps.size());

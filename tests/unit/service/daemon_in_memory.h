@@ -90,7 +90,7 @@ private:
         std::map<std::uint32_t, mrc_client_row> rows;
     };
     struct no_ports final : service::port_controls {
-        [[nodiscard]] datapath::transmit_counters transmitted() const override { return {}; }
+        [[nodiscard]] datapath::transmit_counters transmitted(unsigned) const override { return {}; }
         [[nodiscard]] std::uint64_t socket_drops() const override { return 0; }
         [[nodiscard]] service::ports_view view() const override { return {}; }
         void enable(protocol::plane_mask) override {}
