@@ -21,12 +21,13 @@ namespace
 
 constexpr std::uint32_t only_worker = 0;
 
-std::uint32_t queues_of(const host_modes &modes)
+packet_memory memory_for(const host_modes &modes)
 {
-    std::uint32_t queues = 0;
+    std::vector<std::uint32_t> queues;
+    queues.reserve(modes.ports.size());
     for (const port_modes &port : modes.ports)
-        queues += port.queues;
-    return queues;
+        queues.push_back(port.queues);
+    return packet_memory_for(queues);
 }
 
 // A port that got generic XDP for its MTU would have the driver's own with a smaller one.
@@ -62,7 +63,7 @@ host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, k
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
       attached_(links.ports().begin(), links.ports().end()),
-      sockets_{queues_of(modes), modes.force_copy ? programs.scratch_device() : std::string{}, plan.multi_buffer},
+      sockets_{memory_for(modes), modes.force_copy ? programs.scratch_device() : std::string{}, plan.multi_buffer},
       capture_{programs.map_fd("capture_ring"), programs.map_fd("capture_slots")}, engines_(MRC_MAX_PORTS)
 {
     for (const port_modes &port : modes.ports)

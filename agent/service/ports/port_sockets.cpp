@@ -13,20 +13,18 @@ namespace
 {
 
 constexpr std::uint32_t ring_size = kernel::usual_ring_size;
-constexpr std::uint32_t receive_frames = 2 * ring_size; // per queue: in copy mode, what its two rings hold
-constexpr std::uint32_t transmit_frames = 512;          // per queue
-constexpr std::uint32_t anchor_ring = 64;               // of a socket that neither sends nor receives
+constexpr std::uint32_t most_receive_frames = 2 * ring_size;          // of a queue: what its two rings hold
+constexpr std::uint32_t all_receive_frames = 8 * most_receive_frames; // 128 MiB
+// Several times what the kernel receives on a queue before it does anything else (NAPI_POLL_WEIGHT, 64).
+static_assert(all_receive_frames / (MRC_MAX_PORTS * MRC_MAX_QUEUES) >= 256);
+constexpr std::uint32_t transmit_frames =
+    512;                                  // of a port, which sends on its first queue; of several queues twice that
+constexpr std::uint32_t anchor_ring = 64; // of a socket that neither sends nor receives
 constexpr int no_wait = 0; // ms, for a queue that another socket has: what follows the links would wait, too
 
-kernel::xsk_options options_for(const port_sockets::binding &how, std::uint32_t queue)
+std::uint32_t transmit_frames_of(std::uint32_t queues)
 {
-    return {.device = how.device,
-            .queue = queue,
-            .ring_size = ring_size,
-            .transmit_frames = std::min(ring_size, how.queues * transmit_frames),
-            .receive_frames = receive_frames,
-            .multi_buffer = how.multi_buffer,
-            .force_copy = how.force_copy};
+    return queues == 1 ? transmit_frames : 2 * transmit_frames;
 }
 
 // What is registered counts against RLIMIT_MEMLOCK once CAP_IPC_LOCK is gone. The limit is lifted only meanwhile: the
@@ -59,14 +57,20 @@ void allow_lifting()
 
 } // namespace
 
-std::size_t packet_memory_bytes(std::uint32_t queues)
+packet_memory packet_memory_for(std::span<const std::uint32_t> queues)
 {
-    return std::size_t{queues} * (receive_frames + transmit_frames) * kernel::umem::frame_bytes;
+    std::uint32_t all = 0;
+    std::uint32_t sent = 0;
+    for (const std::uint32_t of_port : queues) {
+        all += of_port;
+        sent += transmit_frames_of(of_port);
+    }
+    const std::uint32_t each = std::min(most_receive_frames, all_receive_frames / std::max(all, 1U));
+    return {.receive_frames = each, .frames = all * each + sent};
 }
 
-port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor, bool multi_buffer)
-    : memory_{std::make_unique<kernel::umem>(
-          static_cast<std::uint32_t>(packet_memory_bytes(queues) / kernel::umem::frame_bytes), ring_size)}
+port_sockets::port_sockets(const packet_memory &shares, const std::string &anchor, bool multi_buffer)
+    : shares_{shares}, memory_{std::make_unique<kernel::umem>(shares.frames, ring_size)}
 {
     if (anchor.empty())
         allow_lifting();
@@ -81,6 +85,17 @@ port_sockets::port_sockets(std::uint32_t queues, const std::string &anchor, bool
 }
 
 port_sockets::~port_sockets() = default;
+
+kernel::xsk_options port_sockets::options_for(const binding &how, std::uint32_t queue) const
+{
+    return {.device = how.device,
+            .queue = queue,
+            .ring_size = ring_size,
+            .transmit_frames = transmit_frames_of(how.queues),
+            .receive_frames = shares_.receive_frames,
+            .multi_buffer = how.multi_buffer,
+            .force_copy = how.force_copy};
+}
 
 void port_sockets::bind(std::uint32_t row, const binding &how)
 {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,16 @@
 namespace mrc::service
 {
 
-// Packet memory that AF_XDP sockets on so many queues take.
-[[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues);
+// What the sockets have of the packet memory. For each of them the kernel keeps a descriptor of every frame
+// (net/xdp/xsk_buff_pool.c), so that many queues must not have more frames in all than few.
+struct packet_memory {
+    std::uint32_t receive_frames = 0; // of a queue, at most
+    std::uint32_t frames = 0;         // in all, with those that are sent
+
+    [[nodiscard]] std::size_t bytes() const { return std::size_t{frames} * kernel::umem::frame_bytes; }
+};
+// For ports with so many receive queues each.
+[[nodiscard]] packet_memory packet_memory_for(std::span<const std::uint32_t> queues);
 
 class port_sockets
 {
@@ -43,9 +52,9 @@ public:
     };
     using socket_list = std::vector<std::unique_ptr<kernel::xsk_socket_pair>>;
 
-    // Memory for so many queues of all ports. `anchor`: device for the socket that others join through; empty: none.
+    // Memory as packet_memory_for() says. `anchor`: device for the socket that others join through; empty: none.
     // `multi_buffer`: packets may span several frames, on all ports alike. Throws startup_error.
-    port_sockets(std::uint32_t queues, const std::string &anchor, bool multi_buffer);
+    port_sockets(const packet_memory &shares, const std::string &anchor, bool multi_buffer);
     port_sockets(const port_sockets &) = delete;
     port_sockets &operator=(const port_sockets &) = delete;
     ~port_sockets();
@@ -69,6 +78,9 @@ public:
     void install(std::uint32_t row, fresh_sockets fresh);
 
 private:
+    [[nodiscard]] kernel::xsk_options options_for(const binding &how, std::uint32_t queue) const;
+
+    packet_memory shares_;
     std::unique_ptr<kernel::umem> memory_;
     std::unique_ptr<kernel::xsk_socket_pair> anchor_;
     std::array<std::unique_ptr<kernel::umem_registration>, MRC_MAX_PORTS> registrations_; // of later sockets, by row
