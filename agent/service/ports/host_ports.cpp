@@ -19,12 +19,13 @@ namespace mrc::service
 namespace
 {
 
-std::uint32_t queues_of(const host_modes &modes)
+packet_memory memory_for(const host_modes &modes, unsigned workers)
 {
-    std::uint32_t queues = 0;
+    std::vector<std::uint32_t> queues;
+    queues.reserve(modes.ports.size());
     for (const port_modes &port : modes.ports)
-        queues += port.queues;
-    return queues;
+        queues.push_back(port.queues);
+    return packet_memory_for(queues, workers);
 }
 
 // A port that got generic XDP for its MTU would have the driver's own with a smaller one.
@@ -60,7 +61,7 @@ host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, k
                        const port_plan &plan, const host_modes &modes, const link_monitor &links)
     : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
       attached_(links.ports().begin(), links.ports().end()),
-      sockets_{queues_of(modes), programs.workers(), modes.force_copy ? programs.scratch_device() : std::string{},
+      sockets_{memory_for(modes, programs.workers()), modes.force_copy ? programs.scratch_device() : std::string{},
                plan.multi_buffer},
       capture_{programs.map_fd("capture_ring"), programs.map_fd("capture_slots")}, ways_out_(programs.workers())
 {

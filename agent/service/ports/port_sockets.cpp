@@ -14,15 +14,24 @@ namespace
 {
 
 constexpr std::uint32_t ring_size = kernel::usual_ring_size;
-constexpr std::uint32_t transmit_frames = 512; // per queue and worker
+// Of a queue, in copy mode: what its fill ring and each worker's receive ring hold. One that does not read its own leaves
+// the others theirs.
+constexpr std::uint32_t most_receive_frames(unsigned workers)
+{
+    return ring_size * (1 + workers);
+}
+constexpr std::uint32_t full_queues =
+    8; // that have so many; more queues share what these have: with one worker 128 MiB
+// Several times what the kernel receives on a queue before it does anything else (NAPI_POLL_WEIGHT, 64).
+static_assert(full_queues * most_receive_frames(1) / (MRC_MAX_PORTS * MRC_MAX_QUEUES) >= 256);
+constexpr std::uint32_t transmit_frames = 512; // of a port and worker, which sends on its first queue
 constexpr std::uint32_t anchor_ring = 64;      // of a socket that neither sends nor receives
 constexpr int no_wait = 0; // ms, for a queue that another socket has: what follows the links would wait, too
 
-// Of a queue: in copy mode, what its fill ring and each worker's receive ring hold. One that does not read its own
-// leaves the others theirs.
-constexpr std::uint32_t receive_frames(unsigned workers)
+// Of several queues twice that. The completion ring is all workers'.
+std::uint32_t transmit_frames_of(std::uint32_t queues, unsigned workers)
 {
-    return ring_size * (1 + workers);
+    return std::min(queues == 1 ? transmit_frames : 2 * transmit_frames, ring_size / std::bit_ceil(workers));
 }
 
 // What is registered counts against RLIMIT_MEMLOCK once CAP_IPC_LOCK is gone. The limit is lifted only meanwhile: the
@@ -55,18 +64,25 @@ void allow_lifting()
 
 } // namespace
 
-std::size_t packet_memory_bytes(std::uint32_t queues, unsigned workers)
+packet_memory packet_memory_for(std::span<const std::uint32_t> queues, unsigned workers)
 {
-    return std::size_t{queues} * (receive_frames(workers) + workers * transmit_frames) * kernel::umem::frame_bytes;
+    std::uint32_t all = 0;
+    std::uint32_t sent = 0;
+    for (const std::uint32_t of_port : queues) {
+        all += of_port;
+        sent += transmit_frames_of(of_port, workers);
+    }
+    const std::uint32_t each =
+        std::min(most_receive_frames(workers), full_queues * most_receive_frames(workers) / std::max(all, 1U));
+    return {.workers = workers, .receive_frames = each, .sent_frames = sent, .frames = all * each + workers * sent};
 }
 
-port_sockets::port_sockets(std::uint32_t queues, unsigned workers, const std::string &anchor, bool multi_buffer)
-    : all_(workers), of_row_(workers)
+port_sockets::port_sockets(const packet_memory &shares, const std::string &anchor, bool multi_buffer)
+    : shares_{shares}, all_(shares.workers), of_row_(shares.workers)
 {
-    memory_.push_back(std::make_unique<kernel::umem>(
-        static_cast<std::uint32_t>(packet_memory_bytes(queues, workers) / kernel::umem::frame_bytes), ring_size));
-    while (memory_.size() < workers) // each keeps what it may send, so that all have as much
-        memory_.push_back(std::make_unique<kernel::umem>(*memory_.front(), std::size_t{queues} * transmit_frames));
+    memory_.push_back(std::make_unique<kernel::umem>(shares.frames, ring_size));
+    while (memory_.size() < shares.workers) // each keeps what it may send, so that all have as much
+        memory_.push_back(std::make_unique<kernel::umem>(*memory_.front(), shares.sent_frames));
     if (anchor.empty())
         allow_lifting();
     else
@@ -86,18 +102,6 @@ port_sockets::~port_sockets()
         all_.pop_back();
 }
 
-// The completion ring is all workers'.
-kernel::xsk_options port_sockets::options_for(const binding &how, std::uint32_t queue) const
-{
-    return {.device = how.device,
-            .queue = queue,
-            .ring_size = ring_size,
-            .transmit_frames = std::min(ring_size / std::bit_ceil(workers()), how.queues * transmit_frames),
-            .receive_frames = receive_frames(workers()),
-            .multi_buffer = how.multi_buffer,
-            .force_copy = how.force_copy};
-}
-
 // Beside those of the first worker.
 void port_sockets::add_others(fresh_sockets &to, const binding &how) const
 {
@@ -108,6 +112,17 @@ void port_sockets::add_others(fresh_sockets &to, const binding &how) const
                 *memory_[to.of_worker.size()], *to.of_worker.front()[queue], options_for(how, queue)));
         to.of_worker.push_back(std::move(sockets));
     }
+}
+
+kernel::xsk_options port_sockets::options_for(const binding &how, std::uint32_t queue) const
+{
+    return {.device = how.device,
+            .queue = queue,
+            .ring_size = ring_size,
+            .transmit_frames = transmit_frames_of(how.queues, workers()),
+            .receive_frames = shares_.receive_frames,
+            .multi_buffer = how.multi_buffer,
+            .force_copy = how.force_copy};
 }
 
 void port_sockets::bind(std::uint32_t row, const binding &how)

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,18 @@
 namespace mrc::service
 {
 
-// Packet memory that AF_XDP sockets of so many workers on so many queues take.
-[[nodiscard]] std::size_t packet_memory_bytes(std::uint32_t queues, unsigned workers);
+// What the sockets have of the packet memory. For each of them the kernel keeps a descriptor of every frame
+// (net/xdp/xsk_buff_pool.c), so that many queues must not have more frames in all than few.
+struct packet_memory {
+    unsigned workers = 1;
+    std::uint32_t receive_frames = 0; // of a queue, at most, whichever worker's
+    std::uint32_t sent_frames = 0;    // of a worker, on all ports
+    std::uint32_t frames = 0;         // in all
+
+    [[nodiscard]] std::size_t bytes() const { return std::size_t{frames} * kernel::umem::frame_bytes; }
+};
+// For ports with so many receive queues each, which have a socket of each worker.
+[[nodiscard]] packet_memory packet_memory_for(std::span<const std::uint32_t> queues, unsigned workers);
 
 class port_sockets
 {
@@ -45,10 +56,10 @@ public:
         [[nodiscard]] bool empty() const { return of_worker.empty(); }
     };
 
-    // Memory for so many queues of all ports, and a list of it for each worker. `anchor`: device for the socket that
-    // others join through; empty: none. `multi_buffer`: packets may span several frames, on all ports alike. Throws
+    // Memory as packet_memory_for() says, and a list of it for each worker. `anchor`: device for the socket that others
+    // join through; empty: none. `multi_buffer`: packets may span several frames, on all ports alike. Throws
     // startup_error.
-    port_sockets(std::uint32_t queues, unsigned workers, const std::string &anchor, bool multi_buffer);
+    port_sockets(const packet_memory &shares, const std::string &anchor, bool multi_buffer);
     port_sockets(const port_sockets &) = delete;
     port_sockets &operator=(const port_sockets &) = delete;
     ~port_sockets();
@@ -84,6 +95,7 @@ private:
     [[nodiscard]] kernel::xsk_options options_for(const binding &how, std::uint32_t queue) const;
     void add_others(fresh_sockets &to, const binding &how) const;
 
+    packet_memory shares_;
     std::vector<std::unique_ptr<kernel::umem>> memory_; // by worker, as the next
     std::unique_ptr<kernel::xsk_socket_pair> anchor_;
     std::array<std::unique_ptr<kernel::umem_registration>, MRC_MAX_PORTS> registrations_; // of later sockets, by row

@@ -98,7 +98,7 @@ void examine_pinning(const host_wish &wish, report &to)
 void examine_memory(const host_wish &wish, report &to)
 {
     examine_pinning(wish, to);
-    const std::size_t bytes = rounded_to_huge_pages(service::packet_memory_bytes(wish.queues, wish.workers));
+    const std::size_t bytes = rounded_to_huge_pages(service::packet_memory_for(wish.queues, wish.workers).bytes());
     finding locked = judge(scope::host, "locked_memory", "host", kernel::probes::try_locked_memory(bytes),
                            {.cost = "mrcd ends at its start: the kernel does not lock the memory of its packets",
                             .remedy = "ulimit -l unlimited"});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "service/config/config.h"
 #include "tools/mrc-doctor/report.h"
@@ -12,8 +13,8 @@ namespace mrc::doctor
 
 struct host_wish {
     const service::daemon_config &config;
-    std::uint32_t queues = 1; // of all ports, that get an AF_XDP socket
-    unsigned workers = 1;     // of each worker
+    std::vector<std::uint32_t> queues; // of each port, that get an AF_XDP socket
+    unsigned workers = 1;              // with one each
     bool needs_several_buffers = false;
 };
 

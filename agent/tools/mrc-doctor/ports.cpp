@@ -191,12 +191,13 @@ std::vector<subject *> look_at(std::vector<subject> &ports)
 
 } // namespace
 
-std::uint32_t queues_of(const service::daemon_config &config)
+std::vector<std::uint32_t> queues_of(const service::daemon_config &config)
 {
-    std::uint32_t sum = 0;
+    std::vector<std::uint32_t> queues;
+    queues.reserve(config.ports.size());
     for (const service::port_options &port : config.ports)
-        sum += served(port);
-    return std::max<std::uint32_t>(sum, 1);
+        queues.push_back(served(port));
+    return queues.empty() ? std::vector<std::uint32_t>{1} : queues;
 }
 
 service::mtu_range mtus_of(const service::daemon_config &config)

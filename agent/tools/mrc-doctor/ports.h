@@ -2,6 +2,9 @@
 // The probes of the ports that mrcd would use, and the modes that it would choose.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "service/config/config.h"
 #include "service/ports/port_plan.h"
 #include "tools/mrc-doctor/report.h"
@@ -13,8 +16,8 @@ namespace mrc::doctor
 // running mrcd's for instance, is looked at and not touched.
 void examine_ports(const service::daemon_config &config, report &to);
 
-// AF_XDP sockets that mrcd would open on all ports; 1 without ports.
-[[nodiscard]] std::uint32_t queues_of(const service::daemon_config &config);
+// AF_XDP sockets that mrcd would open on each port; without ports, as on one with one queue.
+[[nodiscard]] std::vector<std::uint32_t> queues_of(const service::daemon_config &config);
 // Of the ports that are there; zeros without any.
 [[nodiscard]] service::mtu_range mtus_of(const service::daemon_config &config);
 

@@ -51,7 +51,7 @@ void add_format_create(CLI::App &object, invocation &chosen)
 
 CLI::Option *add_settings(CLI::App *command, std::vector<std::string> &texts)
 {
-    return command->add_option("NAME=VALUE", texts, "Members of mrc_ctl_cc_nscc_cfg: bytes and nanoseconds")
+    return command->add_option("SETTING", texts, "NAME=VALUE of mrc_ctl_cc_nscc_cfg: bytes and nanoseconds")
         ->check(understood_by(parse_cc_setting));
 }
 

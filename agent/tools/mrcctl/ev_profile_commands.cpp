@@ -149,7 +149,7 @@ void add_replace(CLI::App &object, invocation &chosen)
     const profile_id id = add_id(command);
     const auto texts = std::make_shared<std::vector<std::string>>();
     const auto choice = std::make_shared<replacement_choice>();
-    command->add_option("OLD=NEW", *texts, "EVs as `show` writes them: BITS@PORT=BITS@PORT")
+    command->add_option("REPLACEMENT", *texts, "OLD=NEW, EVs as `show` writes them: BITS@PORT=BITS@PORT")
         ->required()
         ->check(understood_by(parse_replacement));
     command->add_flag("--all-copies", choice->all_copies, "Every EV that is OLD, not one of them");

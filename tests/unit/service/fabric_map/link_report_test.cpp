@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/fabric_map/link_report.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace mrc::service
@@ -77,8 +79,8 @@ TEST(link_report, of_another_length_or_with_a_byte_that_is_no_report_s_is_none)
     const std::vector<std::byte> right = encode(sample());
     for (std::size_t length = 0; length < right.size(); ++length)
         EXPECT_FALSE(decode_link_report(std::span{right}.first(length))) << length;
-    std::vector<std::byte> longer = right;
-    longer.push_back({});
+    std::vector<std::byte> longer(right.size() + 1); // g++ 14 sees push_back() write outside (-Warray-bounds)
+    std::ranges::copy(right, longer.begin());
     EXPECT_FALSE(decode_link_report(longer));
 
     const std::size_t first_plane = 16;

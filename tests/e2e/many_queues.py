@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The most ports and receive queues that mrcd serves: it starts, its packet memory is what docs/nics.md says, and bytes
+arrive by every port."""
+
+import json
+import pathlib
+
+from lab_support import DEADLINE_S, binary, check, need_binaries, need_root
+from pinned_maps import host_maps
+from setup_support import ip, new_hosts, wait_for_planes
+
+PORTS, QUEUES = 8, 16
+MEMORY_MIB = 160
+
+
+def cable_with_queues(hosts, device):
+    """a's end has the queues, b's end sends to any of them."""
+    ip("link", "add", device, "mtu", "3400", "numrxqueues", str(QUEUES), "numtxqueues", "1", "netns", hosts.netns("a"),
+       "type", "veth", "peer", "name", device, "mtu", "3400", "numrxqueues", "1", "numtxqueues", str(QUEUES), "netns",
+       hosts.netns("b"))
+    for name in ("a", "b"):
+        ip("-n", hosts.netns(name), "link", "set", device, "up")
+
+
+def mappings_of(pid):
+    """Sizes of a process's mappings, in MiB."""
+    text = pathlib.Path(f"/proc/{pid}/smaps").read_text(encoding="ascii")
+    return [int(line.split()[1]) >> 10 for line in text.splitlines() if line.startswith("Size:")]
+
+
+def doctor_on(hosts, name):
+    process = hosts.start(name, binary("mrc-doctor"), "--config", str(hosts.config(name)), "--json")
+    out, _ = process.communicate(timeout=2 * DEADLINE_S)
+    return {each["probe"]: each["found"] for each in json.loads(out)["findings"]}
+
+
+def main():
+    need_root()
+    need_binaries("mrcctl", "mrcd", "mrc-doctor", "mrc-perf")
+    with new_hosts("a", "b") as hosts:
+        for port in range(PORTS):
+            cable_with_queues(hosts, f"eth{port}")
+        hosts.setup("--hosts", "2", "--yes")
+        for name in hosts.hosts():
+            hosts.start_daemon(name)
+        wait_for_planes(hosts, PORTS)
+        mappings = mappings_of(hosts.daemons["a"].pid)
+        check(max(mappings) == MEMORY_MIB, f"{PORTS} x {QUEUES} queues: {max(mappings)} MiB of packet memory")
+        said = doctor_on(hosts, "a")["locked_memory"]
+        check(said == f"{MEMORY_MIB} MiB", f"mrc-doctor says so: {said}")
+        used = hosts.transfer("b", "a", "a", "-n", "400", "-s", "64K")["plane_rx_packets"]
+        check(len(used) == PORTS and min(used) > 0, f"bytes by every port: {used}")
+        drops = host_maps(hosts.instance("a")).verdicts().get("rx_drop_no_socket", 0)
+        check(drops == 0, f"none on a queue without a socket: {drops}")
+
+
+if __name__ == "__main__":
+    main()
