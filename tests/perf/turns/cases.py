@@ -14,6 +14,7 @@ ENGINES = {"xdp": "XDP", "af_xdp": "AF_XDP"}
 MEMORY = ("shared", "process")
 RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
+DIRECT = ("--fabric", "direct")
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
 # What an operator may leave running, by name: arguments of mrcctl.
 OBSERVERS = {"unobserved": (), "trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
@@ -47,6 +48,8 @@ def places(builds):
     for engine in ENGINES:
         for name, build in ({"": None} | builds).items():
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
+    for name, build in ({"": None} | builds).items():
+        found[of_build("direct", name)] = lambda build=build: labs.with_mrcd("xdp", build, fabric=DIRECT)
     for hosts in collectives.RANKS:
         found[f"kernel, {hosts} hosts"] = lambda hosts=hosts: labs.by_kernel(hosts, "near")
         for name, build in ({"": None} | builds).items():
@@ -198,6 +201,8 @@ def observers(builds):
     run = mrc("-s", "1M")
     return (*(row("", of_build(name, build), of_build("xdp", build), observed(run, *command) if command else run)
               for build in builds or {"": None} for name, command in OBSERVERS.items()),
+            *(row("", of_build("direct mode, unobserved", build), of_build("direct", build), run)
+              for build in builds or {"": None}),
             row("", "fabric map, a loop in 5 ms by each way", "mapped", run))
 
 
@@ -230,8 +235,10 @@ def all_cases(builds):
                          own_host(builds)),
         "own-host-latency": case("half a round trip of 8 bytes between two programs of one host", ROUND_TRIP,
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
-        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts; time of both mrcd for each",
-                         RATE | {"mrcd_us": "us"}, of_build("unobserved", first), observers(builds)),
+        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts; time for each of both mrcd, of "
+                         "their service threads, and of both mrcctl",
+                         RATE | {"mrcd_us": "us", "service_us": "us", "mrcctl_us": "us"},
+                         of_build("unobserved", first), observers(builds)),
         "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "
                             "of each size, whatever --seconds", {"latency_us": "us"} | RATE,
                             "TCP, one plane", by_gloo(builds)),
