@@ -4,6 +4,7 @@
 dead daemon is compared with the lab, with mrc-perf, with bpftool and with the names in the header."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -11,8 +12,10 @@ import pty
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 from lab_support import binary, check, lab, need_binaries, need_root
@@ -22,6 +25,7 @@ from transfer_support import STEADY, run_client, server, stopped, transfer, wait
 PLANES, SPINES = 4, 2
 LIMIT_S = 20
 NOBODY = 65534
+HOME, CLEAR_BELOW = "\x1b[H", "\x1b[J"  # how a screen of top begins and ends
 MESSAGES, SIZE, QPS = 256, 1 << 20, 2
 # Counters that mrc-perf reports, too.
 SHARED_COUNTERS = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "retransmits", "spurious", "timeouts", "losses",
@@ -250,8 +254,10 @@ def check_faults(fabric, here):
         check_rates(here)
         fabric.run("plane", "1", "down")
         check(wait_until(lambda: here.states_of_plane(1) == {"assumed_bad"}, LIMIT_S), "paths of a cut plane are bad")
-        bad = here.json("path", "list", "--state", "assumed_bad")
+        bad = here.json("path", "list", "--state", "assumed_bad", "--diff", "0.01")
         check({path["plane"] for path in bad} == {1}, "and no other plane has any")
+        check(all(path["retirements"] >= 1 and path["changed_for"] and path["unchanged_for_ns"] > 0 for path in bad),
+              f"when and why they left use: {bad[0]['changed_for']}")
         ports = here.json("port", "list")
         check(ports[1]["paths"]["good"] == 0 and ports[1]["paths"]["assumed_bad"] == len(bad) and
               ports[1]["state"] == "up", "port list counts them; the port itself is up")
@@ -277,8 +283,14 @@ def check_rates(here):
     table = here.json("top", "--once", "--interval", "1")
     plane_rates = [plane["tx_bits_per_s"] for plane in table["planes"]]
     check(len(plane_rates) == PLANES and min(plane_rates) > 0 and table["seconds"] >= 1, "top has a rate per plane")
+    check(len(table["worst_paths"]) == 4, "the worst paths of those that carry something")
     goodput = sum(qp["tx_bits_per_s"] for qp in table["qps"])
     check(0 < goodput < sum(plane_rates), f"and per queue pair, of payload: {goodput} of {sum(plane_rates)}")
+    paths = here.json("path", "list", "--diff", "0.5")
+    used = [path for path in paths if path["tx_packets_per_s"] > 0]
+    check(used and all(0 <= path["loss_ratio"] <= 1 and path["tx_bits_per_s"] > 0 for path in used) and
+          all(path["changed_ns"] is not None for path in paths if path["retirements"]),
+          f"path list --diff has rates and shares of losses of {len(used)} paths: {used[:1]}")
     more = here.json("counters", "--diff", "0.2")
     check(more["verdicts"]["rx_steered"] > 0 and more["seconds"] >= 0.2, "counters --diff counts what comes in between")
     whole = here.json("counters")["verdicts"]["rx_steered"]
@@ -289,20 +301,59 @@ def check_top(here):
     done = run("top", "--iterations", "3", "--interval", "0.05", "-j", "--instance", here.instance)
     check(done.returncode == 0 and len([json.loads(line) for line in done.stdout.splitlines()]) == 3,
           "top writes as many tables into a pipe as it is asked for")
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen([binary("mrcctl"), "top", "--instance", here.instance, "--interval", "0.05"],
-                               stdin=terminal, stdout=terminal, stderr=subprocess.STDOUT)
-    os.close(terminal)
-    shown, deadline = b"", time.monotonic() + LIMIT_S
-    while shown.count(b"PLANE") < 2 and time.monotonic() < deadline:
-        if select.select([controller], [], [], LIMIT_S)[0]:
-            shown += os.read(controller, 65536)
-    os.write(controller, b"q")
-    try:
-        check(process.wait(LIMIT_S) == 0, "q ends top on a terminal, which refreshes until then")
-    finally:
-        process.kill()
-        os.close(controller)
+    with on_terminal(here, "--interval", "0.05") as top:
+        check(top.shows(lambda shown: shown.count("PLANE") > 2), "on a terminal it is refreshed until q is pressed")
+        top.press("q")
+        check(top.process.wait(LIMIT_S) == 0, "q ends it")
+    with on_terminal(here, "--interval", "3600") as top:
+        check(top.shows(lambda shown: "PLANE" in shown and "queue pairs" in shown), "the first time soon")
+        top.press("h")
+        check(top.shows(lambda shown: "the busiest (now)" in shown), "a key shows what keys there are, at once")
+        top.press("l")
+        check(top.shows(lambda shown: "what loses most (now)" in shown), "another chooses who comes first")
+        top.resize(9)
+        check(top.shows(lambda shown: HOME in shown and shown.endswith(CLEAR_BELOW) and
+                        0 < shown.rpartition(HOME)[2].count("\n") < 9),
+              "another size of the terminal shows it anew, fitting")
+        top.process.send_signal(signal.SIGINT)
+        check(top.process.wait(LIMIT_S) == 0, "a signal ends it, too")
+
+
+class on_terminal:
+    """mrcctl top on a terminal of 50 lines."""
+
+    def __init__(self, here, *arguments):
+        self.controller, terminal = pty.openpty()
+        self.process = None
+        self.resize(50)
+        self.process = subprocess.Popen([binary("mrcctl"), "top", "--instance", here.instance, *arguments],
+                                        stdin=terminal, stdout=terminal, stderr=subprocess.STDOUT)
+        os.close(terminal)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.controller)
+
+    def press(self, key):
+        os.write(self.controller, key.encode())
+
+    def resize(self, rows):
+        fcntl.ioctl(self.controller, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 250, 0, 0))
+        if self.process:
+            self.process.send_signal(signal.SIGWINCH)  # it is no session's terminal
+
+    def shows(self, what):
+        """What is written from now on comes to satisfy this; its beginning may be the rest of an earlier screen."""
+        shown, deadline = b"", time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline and select.select([self.controller], [], [], LIMIT_S)[0]:
+            shown += os.read(self.controller, 65536)
+            if what(shown.decode(errors="replace")):
+                return True
+        return False
 
 
 def refused(arguments, status, *words, env=None):

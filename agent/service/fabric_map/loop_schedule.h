@@ -46,7 +46,8 @@ public:
         }
         if (now < suspects_ && !is_regular)
             return;
-        suspects_ = now + rates_.suspect_interval;
+        // By when they were due: each round is late by what waking takes, which would add up.
+        suspects_ = (suspects_ + rates_.suspect_interval > now ? suspects_ : now) + rates_.suspect_interval;
         if (is_regular)
             return; // they were among all
         std::uint32_t left = share_of(rates_.suspect_interval);

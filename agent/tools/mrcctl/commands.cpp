@@ -27,6 +27,7 @@
 #include "tools/mrcctl/fabric.h"
 #include "tools/mrcctl/fabric_plan/command.h"
 #include "tools/mrcctl/metrics_command.h"
+#include "tools/mrcctl/path_rates.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/setup_command.h"
 #include "tools/mrcctl/text.h"
@@ -92,6 +93,7 @@ struct path_options {
     std::optional<std::uint32_t> plane;
     std::string peer;
     std::string state;
+    double seconds = 0; // for rates; 0: totals
 };
 
 path_filter filter_of(const path_options &choice, const host_maps &maps)
@@ -105,6 +107,15 @@ path_filter filter_of(const path_options &choice, const host_maps &maps)
     return filter;
 }
 
+boost::json::array rates_of_paths(const host_maps &maps, const path_options &choice)
+{
+    path_filter filter = filter_of(choice, maps);
+    const path_sample before = take_path_sample(maps, {.range = filter.range, .plane = filter.plane, .state = {}});
+    std::this_thread::sleep_for(std::chrono::duration<double>{choice.seconds});
+    const path_sample after = take_path_sample(maps, filter);
+    return path_rates(before, after, event_reader{maps.of()}.take());
+}
+
 void add_path(CLI::App &app, invocation &chosen)
 {
     CLI::App &object = add_object(app, "path", "Paths toward the other leaves, with their state and signals");
@@ -115,9 +126,17 @@ void add_path(CLI::App &app, invocation &chosen)
     list->add_option("--state", choice->state, "In this state only")
         ->check(CLI::IsMember(
             std::vector<std::string>{kernel::path_state_names.begin() + 1, kernel::path_state_names.end()}));
+    list->add_option("--diff", choice->seconds,
+                     "Rates, losses and round trips of so many SECONDS, and the last changes")
+        ->check(CLI::Range(shortest_s, longest_s));
     show_with(
-        list, chosen, [choice](const host_maps &maps) { return paths_of(maps, filter_of(*choice, maps)); },
-        &paths_text);
+        list, chosen,
+        [choice](const host_maps &maps) {
+            return choice->seconds == 0 ? paths_of(maps, filter_of(*choice, maps)) : rates_of_paths(maps, *choice);
+        },
+        [choice](const boost::json::array &paths) {
+            return choice->seconds == 0 ? paths_text(paths) : path_rates_text(paths);
+        });
 
     const auto number = std::make_shared<std::uint32_t>();
     CLI::App *show = add_command(object, "show", "Everything about one path", chosen);
@@ -182,15 +201,20 @@ void add_top(CLI::App &app, invocation &chosen)
     CLI::App *command = add_command(app, "top", "Rates of planes and queue pairs, refreshed; q ends it", chosen);
     const auto options = std::make_shared<top_options>();
     const auto once = std::make_shared<bool>();
+    const auto order = std::make_shared<std::string>(qp_order_names.front());
+    command->add_option("--sort", *order, "Which queue pairs come first: the busiest, or by what")
+        ->check(CLI::IsMember(std::vector<std::string>{qp_order_names.begin(), qp_order_names.end()}))
+        ->capture_default_str();
     command->add_option("--interval", options->interval_s, "SECONDS between tables")
         ->check(CLI::Range(shortest_s, longest_s))
         ->capture_default_str();
     CLI::Option *iterations = command->add_option("--iterations", options->iterations, "End after so many tables")
                                   ->check(CLI::PositiveNumber);
     command->add_flag("--once", *once, "End after one table")->excludes(iterations);
-    command->callback([&chosen, options, once] {
-        chosen.run = [&chosen, options, once](const host_maps &maps) {
+    command->callback([&chosen, options, once, order] {
+        chosen.run = [&chosen, options, once, order](const host_maps &maps) {
             options->json = chosen.json;
+            options->order = static_cast<qp_order>(std::ranges::find(qp_order_names, *order) - qp_order_names.begin());
             if (*once)
                 options->iterations = 1;
             run_top(maps, *options);

@@ -21,9 +21,21 @@ double seconds_between(const sample &before, const sample &after)
     return static_cast<double>(after.time_ns - before.time_ns) * 1e-9;
 }
 
-double business(const json::value &qp)
+// What is greater comes first.
+double rank_of(const json::value &qp, qp_order by)
 {
-    return qp.at("tx_bits_per_s").as_double() + qp.at("rx_bits_per_s").as_double();
+    const auto number = [&qp](const char *key) { return qp.at(key).is_null() ? 0 : qp.at(key).to_number<double>(); };
+    switch (by) {
+    case qp_order::loss:
+        return number("loss_ratio");
+    case qp_order::rtt:
+        return number("rtt_ns");
+    case qp_order::qpn:
+        return -number("qpn");
+    case qp_order::rate:
+        break;
+    }
+    return number("tx_bits_per_s") + number("rx_bits_per_s");
 }
 
 } // namespace
@@ -51,6 +63,12 @@ double rate_between(std::uint64_t before, std::uint64_t after, double seconds)
     return seconds > 0 ? static_cast<double>(grown(before, after)) / seconds : 0;
 }
 
+json::value ratio_or_null(std::uint64_t part, std::uint64_t whole)
+{
+    return whole == 0 ? json::value(nullptr)
+                      : json::value(std::min(1.0, static_cast<double>(part) / static_cast<double>(whole)));
+}
+
 json::object plane_rates(std::uint32_t plane, const mrc_port_row &before, const mrc_port_row &after, double seconds)
 {
     json::object view = port_view(plane, after);
@@ -71,10 +89,18 @@ json::object qp_rates(const mrc_qp_row &before, const mrc_qp_row &after, double 
         view[name] = rate_between(before.*value, after.*value, seconds);
     view["tx_bits_per_s"] = 8 * rate_between(before.tx_bytes, after.tx_bytes, seconds);
     view["rx_bits_per_s"] = 8 * rate_between(before.rx_bytes, after.rx_bytes, seconds);
+    view["loss_ratio"] = ratio_or_null(grown(before.losses, after.losses), grown(before.tx_packets, after.tx_packets));
     return view;
 }
 
-json::object rates_view(const sample &before, const sample &after)
+void sort_qps(json::object &view, qp_order by)
+{
+    std::ranges::stable_sort(view.at("qps").as_array(), [by](const json::value &a, const json::value &b) {
+        return rank_of(a, by) > rank_of(b, by);
+    });
+}
+
+json::object rates_view(const sample &before, const sample &after, qp_order by)
 {
     const double seconds = seconds_between(before, after);
     json::array planes;
@@ -86,8 +112,9 @@ json::object rates_view(const sample &before, const sample &after)
         const auto earlier = before.qps.find(qpn);
         qps.push_back(qp_rates(earlier == before.qps.end() ? mrc_qp_row{} : earlier->second, qp, seconds));
     }
-    std::ranges::stable_sort(qps, [](const json::value &a, const json::value &b) { return business(a) > business(b); });
-    return {{"seconds", seconds}, {"planes", std::move(planes)}, {"qps", std::move(qps)}};
+    json::object view{{"seconds", seconds}, {"planes", std::move(planes)}, {"qps", std::move(qps)}};
+    sort_qps(view, by);
+    return view;
 }
 
 json::object difference_view(const sample &before, const sample &after)

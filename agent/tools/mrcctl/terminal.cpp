@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -26,11 +27,11 @@ constexpr const char *home = "\x1b[H";
 constexpr const char *clear_line_end = "\x1b[K";
 constexpr const char *clear_below = "\x1b[J";
 
-kernel::unique_fd signals_that_end()
+kernel::unique_fd signals_to_wait_for()
 {
     sigset_t set;
     ::sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGWINCH})
         ::sigaddset(&set, number);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     return kernel::unique_fd{::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
@@ -43,15 +44,25 @@ void write_out(const std::string &text)
         throw ctl_error{"cannot write to standard output"};
 }
 
-bool is_end_key()
+wake key_pressed()
 {
     char key = 0;
-    return ::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q';
+    if (::read(STDIN_FILENO, &key, 1) <= 0)
+        return {.why = wake::reason::end};
+    return {.why = wake::reason::key, .key = key};
+}
+
+wake signal_in(int signals)
+{
+    signalfd_siginfo info{};
+    const bool is_size =
+        ::read(signals, &info, sizeof(info)) == ssize_t{sizeof(info)} && info.ssi_signo == unsigned{SIGWINCH};
+    return {.why = is_size ? wake::reason::resized : wake::reason::end};
 }
 
 } // namespace
 
-terminal::terminal() : signals_{signals_that_end()}
+terminal::terminal() : signals_{signals_to_wait_for()}
 {
     if (!signals_)
         throw ctl_error{"the kernel has no signalfd"};
@@ -90,12 +101,17 @@ void terminal::show(const std::string &text) const
         return;
     }
     std::string screen = home;
-    for (const char c : text)
+    std::size_t left = lines() == 0 ? std::numeric_limits<std::size_t>::max() : lines();
+    for (const char c : text) {
+        if (left == 0)
+            break;
+        left -= c == '\n' ? 1 : 0;
         c == '\n' ? screen.append(clear_line_end).push_back(c) : screen.push_back(c);
+    }
     write_out(screen + clear_below);
 }
 
-bool terminal::wait(double seconds) const
+wake terminal::wait(double seconds) const
 {
     using clock = std::chrono::steady_clock;
     const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{seconds});
@@ -107,9 +123,9 @@ bool terminal::wait(double seconds) const
         if (ready < 0 && errno != EINTR)
             throw ctl_error{"cannot wait for the terminal"};
         if (ready == 0)
-            return true;
-        if (ready > 0 && (set[0].revents != 0 || is_end_key()))
-            return false;
+            return {};
+        if (ready > 0)
+            return set[0].revents != 0 ? signal_in(signals_.get()) : key_pressed();
     }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <termios.h>
@@ -13,6 +14,13 @@
 namespace mrc::ctl
 {
 
+// Why a wait has ended.
+struct wake {
+    enum class reason : std::uint8_t { time, key, resized, end }; // end: a signal, or the terminal is gone
+    reason why = reason::time;
+    char key = 0;
+};
+
 class terminal
 {
 public:
@@ -21,11 +29,12 @@ public:
     terminal &operator=(const terminal &) = delete;
     ~terminal(); // gives the terminal back as it was
 
+    [[nodiscard]] bool is_interactive() const { return interactive_; }
     // Lines on the screen; 0: no limit.
     [[nodiscard]] std::size_t lines() const;
+    // As much of it as the screen has lines for.
     void show(const std::string &text) const;
-    // False when the user has asked to end, by q or a signal.
-    [[nodiscard]] bool wait(double seconds) const;
+    [[nodiscard]] wake wait(double seconds) const;
 
 private:
     bool interactive_ = false;

@@ -85,6 +85,23 @@ constexpr column path_columns[] = {
     {"MIN RTT", "rtt_min_ns", column_unit::time},
 };
 
+constexpr column path_rate_columns[] = {
+    {"PATH", "path"},
+    {"GROUP", "group"},
+    {"PLANE", "plane"},
+    {"UPLINK", "uplink"},
+    {"EV", "ev"},
+    {"STATE", "state"},
+    {"TX", "tx_bits_per_s", column_unit::bitrate},
+    {"RX", "rx_bits_per_s", column_unit::bitrate},
+    {"TX PACKETS", "tx_packets_per_s", column_unit::rate},
+    {"LOSS", "loss_ratio", column_unit::share},
+    {"RTT", "rtt_smoothed_ns", column_unit::time},
+    {"RETIRED", "retirements"},
+    {"CHANGED", "unchanged_for_ns", column_unit::time},
+    {"WHY", "changed_for"},
+};
+
 constexpr column plane_rate_columns[] = {
     {"PLANE", "plane"},
     {"DEVICE", "device"},
@@ -109,6 +126,8 @@ constexpr column qp_rate_columns[] = {
     {"TX PACKETS", "tx_packets_per_s", column_unit::rate},
     {"RX PACKETS", "rx_packets_per_s", column_unit::rate},
     {"AGAIN", "retransmits_per_s", column_unit::rate},
+    {"LOSS", "loss_ratio", column_unit::share},
+    {"RTT", "rtt_ns", column_unit::time},
     {"WINDOW", "cwnd_bytes", column_unit::bytes},
     {"IN FLIGHT", "inflight_bytes", column_unit::bytes},
 };
@@ -241,6 +260,11 @@ std::string paths_text(const json::array &paths)
     return paths.empty() ? "no paths\n" : to_table(path_columns, paths);
 }
 
+std::string path_rates_text(const json::array &paths)
+{
+    return paths.empty() ? "no paths\n" : to_table(path_rate_columns, paths);
+}
+
 std::string path_text(const json::object &path)
 {
     return members_text(path);
@@ -269,8 +293,12 @@ std::string top_text(const json::object &top, std::size_t lines)
         fmt::format("{}  mrcd {}  {} QPs, over {:.2f} s\n\n", to_text(top.at("instance"), column_unit::none),
                     daemon_text(top.at("daemon").as_object()), qps.size(), top.at("seconds").to_number<double>());
     result += (planes.empty() ? "no ports\n" : to_table(plane_rate_columns, planes)) + '\n';
-    // The heading, two empty lines, two lines of titles, and the line that tells how many are left out.
-    const std::size_t others = planes.size() + 6;
+    const json::array &worst = top.at("worst_paths").as_array();
+    if (!worst.empty())
+        result += "the worst paths\n" + to_table(path_rate_columns, worst) + '\n';
+    // The heading, two empty lines, two lines of titles, and the line that tells how many are left out; of the worst
+    // paths their heading, titles and an empty line.
+    const std::size_t others = planes.size() + 6 + (worst.empty() ? 0 : worst.size() + 3);
     std::size_t shown = qps.size();
     if (lines != 0 && qps.size() + others - 1 > lines)
         shown = lines > others ? lines - others : 1;

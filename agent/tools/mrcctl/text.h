@@ -16,6 +16,8 @@ namespace mrc::ctl
 [[nodiscard]] std::string qp_text(const boost::json::object &qp);
 [[nodiscard]] std::string ports_text(const boost::json::array &ports);
 [[nodiscard]] std::string paths_text(const boost::json::array &paths);
+// Of path_rates.h.
+[[nodiscard]] std::string path_rates_text(const boost::json::array &paths);
 [[nodiscard]] std::string path_text(const boost::json::object &path);
 // Verdicts that counted anything, or all.
 [[nodiscard]] std::string counters_text(const boost::json::object &counters, bool all);

@@ -90,6 +90,8 @@ std::string to_text(const json::value &value, column_unit measure)
         return scaled(number, {.step = 1000, .units = bit_units});
     case column_unit::rate:
         return scaled(number, {.step = 1000, .units = rate_units});
+    case column_unit::share:
+        return fmt::format("{:.2f} %", 100 * number);
     case column_unit::none:
         break;
     }

@@ -18,6 +18,7 @@ enum class column_unit : std::uint8_t {
     time,    // of nanoseconds: 12.3 us
     bitrate, // of bits per second: 3.64 Gbit/s
     rate,    // of events per second: 1.2 M/s
+    share,   // of a part of 1: 1.25 %
 };
 
 struct column {

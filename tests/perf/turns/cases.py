@@ -15,6 +15,7 @@ MEMORY = ("shared", "process")
 RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
 WORKERS = (1, 2, 3, 4)
+DIRECT = ("--fabric", "direct")
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
 # What an operator may leave running, by name: arguments of mrcctl.
 OBSERVERS = {"unobserved": (), "trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
@@ -50,6 +51,8 @@ def places(builds):
     for engine in ENGINES:
         for name, build in ({"": None} | builds).items():
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
+    for name, build in ({"": None} | builds).items():
+        found[of_build("direct", name)] = lambda build=build: labs.with_mrcd("xdp", build, fabric=DIRECT)
     for hosts in collectives.RANKS:
         found[f"kernel, {hosts} hosts"] = lambda hosts=hosts: labs.by_kernel(hosts, "near")
         for name, build in ({"": None} | builds).items():
@@ -201,6 +204,8 @@ def observers(builds):
     run = mrc("-s", "1M")
     return (*(row("", of_build(name, build), of_build("xdp", build), observed(run, *command) if command else run)
               for build in builds or {"": None} for name, command in OBSERVERS.items()),
+            *(row("", of_build("direct mode, unobserved", build), of_build("direct", build), run)
+              for build in builds or {"": None}),
             row("", "fabric map, a loop in 5 ms by each way", "mapped", run))
 
 
@@ -240,8 +245,10 @@ def all_cases(builds):
                                  "TCP, loopback, sleeping", own_host_latency(builds)),
         "workers": case("goodput of all clients together, 1 MB messages, by the number of workers of either mrcd",
                         RATE | {"mrcd_s_per_gb": "s/GB", "cpu_s_per_gb": "s/GB"}, "1 worker", by_workers(builds)),
-        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts; time of both mrcd for each",
-                         RATE | {"mrcd_us": "us"}, of_build("unobserved", first), observers(builds)),
+        "observed": case("goodput of 1 MB messages while mrcctl watches both hosts; time for each of both mrcd, of "
+                         "their service threads, and of both mrcctl",
+                         RATE | {"mrcd_us": "us", "service_us": "us", "mrcctl_us": "us"},
+                         of_build("unobserved", first), observers(builds)),
         "collectives": case("Gloo's collectives (mrc-collectives), a rank on each host, every result verified; as many "
                             "of each size, whatever --seconds", {"latency_us": "us"} | RATE,
                             "TCP, one plane", by_gloo(builds)),

@@ -64,17 +64,18 @@ def set_up_planes(fabric, joined_from):
 
 
 @contextlib.contextmanager
-def with_mrcd(engine, build=None, hosts=2, config=""):
-    """`build`: (directory of binaries, ring_packets or ""). `config`: of each mrcd, besides."""
+def with_mrcd(engine, build=None, hosts=2, config="", fabric=("--ipv4",)):
+    """`build`: (directory of binaries, ring_packets or ""). `config`: of each mrcd, besides. `fabric`: options of the
+    lab."""
     directory, ring_packets = build or (None, "")
     config += f"[transmit]\nring_packets = {ring_packets}\n" if ring_packets else ""
     before = os.environ.get("MRC_BIN")
     if directory:
         os.environ["MRC_BIN"] = directory
     try:
-        with lab(f"turns-{engine[0]}", "--planes", str(PLANES), "--engine", engine, "--ipv4", "--hosts", str(hosts),
-                 config=config) as fabric:
-            yield place(fabric)
+        with lab(f"turns-{engine[0]}", "--planes", str(PLANES), "--engine", engine, "--hosts", str(hosts), *fabric,
+                 config=config) as running:
+            yield place(running)
     finally:
         if directory:
             os.environ.pop("MRC_BIN")

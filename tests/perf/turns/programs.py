@@ -19,6 +19,7 @@ from . import labs
 LONGEST_IPERF_BLOCK = 1 << 20
 SOCKPERF_BYTES = (14, 65000)  # least and, near enough, most
 SOCKPERF_PORT = "11111"
+SAY_WHEN_THEY_BEGIN = ("trace", "capture")  # commands of mrcctl, once what they need is there
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,14 +47,25 @@ def processor_seconds(pid):
     return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / TICKS
 
 
+def thread_seconds(pid):
+    """Processor time of a process's first thread, to the nanosecond."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[0]) / 1e9
+
+
 def daemons_seconds(fabric):
     """Processor time of both mrcd. Unlike rates, it says the same beside other programs."""
     return sum(processor_seconds(fabric.host(host)["pid"]) for host in ("h0", "h1"))
 
 
+def services_seconds(fabric):
+    """Of that, their service threads: all that is no packet, with what they watch."""
+    return sum(thread_seconds(fabric.host(host)["pid"]) for host in ("h0", "h1"))
+
+
 def figures(report):
     """Those of a report of mrc-perf's."""
     found = {"gbps": report["goodput_gbps"], "mps": report["msg_rate_mps"], "bytes": report["bytes"],
+             "messages": report["messages"],
              "max_stall_us": report["max_stall_us"], "memory": report["memory"]}
     if "lat_us" in report:
         found |= {f"{name}_us": report["lat_us"][name] for name in ("p50", "p99", "p999")}
@@ -67,13 +79,19 @@ def checked(client):
 
 
 def observed(run, *command):
-    """`run` while mrcctl does this on both hosts."""
+    """`run` while mrcctl does this on both hosts, and the processor time of both for each message."""
     def beside(at, seconds):
         watchers = [subprocess.Popen(at.fabric.enter(host, binary("mrcctl"), "--instance",
                                                      at.fabric.host(host)["instance"], *command),
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for host in ("h0", "h1")]
         try:
+            if command[0] in SAY_WHEN_THEY_BEGIN:
+                for watcher in watchers:
+                    watcher.stderr.readline()
+            before = sum(thread_seconds(watcher.pid) for watcher in watchers)
             found = run(at, seconds)
+            spent = sum(thread_seconds(watcher.pid) for watcher in watchers) - before
+            found["mrcctl_us"] = 1e6 * spent / max(found["messages"], 1)
             ended = [watcher for watcher in watchers if watcher.poll() is not None]
         finally:
             for watcher in watchers:
@@ -89,13 +107,16 @@ def mrc(*arguments, memory="shared", host="h0", by_daemons=True):
     """A run of mrc-perf's client with these arguments, to h1; `by_daemons`: of mrcd, whose processor time is told."""
     def run(at, seconds):
         before = daemons_seconds(at.fabric) if by_daemons else 0
+        service_before = services_seconds(at.fabric) if by_daemons else 0
         with far_end(at.fabric):
             report = checked(run_client(at.fabric, *arguments, "--memory", memory, "-D", str(seconds), host=host,
                                         limit_s=DEADLINE_S + seconds))
         if not by_daemons:
             return figures(report)
         daemon_s = daemons_seconds(at.fabric) - before
-        return figures(report) | {"mrcd_us": 1e6 * daemon_s / max(report["messages"], 1)}
+        service_s = services_seconds(at.fabric) - service_before
+        return figures(report) | {"mrcd_us": 1e6 * daemon_s / max(report["messages"], 1),
+                                  "service_us": 1e6 * service_s / max(report["messages"], 1)}
     return run
 
 

@@ -47,6 +47,16 @@ TEST(loop_schedule, sends_by_suspicious_ways_more_often)
     EXPECT_EQ(schedule.next_round(true), first_round + 2ms);
 }
 
+TEST(loop_schedule, sends_by_suspicious_ways_as_often_though_each_round_is_late)
+{
+    const auto ways = loop_ways_of(test::fabric_of(2, 2));
+    loop_schedule schedule{ways, {.interval = 5ms, .suspect_interval = 1ms, .per_second = 4000}};
+    std::size_t sent = 0;
+    for (instant due = first_round; due < first_round + 100ms; due = schedule.next_round(true))
+        sent += static_cast<std::size_t>(std::ranges::count(round_of(schedule, due + 300us, {2}), 2U));
+    EXPECT_EQ(sent, 100U);
+}
+
 TEST(loop_schedule, has_spines_take_turns_where_the_budget_is_short)
 {
     const auto ways = loop_ways_of(test::fabric_of(2, 3));

@@ -2,6 +2,7 @@
 #include "tools/mrcctl/rates.h"
 
 #include <cstring>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <gtest/gtest.h>
@@ -90,6 +91,33 @@ TEST(mrcctl_rates, verdicts_in_between)
                                           "rx_steered       20  40 /s\n");
 }
 
+TEST(mrcctl_rates, queue_pairs_come_in_the_order_that_is_asked_for)
+{
+    sample before = sample_at(0);
+    sample after = sample_at(1'000'000'000);
+    const auto one = [&](std::uint32_t number, std::uint64_t packets, std::uint64_t losses, std::uint32_t rtt_ns) {
+        mrc_qp_row row = qp(number, packets * 1000);
+        row.losses = losses;
+        row.rtt_ns = rtt_ns;
+        after.qps.emplace(number, row);
+    };
+    one(5, 3000, 30, 9000);
+    one(6, 1000, 30, 7000);
+    one(7, 2000, 0, 0);
+    const auto order = [&](qp_order by) {
+        std::vector<std::int64_t> numbers;
+        const json::object view = rates_view(before, after, by);
+        for (const json::value &each : view.at("qps").as_array())
+            numbers.push_back(each.at("qpn").to_number<std::int64_t>());
+        return numbers;
+    };
+    using numbers = std::vector<std::int64_t>;
+    EXPECT_EQ(order(qp_order::rate), (numbers{5, 7, 6}));
+    EXPECT_EQ(order(qp_order::loss), (numbers{6, 5, 7})) << "by share, 3 % and 1 %";
+    EXPECT_EQ(order(qp_order::rtt), (numbers{5, 6, 7}));
+    EXPECT_EQ(order(qp_order::qpn), (numbers{5, 6, 7}));
+}
+
 TEST(mrcctl_rates, a_small_screen_shows_what_fits)
 {
     sample before = sample_at(0);
@@ -98,6 +126,7 @@ TEST(mrcctl_rates, a_small_screen_shows_what_fits)
         after.qps.emplace(number, qp(number, number * 1000ULL));
     json::object view = rates_view(before, after);
     view["instance"] = "x";
+    view["worst_paths"] = json::array{};
     view["daemon"] = {{"pid", 1}, {"alive", true}, {"state", "stopped"}, {"uptime_s", 3.0}};
     const auto lines = [&](std::size_t limit) {
         const std::string text = top_text(view, limit);
