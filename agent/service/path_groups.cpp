@@ -404,6 +404,7 @@ std::vector<std::pair<protocol::path_index, protocol::path_condition>> path_grou
         }
     });
     std::vector<std::pair<protocol::path_index, protocol::path_condition>> all;
+    all.reserve(worst.size());
     for (const auto &[row, condition] : worst)
         all.emplace_back(protocol::path_index{row}, condition);
     return all;

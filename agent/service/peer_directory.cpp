@@ -329,6 +329,7 @@ std::vector<std::pair<mrc_ip, peer_condition>> peer_directory::peer_conditions()
                 found[host][number] = condition_of(side->peer);
     });
     std::vector<std::pair<mrc_ip, peer_condition>> all;
+    all.reserve(found.size());
     for (const auto &[host, known] : found)
         all.emplace_back(peers_.at(host).first().address, merged(known));
     return all;
@@ -337,6 +338,7 @@ std::vector<std::pair<mrc_ip, peer_condition>> peer_directory::peer_conditions()
 std::vector<host_place> peer_directory::hosts() const
 {
     std::vector<host_place> all;
+    all.reserve(peers_.size());
     for (const auto &[host, known] : peers_)
         all.push_back(host);
     return all;

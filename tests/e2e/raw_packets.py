@@ -31,7 +31,7 @@ REFUSED = {
     ("stream",): ("--path is required",),
     ("nonsense", "--path", PATH): ("mode", "pingpong"),
     ("stream", "--path", "p0"): ("--path is 'p0'", "DEVICE,CARRIER"),
-    ("stream", "--path", "p0,fcbb:bb00:1:2:3:4:5:6"): ("--path is", "one to four uSIDs"),
+    ("stream", "--path", "p0,fcbb:bb00::"): ("--path is", "uSIDs behind the block"),
     ("stream", "--path", PATH, "--path", PATH): ("p0 twice",),
     ("stream", "--path", PATH, "--size", "3"): ("--size",),
     ("stream", "--path", PATH, "--size", "3300"): ("--size is 3300", "up to 32"),

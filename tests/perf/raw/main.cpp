@@ -86,7 +86,7 @@ void complete(command_line &to)
     for (const std::string &text : to.paths) {
         const auto found = parse_path(text);
         if (!found)
-            throw usage_error{fmt::format("--path is '{}'; allowed: DEVICE,CARRIER with one to four uSIDs behind the "
+            throw usage_error{fmt::format("--path is '{}'; allowed: DEVICE,CARRIER with uSIDs behind the "
                                           "block, such as p0,fcbb:bb00:2000:1000:2001:8000::",
                                           text)};
         if (!devices.insert(found->device).second)

@@ -118,13 +118,13 @@ TEST(trace_ring, no_probe_is_attached_in_a_test)
 
 TEST(trace_ring, two_workers_write_each_event_into_a_row_of_its_own)
 {
-    constexpr std::uint32_t events = 10'000;
+    constexpr std::uint64_t events = 10'000;
     traced at;
     at.ask();
     trace_ring second{&at.sink};
     second.look(begin);
     const auto write = [](trace_ring &to, std::uint32_t qpn) {
-        for (std::uint32_t number = 0; number < events; ++number)
+        for (std::uint64_t number = 0; number < events; ++number)
             to.record({.kind = trace_kind::send, .at = begin, .local = protocol::qpn{qpn}, .value = number});
     };
     std::thread other{[&] { write(second, 2); }};
