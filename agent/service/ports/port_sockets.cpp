@@ -14,8 +14,8 @@ namespace
 {
 
 constexpr std::uint32_t ring_size = kernel::usual_ring_size;
-// Of a queue, in copy mode: what its fill ring and each worker's receive ring hold. One that does not read its own leaves
-// the others theirs.
+// Of a queue, in copy mode: what its fill ring and each worker's receive ring hold. One that does not read its own
+// leaves the others theirs.
 constexpr std::uint32_t most_receive_frames(unsigned workers)
 {
     return ring_size * (1 + workers);
