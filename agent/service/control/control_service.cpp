@@ -129,13 +129,13 @@ void control_service::take_notes()
 
 void control_service::observe_notes()
 {
-    boost::circular_buffer<noted> taken{most_noted};
     {
         const std::scoped_lock guard{noting_};
-        taken.swap(notes_);
+        taken_.swap(notes_);
     }
-    for (const noted &one : taken)
+    for (const noted &one : taken_)
         std::visit([this](const auto &known) { observe(known); }, one);
+    taken_.clear();
     if (lost_.exchange(false)) {
         for (const auto &[path, condition] : around_.peers.path_conditions())
             observe(noted_path{.path = path, .condition = condition});

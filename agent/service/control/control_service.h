@@ -137,8 +137,9 @@ private:
     ep_batches batches_;
     std::mutex noting_; // what follows
     boost::circular_buffer<noted> notes_{most_noted};
-    std::atomic<bool> lost_ = false;                 // paths or peers that did not fit: all are asked
-    std::atomic<std::uint32_t> untold_failures_ = 0; // queue pairs that did not
+    boost::circular_buffer<noted> taken_{most_noted}; // the service thread's: what is told now
+    std::atomic<bool> lost_ = false;                  // paths or peers that did not fit: all are asked
+    std::atomic<std::uint32_t> untold_failures_ = 0;  // queue pairs that did not
     kernel::unique_fd bell_;
 };
 
