@@ -2,11 +2,14 @@
 //
 // host_sockets: what the sockets of an adopted cgroup ask for, where it arrives, and what they see of it. Real sockets
 // in a network of their own: a loopback device has the ordinary and the MRC addresses of both hosts.
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -15,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "kernel/netlink.h"
 #include "kernel/netns_cookie.h"
 #include "kernel/socket_programs.h"
 #include "private_network.h"
@@ -144,11 +148,44 @@ void answer(const unique_fd &by, socket_name to)
     EXPECT_EQ(::sendto(by.get(), "y", 1, 0, to.get(), to.size), 1) << std::strerror(errno);
 }
 
+// The local routes of IPv6 addresses, as the kernel makes them: in a worker (addrconf_dad_work in net/ipv6/addrconf.c)
+// that may run after `ip address add` has returned. Until then packets to the address are dropped.
+class local_routes
+{
+public:
+    // A route made after this object; false: it wasn't within 20 s.
+    [[nodiscard]] bool wait_for(std::string_view address)
+    {
+        constexpr int limit_ms = 20'000;
+        in6_addr wanted{};
+        inet_pton(AF_INET6, std::string{address}.c_str(), &wanted);
+        const auto note = [this](const nlmsghdr &message) {
+            const auto *header = kernel::header_of<rtmsg>(message);
+            if (message.nlmsg_type == RTM_NEWROUTE && header != nullptr && header->rtm_type == RTN_LOCAL)
+                kernel::for_each_attribute(message, sizeof(rtmsg), [this](std::uint16_t type, auto value) {
+                    if (type == RTA_DST && value.size() == sizeof(in6_addr))
+                        std::memcpy(&made_.emplace_back(), value.data(), value.size());
+                });
+        };
+        while (!std::ranges::any_of(made_, [&](const in6_addr &one) { return IN6_ARE_ADDR_EQUAL(&one, &wanted); })) {
+            pollfd news{.fd = notifications_.fd(), .events = POLLIN, .revents = 0};
+            if (::poll(&news, 1, limit_ms) != 1 || notifications_.receive_pending(note))
+                return false;
+        }
+        return true;
+    }
+
+private:
+    kernel::netlink_socket notifications_{RTNLGRP_IPV6_ROUTE};
+    std::vector<in6_addr> made_;
+};
+
 class host_sockets : public testing::Test
 {
 protected:
     host_sockets()
     {
+        local_routes routes;
         std::string commands = "link set lo up";
         for (const host_addresses &host : {own4, peer4})
             for (const std::string_view address : {host.ordinary, host.second, host.mrc})
@@ -158,6 +195,9 @@ protected:
                 commands.append("\naddress add ").append(address).append("/128 dev lo nodad");
         commands.append("\naddress add ").append(stranger4).append("/32 dev lo");
         private_network::ip(commands);
+        for (const host_addresses &host : {own6, peer6})
+            for (const std::string_view address : {host.ordinary, host.second, host.mrc})
+                EXPECT_TRUE(routes.wait_for(address)) << address;
         programs_ = std::make_unique<kernel::socket_programs>(mrc_sockets_config{
             .netns_cookie = kernel::own_netns_cookie().value(), .address = ip(own6.mrc), .address4 = ip(own4.mrc)});
         note(own4, MRC_ORDINARY_OWN);
