@@ -33,17 +33,18 @@ kernel::unique_fd listening_at(const std::string &host, std::uint16_t port)
 
 } // namespace
 
-bool send_all(int fd, const void *data, std::size_t bytes)
+bool send_together(int fd, std::initializer_list<std::span<const char>> parts)
 {
-    const auto *from = static_cast<const char *>(data);
-    while (bytes > 0) {
-        const ssize_t sent = ::send(fd, from, bytes, MSG_NOSIGNAL);
+    std::vector<char> whole;
+    for (const std::span<const char> part : parts)
+        whole.insert(whole.end(), part.begin(), part.end());
+    for (std::span<const char> left = whole; !left.empty();) {
+        const ssize_t sent = ::send(fd, left.data(), left.size(), MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
             return false;
-        from += sent;
-        bytes -= static_cast<std::size_t>(sent);
+        left = left.subspan(static_cast<std::size_t>(sent));
     }
     return true;
 }
@@ -125,7 +126,7 @@ bool rendezvous_server::answer(int fd, const request_head &head)
     if (!wait_for(key, value))
         return false;
     const std::uint32_t bytes = htonl(static_cast<std::uint32_t>(value.size()));
-    return send_all(fd, &bytes, sizeof(bytes)) && send_all(fd, value.data(), value.size());
+    return send_together(fd, {{reinterpret_cast<const char *>(&bytes), sizeof(bytes)}, value});
 }
 
 bool rendezvous_server::wait_for(const std::string &key, std::vector<char> &value)

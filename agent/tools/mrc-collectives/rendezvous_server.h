@@ -9,8 +9,10 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,8 +31,9 @@ using request_head = std::array<std::uint32_t, 3>;
 inline constexpr std::uint32_t longest_key = 4096;
 inline constexpr std::uint32_t longest_value = 1 << 20;
 
-// All of it, or false: the far end has gone, or a time-out of the socket's is over.
-[[nodiscard]] bool send_all(int fd, const void *data, std::size_t bytes);
+// All of it, or false: the far end has gone, or a time-out of the socket's is over. What is sent goes in one piece: of
+// several, each would wait for the far end's delayed acknowledgement of the one before.
+[[nodiscard]] bool send_together(int fd, std::initializer_list<std::span<const char>> parts);
 [[nodiscard]] bool receive_all(int fd, void *data, std::size_t bytes);
 
 class rendezvous_server

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -31,7 +32,9 @@ kernel::unique_fd connected(const std::string &host, std::uint16_t port, std::ch
     const timeval patience{.tv_sec = timeout.count(), .tv_usec = 0};
     for (;;) {
         kernel::unique_fd socket{::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) // of connect(), too
+        const int yes = 1;
+        ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)); // a set has no answer
+        for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})                      // of connect(), too
             ::setsockopt(socket.get(), SOL_SOCKET, option, &patience, sizeof(patience));
         if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0)
             return socket;
@@ -53,8 +56,7 @@ void tcp_store::request(std::uint32_t kind, const std::string &key, const std::v
 {
     const request_head head{htonl(kind), htonl(static_cast<std::uint32_t>(key.size())),
                             htonl(static_cast<std::uint32_t>(value.size()))};
-    if (!send_all(socket_.get(), head.data(), sizeof(head)) || !send_all(socket_.get(), key.data(), key.size()) ||
-        !send_all(socket_.get(), value.data(), value.size()))
+    if (!send_together(socket_.get(), {{reinterpret_cast<const char *>(head.data()), sizeof(head)}, key, value}))
         throw std::runtime_error{fmt::format("rank 0 at {} port {} has gone: {}", host_, port_, std::strerror(errno))};
 }
 
