@@ -104,15 +104,18 @@ class running_lab:
     def status(self):
         return json.loads(self.run("status", "--json")[0])
 
-    def host(self, name):
-        """What status says of a host, as it was when this was first asked: its addresses, its leaf, its log's path."""
+    def _hosts_at_first(self):
         if not self._hosts:
             self._hosts = {host["name"]: host for host in self.status()["hosts"]}
-        return self._hosts[name]
+        return self._hosts
+
+    def host(self, name):
+        """What status says of a host, as it was when this was first asked: its addresses, its leaf, its log's path."""
+        return self._hosts_at_first()[name]
 
     def host_names(self):
         """In their order."""
-        return [host["name"] for host in self.status()["hosts"]]
+        return list(self._hosts_at_first())
 
     def log(self, host):
         """What the host's mrcd has logged."""

@@ -14,6 +14,7 @@ from transfer_support import wait_until
 from lab.processes import instance_of
 
 LIMIT_S = 100
+LONG_S = 8  # less than the time-outs of groups, after which their queue pairs have gone
 
 
 class ranks:
@@ -24,6 +25,8 @@ class ranks:
         self.fabric = fabric
         self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(len(commands))]
         self.processes = []
+        self.started_at = time.monotonic()
+        self.when_long = None  # what the hosts knew of queue pairs when it had taken long
         hosts = fabric.host_names()
         for rank, (words, chosen) in enumerate(commands):
             host = hosts[rank % len(hosts)]
@@ -36,19 +39,29 @@ class ranks:
         with open(self.logs[rank], encoding="utf-8", errors="replace") as log:
             return log.read()
 
+    def queue_pairs(self, host, *form):
+        shown = subprocess.run([binary("mrcctl"), "--instance", instance_of(self.fabric.prefix, host), *form,
+                                "qp", "list"], text=True, capture_output=True, check=False, timeout=LIMIT_S)
+        return shown.stdout + shown.stderr
+
+    def note_when_long(self):
+        age_s = time.monotonic() - self.started_at
+        if self.when_long is None and age_s > LONG_S:
+            self.when_long = "".join(f"{host} after {age_s:.1f} s:\n" + self.queue_pairs(host, "--json")
+                                     for host in self.fabric.host_names())
+
     def fail(self, why):
         """Ends the test, with what all ranks have said, and what their hosts know of queue pairs and have logged."""
         for rank, process in enumerate(self.processes):
             print(f"rank {rank}, status {process.poll()}: {self.said(rank)[-1000:]}")
+        print(self.when_long or "")
         for host in self.fabric.host_names():
-            instance = instance_of(self.fabric.prefix, host)
-            shown = subprocess.run([binary("mrcctl"), "--instance", instance, "qp", "list"], text=True,
-                                   capture_output=True, check=False)
-            print(f"{host}:\n{shown.stdout}{shown.stderr}{self.fabric.log(host)[-1000:]}")
+            print(f"{host}:\n{self.queue_pairs(host)}{self.fabric.log(host)[-1000:]}")
         sys.exit(f"FAIL: {why}")
 
     def wait_for(self, rank, text):
         def there():
+            self.note_when_long()
             if self.processes[rank].poll() not in (None, 0):
                 self.fail(f"rank {rank} ended before '{text}'")
             return text in self.said(rank)
@@ -59,6 +72,9 @@ class ranks:
         deadline = time.monotonic() + LIMIT_S
         for rank, process in enumerate(self.processes):
             process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.1, self.started_at + LONG_S + 0.1 - time.monotonic()))
+            self.note_when_long()
             try:
                 status = process.wait(max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
