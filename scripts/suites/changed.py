@@ -47,6 +47,7 @@ NAMED_TESTS = [
     (r"tests/api/many_clients", ["e2e.api_many_clients_2"]),
     (r"tests/api/(daemon_gone|ev_expansion|freed_pages)\.c", [r"e2e.\1"]),
     (r"tests/api/huge_files", ["e2e.freed_pages"]),
+    (r"tests/api/embedded_process", ["e2e.embedded"]),
     (r"tests/api/many_peers", ["e2e.large_fabric"]),
     (r"tests/api/(memory_scan|set_uid|unprivileged)", ["e2e.users"]),
     # Documents and data.

@@ -13,11 +13,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
-from lab_support import binary, check, lab, left_behind, need_binaries, need_root, skip
+from lab_support import binary, check, lab, left_behind, need_binaries, need_root
+from public_folder import public_folder
 from transfer_support import wait_until
 
 LIMIT_S = 60
@@ -35,18 +35,12 @@ def daemons_group(fabric):
 
 @contextlib.contextmanager
 def public_copies():
-    """The programs where anybody can execute them, the set-uid one on a file system that honours the bit."""
-    for place in (None, "/var/tmp", "/run"):
-        with tempfile.TemporaryDirectory(dir=place) as folder:
-            if os.statvfs(folder).f_flag & (os.ST_NOSUID | os.ST_NOEXEC):
-                continue
-            os.chmod(folder, 0o755)
-            for name in (*PROGRAMS, TARGET, "mrc-perf", "../lib/libmrc.so.1"):
-                shutil.copy(binary(name), folder)
-            os.chmod(f"{folder}/{TARGET}", 0o4755)
-            yield folder
-            return
-    skip("no file system for temporary files that executes set-uid programs")
+    """The programs where anybody can execute them, one of them set-uid."""
+    with public_folder() as folder:
+        for name in (*PROGRAMS, TARGET, "mrc-perf", "../lib/libmrc.so.1"):
+            shutil.copy(binary(name), folder)
+        os.chmod(f"{folder}/{TARGET}", 0o4755)
+        yield folder
 
 
 def as_user(group, folder, instances, program, *arguments):

@@ -7,6 +7,7 @@ nothing is left of one that ended, or was killed. One engine a run."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import time
 
 from lab_embedded import embedding_lab
 from lab_support import DEADLINE_S, binary, check, lab, left_behind, need_binaries, need_root
+from public_folder import public_folder
 from transfer_support import lines_of, random_file, run_client, server, start_perf, transfer
 
 PLANES = 2
 CUT_AFTER_BYTES = 32 << 20
+NOBODY = 65534
 INTERRUPTED = 130  # both ends verified what had come
 
 
@@ -94,6 +97,24 @@ def check_refusals(fabric):
     check(status != 0 and "no daemon in this program" in words, f"without privilege: {words.strip()}")
 
 
+def check_process(fabric):
+    """What a program has of the daemon in it; and one that is set-user-ID has none, whatever its caller's variables."""
+    for what in ("pipes", "handled-pipes", "forks"):
+        status, words = attempt(fabric, "h0", binary("embedded_process_c"), what, MRC_EMBEDDED=fabric.config("h0"))
+        check(status == 0, f"a program with the daemon inside and its {what} {words.strip()}")
+    with public_folder() as folder:
+        program = f"{folder}/embedded_process_c"
+        shutil.copy(binary("embedded_process_c"), program)
+        for mode, devices in ((0o755, 1), (0o4755, 0)):
+            os.chmod(program, mode)
+            as_user = ("setpriv", f"--reuid={NOBODY}", "--clear-groups", "--inh-caps=-all") if devices == 0 else ()
+            done = subprocess.run(fabric.enter("h0", *as_user, program, "devices"), capture_output=True, text=True,
+                                  check=False, timeout=DEADLINE_S,
+                                  env={**os.environ, "MRC_EMBEDDED": fabric.config("h0")})
+            check(done.returncode == 0 and done.stdout == f"{devices} devices\n" and not done.stderr,
+                  f"mode {mode:o}: {done.stdout.strip()} {done.stderr.strip()}")
+
+
 def attached(fabric, host):
     """XDP programs on the host's ports."""
     links = json.loads(fabric.inside(host, "ip", "-j", "-d", "link", "show"))
@@ -124,6 +145,7 @@ def main():
         check_plane_cut(embedded)
         check_neighbours(embedded)
         check_refusals(embedded)
+        check_process(embedded)
         check_ends(embedded)
         prefix = fabric.prefix
     check(left_behind(prefix) == [], "nothing is left behind")
