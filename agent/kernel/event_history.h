@@ -18,6 +18,7 @@
 
 #include "kernel/mapped_array.h"
 #include "kernel/numbered_row.h"
+#include "kernel/shared_word.h"
 #include "mrc/abi/maps.h"
 
 namespace mrc::kernel
@@ -46,17 +47,16 @@ namespace mrc::kernel
     return read_row(row);
 }
 
-// The number of the last event, whose row and all before it are written; 0: there was none. const_cast: before C++26
-// there is no atomic_ref to what is const.
+// The number of the last event, whose row and all before it are written; 0: there was none.
 [[nodiscard]] inline std::uint64_t last_event(const mrc_host_row &host)
 {
-    return std::atomic_ref{const_cast<__u64 &>(host.events)}.load(std::memory_order_acquire);
+    return shared_word(host.events, std::memory_order_acquire);
 }
 
 // The same of drops; rows of the latest may still be written.
 [[nodiscard]] inline std::uint64_t last_drop_event(const mrc_host_row &host)
 {
-    return std::atomic_ref{const_cast<__u64 &>(host.drop_events)}.load(std::memory_order_acquire);
+    return shared_word(host.drop_events, std::memory_order_acquire);
 }
 
 // Events of drops in the order of their numbers. One thread.

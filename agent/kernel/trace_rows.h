@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernel/numbered_row.h"
+#include "kernel/shared_word.h"
 #include "mrc/abi/maps.h"
 #include "mrc/abi/wire.h"
 
@@ -22,10 +23,10 @@ namespace mrc::kernel
     return (number - 1) % MRC_TRACE_ROWS;
 }
 
-// The number of the last event; const_cast: before C++26 there is no atomic_ref to what is const.
+// The number of the last event.
 [[nodiscard]] inline std::uint64_t newest_traced(const mrc_trace_ring &ring)
 {
-    return std::atomic_ref{const_cast<__u64 &>(ring.newest)}.load(std::memory_order_acquire);
+    return shared_word(ring.newest, std::memory_order_acquire);
 }
 
 // The oldest event whose row is whole: the one after the newest may be half written.

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include "kernel/monotonic_clock.h"
+#include "kernel/shared_word.h"
 #include "kernel/startup_error.h"
 #include "service/config/profiles.h"
 #include "service/control/peer_capability.h"
@@ -158,9 +159,9 @@ void control_service::observe(const noted_path &one)
     around_.log.on_path({.profile = place->profile, .leaf = place->leaf, .plane = place->plane}, place->uplink,
                         place->paths, one.condition,
                         {.row = one.path.value,
-                         .tx_packets = row.tx_packets,
-                         .losses = row.losses,
-                         .last_ack_ns = around_.tables.signals[one.path.value].last_ack_ns},
+                         .tx_packets = kernel::shared_word(row.tx_packets),
+                         .losses = kernel::shared_word(row.losses),
+                         .last_ack_ns = kernel::shared_word(around_.tables.signals[one.path.value].last_ack_ns)},
                         kernel::monotonic_now());
     if (place->leaf != around_.rules.self().leaf) // profiles are of the EVs toward other leaves
         controller_.ev_profiles().observe(place->profile, place->leaf, {.plane = place->plane, .uplink = place->uplink},

@@ -2,10 +2,10 @@
 #include "service/fabric_map/direct_watch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "kernel/monotonic_clock.h"
+#include "kernel/shared_word.h"
 #include "service/fabric_map/fault_event.h"
 
 namespace mrc::service
@@ -13,13 +13,6 @@ namespace mrc::service
 
 namespace
 {
-
-// Others write them meanwhile. const_cast: before C++26 there is no atomic_ref to what is const.
-template <typename Value>
-Value value_in(const Value &of)
-{
-    return std::atomic_ref{const_cast<Value &>(of)}.load(std::memory_order_relaxed);
-}
 
 fabric_fault fault_of(const direct_way &way, const way_verdict &verdict)
 {
@@ -64,7 +57,8 @@ std::map<direct_way, way_look> direct_watch::looks() const
             continue;
         for (unsigned plane = 0; plane < group.planes; ++plane) {
             way_look look;
-            look.is_usable = (value_in(around_.tables.ports[plane].flags) & MRC_PORT_USABLE) == MRC_PORT_USABLE;
+            look.is_usable =
+                (kernel::shared_word(around_.tables.ports[plane].flags) & MRC_PORT_USABLE) == MRC_PORT_USABLE;
             // The EVs of a profile have rows of their own.
             way_look &to = all.try_emplace({.leaf = group.leaf, .plane = plane}, look).first->second;
             for (std::uint32_t uplink = 0; uplink < group.uplinks; ++uplink)
@@ -78,15 +72,15 @@ void direct_watch::add_path(way_look &to, std::uint32_t row) const
 {
     const mrc_path_row &path = around_.tables.paths[row];
     const mrc_signal_row &signal = around_.tables.signals[row];
-    const std::uint16_t state = value_in(path.state);
+    const std::uint16_t state = kernel::shared_word(path.state);
     to.is_good = to.is_good || state == MRC_PATH_GOOD;
     to.is_in_use = to.is_in_use || state == MRC_PATH_GOOD || state == MRC_PATH_KEPT;
-    to.sent += value_in(path.tx_packets);
-    to.lost += value_in(path.losses);
-    if (const std::uint64_t arrived = value_in(signal.last_arrival_ns); arrived != 0)
+    to.sent += kernel::shared_word(path.tx_packets);
+    to.lost += kernel::shared_word(path.losses);
+    if (const std::uint64_t arrived = kernel::shared_word(signal.last_arrival_ns); arrived != 0)
         to.heard = std::max(to.heard, protocol::instant{std::chrono::nanoseconds{arrived}});
-    const protocol::instant answered{std::chrono::nanoseconds{value_in(signal.last_ack_ns)}};
-    const std::uint32_t rtt_ns = value_in(signal.rtt_ns);
+    const protocol::instant answered{std::chrono::nanoseconds{kernel::shared_word(signal.last_ack_ns)}};
+    const std::uint32_t rtt_ns = kernel::shared_word(signal.rtt_ns);
     if (answered > looked_ && rtt_ns != 0)
         to.rtt_ns = to.rtt_ns == 0 ? rtt_ns : std::min(to.rtt_ns, rtt_ns);
 }

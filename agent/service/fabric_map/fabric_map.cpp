@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 
 #include "kernel/monotonic_clock.h"
+#include "kernel/shared_word.h"
 #include "kernel/startup_error.h"
 
 namespace mrc::service
@@ -134,7 +135,7 @@ void fabric_map::follow_ports()
 {
     for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
         const mrc_port_row &port = around_.tables.ports[plane];
-        const std::uint32_t flags = std::atomic_ref{const_cast<__u32 &>(port.flags)}.load(std::memory_order_relaxed);
+        const std::uint32_t flags = kernel::shared_word(port.flags);
         const bool usable = (flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
         const std::uint32_t ifindex = usable ? port.ifindex : 0;
         if (std::exchange(planes_[plane].ifindex, ifindex) == ifindex)

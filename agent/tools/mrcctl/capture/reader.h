@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "kernel/shared_word.h"
 #include "kernel/unique_fd.h"
 #include "mrc/abi/capture.h"
 #include "mrc/abi/maps.h"
@@ -22,8 +23,7 @@ void take_copies(mrc_capture_ring &ring, const mrc_capture_slot *slots, Take tak
     const std::uint64_t first = consumer.load(std::memory_order_relaxed);
     for (std::uint64_t taken = first; taken != first + MRC_CAPTURE_SLOTS; ++taken) {
         const mrc_capture_slot &slot = slots[mrc_capture_row(taken + 1)];
-        // const_cast: before C++26 there is no atomic_ref to what is const.
-        if (std::atomic_ref{const_cast<__u64 &>(slot.number)}.load(std::memory_order_acquire) != taken + 1)
+        if (kernel::shared_word(slot.number, std::memory_order_acquire) != taken + 1)
             return;
         take(slot);
         consumer.store(taken + 1, std::memory_order_release);
