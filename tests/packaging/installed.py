@@ -47,6 +47,8 @@ def check_first_start(folder):
     for name in UNITS:
         lines = unit_text(folder, name).splitlines()
         check("RestartPreventExitStatus=2" in lines, f"{name}: systemd does not try that again")
+        check("StartLimitIntervalSec=0" in lines[lines.index("[Unit]"):lines.index("[Service]")],
+              "and never gives up what may pass")
         check("StandardError=journal" in lines, "and keeps the line")
         shell = next(line for line in lines if line.startswith("ExecStartPre=")).split("=", 1)[1]
         command = re.fullmatch(r"-/bin/sh -c '(.*)'", shell)[1].replace("/etc/mrc", str(config.parent))
