@@ -110,7 +110,7 @@ TEST(tcp_store, a_server_takes_no_address_twice_nor_requests_out_of_bounds)
     address.sin6_port = htons(port);
     ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)), 0);
     const request_head head{htonl(static_cast<std::uint32_t>(store_request::set)), htonl(longest_key + 1), 0};
-    ASSERT_TRUE(send_all(socket.get(), head.data(), sizeof(head)));
+    ASSERT_TRUE(send_together(socket.get(), {{reinterpret_cast<const char *>(head.data()), sizeof(head)}}));
     char byte = 0;
     EXPECT_FALSE(receive_all(socket.get(), &byte, 1)); // it has closed the connection
 }
