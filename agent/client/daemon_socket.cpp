@@ -176,7 +176,7 @@ result<kernel::unique_fd> connect_to(const daemon_instance &where, std::chrono::
 
 std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all)
 {
-    return describe_instances(all, answer_patience);
+    return describe_instances(all, all.size() == 1 ? opening_patience : answer_patience);
 }
 
 std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all,

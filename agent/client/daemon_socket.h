@@ -14,8 +14,8 @@
 namespace mrc::client
 {
 
-// Longer than a daemon under full load takes for an answer, by far. Who opens one device waits longer than who asks
-// all daemons for a list: on a machine that starves, seconds pass now and then.
+// Longer than a daemon under full load takes for an answer, by far. Who wants one daemon, to open its device or as there
+// is no other, waits longer than who asks several for a list: on a machine that starves, seconds pass now and then.
 inline constexpr std::chrono::milliseconds answer_patience{3000};
 inline constexpr std::chrono::milliseconds opening_patience{10000};
 
@@ -27,6 +27,7 @@ void set_patience(const kernel::unique_fd &socket, std::chrono::milliseconds pat
 // long together. None becomes a client of its daemon for that. ETIMEDOUT: it does not answer.
 [[nodiscard]] std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all,
                                                                        std::chrono::milliseconds patience);
+// Of several each within answer_patience, of one within opening_patience.
 [[nodiscard]] std::vector<result<host_description>> describe_instances(std::span<const daemon_instance> all);
 
 [[nodiscard]] host_description description_of(const session::host_reply &host);
