@@ -14,8 +14,8 @@
 namespace mrc::client
 {
 
-// Longer than a daemon under full load takes for an answer, by far. Who wants one daemon, to open its device or as there
-// is no other, waits longer than who asks several for a list: a machine that starves takes seconds now and then.
+// Longer than a daemon under full load takes for an answer, by far. Who wants one daemon, to open its device or as
+// it is the only one, waits longer than who asks several for a list: a machine that starves takes seconds now and then.
 inline constexpr std::chrono::milliseconds answer_patience{3000};
 inline constexpr std::chrono::milliseconds opening_patience{10000};
 
