@@ -14,7 +14,7 @@ from transfer_support import wait_until
 from lab.processes import instance_of
 
 LIMIT_S = 100
-LONG_S = 8  # less than the time-outs of groups, after which their queue pairs have gone
+LONG_S = 8  # as no job should take, and less than a group waits (collectives_program.py) before its queue pairs go
 
 
 class ranks:
