@@ -130,7 +130,14 @@ end
 
 -- ---- ICRC, docs/protocol.md section 1.12 ----
 
-local bits = bit or bit32 -- luacheck: ignore
+-- Of unsigned 32-bit numbers. Lua 5.2 has a library; later ones have operators instead, which 5.2 cannot read.
+local bits = bit32 or load([[ -- luacheck: ignore
+    return {
+        band = function(a, b) return a & b end,
+        bxor = function(a, b) return a ~ b end,
+        rshift = function(a, n) return a >> n end,
+    }
+]])()
 local CRC_AFTER_ONES = 0xDEBB20E3
 local crc_steps
 
@@ -184,7 +191,7 @@ local function icrc_is_right(packet, is_ipv4)
     local state = crc_over(CRC_AFTER_ONES, masked_headers(is_ipv4))
     state = crc_over(state, packet(0, 4):raw() .. "\255" .. packet(5, length - 5 - ICRC_BYTES):raw())
     local sum = packet(length - ICRC_BYTES, ICRC_BYTES):le_uint()
-    return bits.tobit and bits.tobit(bits.bnot(state)) == bits.tobit(sum) or bits.bnot(state) % 2 ^ 32 == sum
+    return bits.bxor(state, 0xFFFFFFFF) == sum
 end
 
 -- ---- headers ----

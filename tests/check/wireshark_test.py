@@ -10,10 +10,11 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
+
+from tshark import SCRIPTS, tshark
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts/wireshark/mrc.lua"
-TIMES = ROOT / "scripts/wireshark/mrc_psn.lua"
 LINKTYPE_RAW = 101  # packets begin with their IP header
 # Keys of golden.txt that are not MRC's, or are checked by themselves.
 NOT_MRC = {"ip", "src", "dst", "tc", "flow_label", "hop_limit", "sport", "dport", "ip_id", "ip_df", "transport",
@@ -40,17 +41,16 @@ def write_capture(path, packets):
             file.write(struct.pack("<IIII", number, 0, len(packet), len(packet)) + packet)
 
 
-def tshark(packets, *arguments):
+def read_by_tshark(packets, *arguments, **options):
     with tempfile.TemporaryDirectory() as folder:
         capture = os.path.join(folder, "capture.pcap")
         write_capture(capture, packets)
-        return subprocess.run(["tshark", "-n", "-X", f"lua_script:{SCRIPT}", "-r", capture, *arguments],
-                              capture_output=True, text=True, check=True)
+        return tshark(capture, *arguments, **options)
 
 
 def dissected(packets):
     """What tshark makes of packets: {field: value} of each, and the process with what it complained of."""
-    done = tshark(packets, "-T", "json", "-J", "mrc", "--no-duplicate-keys")
+    done = read_by_tshark(packets, "-T", "json", "-J", "mrc", "--no-duplicate-keys")
     return [fields_of(packet["_source"]["layers"].get("mrc", {})) for packet in json.loads(done.stdout)], done
 
 
@@ -107,7 +107,8 @@ class dissector(unittest.TestCase):
 
     def test_psns_over_time(self):
         golden = [keys for _, keys in vectors("golden.txt")]
-        done = tshark([bytes.fromhex(keys["bytes"]) for keys in golden], "-q", "-X", f"lua_script:{TIMES}")
+        done = read_by_tshark([bytes.fromhex(keys["bytes"]) for keys in golden], "-q",
+                              scripts=("mrc.lua", "mrc_psn.lua"))
         header, *lines = done.stdout.splitlines()
         self.assertEqual(header, "time,source,dqp,kind,psn,ev")
         kinds = {**{0xC6 + n: ("data", "again") for n in range(6)}, 0xDC: ("sack",) * 2, 0xDD: ("nack",) * 2,
@@ -122,6 +123,42 @@ class dissector(unittest.TestCase):
         packet[48] = 0x0A  # RC WRITE Only
         (fields,), _ = dissected([bytes(packet)])
         self.assertEqual(fields, {})
+
+
+# Loads the scripts where anything that Wireshark would have is anything, and 5.2's libraries are nothing; then the CRC.
+IN_LATER_LUA = """
+local anything, protocol = setmetatable({}, {}), {}
+local meta = getmetatable(anything)
+meta.__index = function() return anything end
+meta.__call = meta.__index
+setmetatable(protocol, meta)
+local found = {bit = false, bit32 = false, Proto = function() return protocol end}
+setmetatable(_G, {__index = function(_, name) if found[name] ~= nil then return found[name] end return anything end})
+for _, script in ipairs(arg) do dofile(script) end
+
+local function upvalue(of, wanted, seen)
+    for n = 1, 255 do
+        local name, value = debug.getupvalue(of, n)
+        if name == wanted then return value end
+        if not name then return nil end
+        if type(value) == "function" and not seen[value] then
+            seen[value] = true
+            local inner = upvalue(value, wanted, seen)
+            if inner then return inner end
+        end
+    end
+end
+local state = upvalue(rawget(protocol, "dissector"), "crc_over", {})(0xFFFFFFFF, "123456789")
+print(string.format("%08x", state ~ 0xFFFFFFFF))
+"""
+
+
+@unittest.skipUnless(shutil.which("lua5.4"), "lua5.4 is not installed")
+class lua_of_later_wiresharks(unittest.TestCase):
+    def test_runs_the_scripts(self):
+        done = subprocess.run(["lua5.4", "-", *map(str, sorted(SCRIPTS.glob("*.lua")))], input=IN_LATER_LUA,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.stderr, done.stdout), ("", f"{zlib.crc32(b'123456789'):08x}\n"))
 
 
 if __name__ == "__main__":

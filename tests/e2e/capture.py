@@ -18,7 +18,10 @@ from lab_support import DEADLINE_S, ROOT, binary, check, lab, need_binaries, nee
 from mrcctl import operator, run
 from transfer_support import random_file, stopped, transfer, wait_until
 
-MRC_LUA = pathlib.Path(ROOT) / "scripts/wireshark/mrc.lua"
+sys.path.insert(0, str(pathlib.Path(ROOT) / "tests/check"))
+
+from tshark import tshark  # noqa: E402
+
 FIELDS = ("frame.interface_name", "frame.interface_description", "frame.comment", "frame.packet_flags_direction",
           "frame.len", "frame.cap_len", "mrc.dqp", "mrc.psn", "mrc.opcode", "mrc.usids")
 ENGINES = {"xdp": "[transmit]\nengine = 'xdp'\nring_packets = 0\n", "af_xdp": "[transmit]\nengine = 'af_xdp'\n"}
@@ -42,9 +45,7 @@ class captured:
 
 
 def read(path):
-    argv = ["tshark", "-X", f"lua_script:{MRC_LUA}", "-n", "-r", str(path), "-T", "fields", "-E", "occurrence=f"]
-    done = subprocess.run([*argv, *(word for field in FIELDS for word in ("-e", field))], capture_output=True,
-                          text=True, check=True)
+    done = tshark(path, "-T", "fields", "-E", "occurrence=f", *(word for field in FIELDS for word in ("-e", field)))
     return [captured(line.split("\t")) for line in done.stdout.splitlines()]
 
 
