@@ -25,6 +25,6 @@ def tshark(capture, *arguments, scripts=("mrc.lua",)):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         at = shutil.copyfile(capture, f"{folder}/capture")
-        loaded = [f"lua_script:{shutil.copyfile(SCRIPTS / name, f'{folder}/{name}')}" for name in scripts]
-        return subprocess.run(["tshark", "-n", *(word for each in loaded for word in ("-X", each)), "-r", at, *arguments],
+        loaded = [f"-Xlua_script:{shutil.copyfile(SCRIPTS / name, folder + '/' + name)}" for name in scripts]
+        return subprocess.run(["tshark", "-n", *loaded, "-r", at, *arguments],
                               capture_output=True, text=True, check=True, **somebody_else())
