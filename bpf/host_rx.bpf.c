@@ -33,7 +33,9 @@ MRC_USES(qps);
 MRC_USES(ports);
 MRC_USES(signals);
 MRC_USES(xsks);
-MRC_USES(clients); /* this and the next are of no program: created and pinned with the others, for the agent to write */
+MRC_USES(clients); /* these are of no program: created and pinned with the others, for the agent to write */
+MRC_USES(qps_in_use);
+MRC_USES(paths_in_use);
 MRC_USES(fabric_faults);
 MRC_USES(trace_ring);
 MRC_USES(trace_rows);

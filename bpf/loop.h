@@ -16,10 +16,10 @@ static __always_inline void count_rtt(struct mrc_loop_row *row, __u32 rtt_ns)
 {
     __u32 bucket = 0;
 
-    for (__u32 i = 1; i < MRC_LOOP_RTT_BUCKETS; i++)
-        if (rtt_ns >> (MRC_LOOP_RTT_SHIFT - 1 + i))
+    for (__u32 i = 1; i < MRC_RTT_BUCKETS; i++)
+        if (rtt_ns >> (MRC_RTT_SHIFT - 1 + i))
             bucket = i;
-    add(&row->rtt_log2[bucket & (MRC_LOOP_RTT_BUCKETS - 1)], 1);
+    add(&row->rtt_log2[bucket & (MRC_RTT_BUCKETS - 1)], 1);
     add(&row->rtt_sum_ns, rtt_ns);
     row->rtt_ns = rtt_ns;
     if (!row->rtt_min_ns || rtt_ns < row->rtt_min_ns)

@@ -38,10 +38,13 @@ MRC_PER_CPU(verdicts, __u64, MRC_VERDICT_COUNT);
 MRC_ROWS(host, struct mrc_host_row, 1);
 MRC_ROWS(ports, struct mrc_port_row, MRC_MAX_PORTS);
 MRC_ROWS(next_hops, struct mrc_next_hop_row, MRC_MAX_NEXT_HOPS);
-MRC_ROWS(paths, struct mrc_path_row, MRC_USUAL_PATHS); /* this and the next: resized by the agent, as `peers` */
+MRC_ROWS(paths, struct mrc_path_row,
+         MRC_USUAL_PATHS); /* this and the next: resized by the agent, as `peers` and `paths_in_use` */
 MRC_ROWS(signals, struct mrc_signal_row, MRC_USUAL_PATHS);
 MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);
 MRC_MAP(clients, BPF_MAP_TYPE_HASH, __u32, struct mrc_client_row, MRC_MAX_CLIENTS, BPF_F_NO_PREALLOC);
+MRC_MAP(qps_in_use, BPF_MAP_TYPE_HASH, __u32, struct mrc_qp_in_use, MRC_MAX_QPS, BPF_F_NO_PREALLOC);
+MRC_MAP(paths_in_use, BPF_MAP_TYPE_HASH, __u32, struct mrc_paths_in_use, MRC_USUAL_PATHS, BPF_F_NO_PREALLOC);
 MRC_ROWS(events, struct mrc_event_row, (MRC_EVENT_CLASSES * MRC_EVENT_ROWS));
 MRC_ROWS(drops, struct mrc_drop_row, MRC_DROP_ROWS);
 MRC_ROWS(loops, struct mrc_loop_row, 1); /* this and the next: resized by the agent, too */

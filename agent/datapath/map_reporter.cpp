@@ -47,12 +47,27 @@ void write_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
     row.penalties = counters.penalties;
 }
 
+__u32 nanoseconds(protocol::duration time)
+{
+    return static_cast<__u32>(std::min<std::int64_t>(time.count(), UINT32_MAX));
+}
+
 } // namespace
+
+void write_round_trips(mrc_qp_row &row, const protocol::rtt_estimator &rtt)
+{
+    if (!rtt.has_sample())
+        return;
+    row.rtt_ns = nanoseconds(rtt.smoothed());
+    row.rtt_min_ns = nanoseconds(rtt.minimum());
+    for (std::size_t bucket = 0; bucket < std::size(row.rtt_log2); ++bucket)
+        row.rtt_log2[bucket] += rtt.histogram().by_log2()[bucket] - static_cast<__u32>(row.rtt_log2[bucket]);
+}
 
 void write_row(mrc_qp_row &row, const worker_qp &qp)
 {
     const protocol::qp_counters &counters = qp.protocol->counters();
-    row.state = static_cast<__u16>(qp.protocol->state());
+    row.state = static_cast<mrc_qp_state>(qp.protocol->state());
     row.rx_packets = counters.rx_packets;
     row.rx_bytes = counters.rx_bytes;
     row.rx_duplicates = counters.rx_duplicates;
@@ -68,7 +83,7 @@ void write_row(mrc_qp_row &row, const worker_qp &qp)
     write_reasons(row, counters);
     row.cwnd_bytes = static_cast<__u32>(std::min<std::uint64_t>(qp.congestion->cwnd(), UINT32_MAX));
     row.inflight_bytes = static_cast<__s32>(qp.congestion->inflight());
-    row.rtt_ns = static_cast<__u32>(std::min<std::int64_t>(qp.protocol->smoothed_rtt().count(), UINT32_MAX));
+    write_round_trips(row, qp.protocol->rtt());
 }
 
 void write_limit(mrc_qp_row &row, worker_qp &qp, protocol::instant now)
@@ -89,13 +104,13 @@ void write_limit(mrc_qp_row &row, worker_qp &qp, protocol::instant now)
     const __u32 before = row.limit;
     if (before != MRC_LIMIT_NOTHING && before < std::size(waited) && at > row.limit_since_ns)
         row.*waited[before] += at - row.limit_since_ns;
-    row.limit = static_cast<__u32>(qp.protocol->limit());
+    row.limit = static_cast<mrc_send_limit>(qp.protocol->limit());
     row.limit_since_ns = at;
 }
 
 void write_state(const kernel::mapped_array<mrc_path_row> &rows, protocol::path_index path, protocol::path_state state)
 {
-    static constexpr __u16 states[] = {MRC_PATH_GOOD, MRC_PATH_KEPT, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
+    static constexpr mrc_path_state states[] = {MRC_PATH_GOOD, MRC_PATH_KEPT, MRC_PATH_ASSUMED_BAD, MRC_PATH_DENIED};
     rows[path.value].state = states[static_cast<std::size_t>(state)];
 }
 

@@ -24,6 +24,8 @@ namespace mrc::datapath
 using verdict_counts = std::array<std::uint64_t, MRC_VERDICT_COUNT>;
 
 void write_row(mrc_qp_row &row, const worker_qp &qp);
+// As far as there are any. Counts go on where they pass 2^32 in the estimator.
+void write_round_trips(mrc_qp_row &row, const protocol::rtt_estimator &rtt);
 // The queue pair has had its turn, which began then: what it has waited for until then, and what it waits for now.
 void write_limit(mrc_qp_row &row, worker_qp &qp, protocol::instant now);
 // Counters of the group's paths that have grown since it was called last. How many rows it has written.

@@ -106,6 +106,7 @@ void host_programs::size_maps(bpf_object *object) const
     const std::pair<const char *, std::uint32_t> sizes[] = {{"peers", options_.tables.peers},
                                                             {"paths", options_.tables.paths},
                                                             {"signals", options_.tables.paths},
+                                                            {"paths_in_use", options_.tables.paths},
                                                             {"loops", options_.tables.loops},
                                                             {"loop_arrivals", options_.tables.loops * MRC_LOOP_SLOTS},
                                                             {"push_slots", options_.workers * MRC_PUSH_SLOTS},
@@ -310,6 +311,16 @@ void host_programs::set_peer_planes(const mrc_ip &address, std::uint8_t planes)
     bpf_map_update_elem(map_fd("peers"), &address, &row, BPF_EXIST);
 }
 
+bool host_programs::set_paths(std::uint32_t first_row, const mrc_paths_in_use &paths)
+{
+    return bpf_map_update_elem(map_fd("paths_in_use"), &first_row, &paths, BPF_ANY) == 0;
+}
+
+void host_programs::remove_paths(std::uint32_t first_row)
+{
+    bpf_map_delete_elem(map_fd("paths_in_use"), &first_row);
+}
+
 bool host_programs::set_client(std::uint32_t session, const mrc_client_row &client)
 {
     return bpf_map_update_elem(map_fd("clients"), &session, &client, BPF_ANY) == 0;
@@ -318,6 +329,16 @@ bool host_programs::set_client(std::uint32_t session, const mrc_client_row &clie
 void host_programs::remove_client(std::uint32_t session)
 {
     bpf_map_delete_elem(map_fd("clients"), &session);
+}
+
+bool host_programs::set_queue_pair(std::uint32_t row, const mrc_qp_in_use &qp)
+{
+    return bpf_map_update_elem(map_fd("qps_in_use"), &row, &qp, BPF_ANY) == 0;
+}
+
+void host_programs::remove_queue_pair(std::uint32_t row)
+{
+    bpf_map_delete_elem(map_fd("qps_in_use"), &row);
 }
 
 bool host_programs::set_transmit_port(std::uint32_t port, int ifindex)

@@ -93,8 +93,12 @@ public:
     [[nodiscard]] bool set_peer(const mrc_ip &address, const mrc_peer_row &peer) override;
     void remove_peer(const mrc_ip &address) override;
     void set_peer_planes(const mrc_ip &address, std::uint8_t planes) override;
+    bool set_paths(std::uint32_t first_row, const mrc_paths_in_use &paths) override;
+    void remove_paths(std::uint32_t first_row) override;
     [[nodiscard]] bool set_client(std::uint32_t session, const mrc_client_row &client) override;
     void remove_client(std::uint32_t session) override;
+    bool set_queue_pair(std::uint32_t row, const mrc_qp_in_use &qp) override;
+    void remove_queue_pair(std::uint32_t row) override;
     // Lets the transmit engine redirect to the port. False when the device has just gone.
     [[nodiscard]] bool set_transmit_port(std::uint32_t port, int ifindex);
 

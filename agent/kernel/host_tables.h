@@ -36,6 +36,10 @@ public:
     virtual void remove_peer(const mrc_ip &address) = 0;
     // Planes on which a peer can be reached; from any thread.
     virtual void set_peer_planes(const mrc_ip &address, std::uint8_t planes) = 0;
+
+    // Which rows of `paths` are in use, by the first of a group. False when there is no memory: it is not listed.
+    virtual bool set_paths(std::uint32_t first_row, const mrc_paths_in_use &paths) = 0;
+    virtual void remove_paths(std::uint32_t first_row) = 0;
 };
 
 // By the number of the session.
@@ -50,6 +54,10 @@ public:
     // False when all rows are in use.
     [[nodiscard]] virtual bool set_client(std::uint32_t session, const mrc_client_row &client) = 0;
     virtual void remove_client(std::uint32_t session) = 0;
+
+    // Which rows of `qps` are in use, by their number. False when there is no memory: it is not listed.
+    virtual bool set_queue_pair(std::uint32_t row, const mrc_qp_in_use &qp) = 0;
+    virtual void remove_queue_pair(std::uint32_t row) = 0;
 };
 
 } // namespace mrc::kernel

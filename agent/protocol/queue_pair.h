@@ -127,7 +127,7 @@ public:
     [[nodiscard]] std::uint32_t inflight_packets() const { return requester_.flying.packets; }
     [[nodiscard]] std::uint64_t charged_bytes() const { return requester_.flying.charged_bytes; }
     [[nodiscard]] bool skips(std::uint16_t slot) const { return own_selector_.skipped(slot); } // it loses its next turn
-    [[nodiscard]] duration smoothed_rtt() const { return requester_.rtt.smoothed(); } // zero before the first sample
+    [[nodiscard]] const rtt_estimator &rtt() const { return requester_.rtt; }
 
     // Arrival of new payload at this end, by the arrival's own time stamps (*stall* in the reports).
     [[nodiscard]] const receive_progress &progress() const { return responder_.progress(); }

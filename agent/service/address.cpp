@@ -89,6 +89,13 @@ std::string to_text(const mrc_ip &address)
     return text.data();
 }
 
+void write_text(char (&to)[MRC_ADDRESS_TEXT], const mrc_ip &address)
+{
+    std::ranges::fill(to, '\0');
+    if (!is_same(address, mrc_ip{}))
+        to_text(address).copy(to, MRC_ADDRESS_TEXT - 1);
+}
+
 std::string to_text(const ip_prefix &prefix)
 {
     return fmt::format("{}/{}", to_text(prefix.address), prefix.length - (is_ipv4(prefix.address) ? 96 : 0));

@@ -33,6 +33,8 @@ struct ip_prefix {
 
 // Shortest notation (RFC 5952); IPv4 dotted.
 [[nodiscard]] std::string to_text(const mrc_ip &address);
+// Into a row; of the zero address nothing.
+void write_text(char (&to)[MRC_ADDRESS_TEXT], const mrc_ip &address);
 [[nodiscard]] std::string to_text(const ip_prefix &prefix);
 [[nodiscard]] std::string to_text(const mac_address &mac);
 

@@ -10,8 +10,8 @@ namespace mrc::service
 {
 
 path_groups::path_groups(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
-                         const worker_crew &workers, datapath::shared_path_states &states)
-    : config_{config}, rules_{rules}, tables_{tables}, workers_{workers}, states_{states},
+                         kernel::peer_rows &listing, const worker_crew &workers, datapath::shared_path_states &states)
+    : config_{config}, rules_{rules}, tables_{tables}, listing_{listing}, workers_{workers}, states_{states},
       table_{rules, static_cast<std::uint32_t>(tables.paths.size())}
 {
 }
@@ -108,6 +108,7 @@ path_groups::known_group &path_groups::make(group_key key, const path_group_rows
             protocol::expand_profile({}, rows.planes, rows.uplinks, rules_.ev_bits(), random_seed()).value();
     add_to_worker(made, 0);
     write_rows(made);
+    list(key, made);
     by_base_.emplace(rows.base, key);
     return groups_.emplace(key, std::move(made)).first->second;
 }
@@ -146,6 +147,13 @@ std::vector<const protocol::path_group *> path_groups::known_to(unsigned worker,
         if (const auto *paths = groups_.at(key).of_worker[worker].paths.get())
             all.push_back(paths);
     return all;
+}
+
+void path_groups::list(group_key key, const known_group &group)
+{
+    mrc_paths_in_use row{.rows = group.rows.rows(), .group = key.leaf, .profile = key.profile, .host = {}};
+    write_text(row.host, rules_.sole_host(key.leaf));
+    listing_.set_paths(group.rows.base, row);
 }
 
 // The signals are those of whoever had the rows before.
@@ -265,6 +273,7 @@ void path_groups::release(std::span<const group_key> keys)
 {
     for (const group_key key : keys) {
         const path_group_rows rows = groups_.at(key).rows;
+        listing_.remove_paths(rows.base);
         for (std::uint32_t slot = 0; slot < rows.rows(); ++slot) {
             tables_.paths[rows.base + slot] = {};
             states_.forget(protocol::path_index{rows.base + slot});

@@ -45,7 +45,7 @@ class path_groups
 public:
     // All is borrowed and outlives the groups.
     path_groups(const daemon_config &config, const fabric_rules &rules, kernel::host_tables &tables,
-                const worker_crew &workers, datapath::shared_path_states &states);
+                kernel::peer_rows &listing, const worker_crew &workers, datapath::shared_path_states &states);
 
     // What one worker knows of the paths.
     struct workers_group {
@@ -127,6 +127,7 @@ private:
     [[nodiscard]] std::vector<protocol::profile_entry> evs_of(group_key key, std::uint32_t uplinks, std::uint64_t seed,
                                                               const control::ev_profile_store &profiles) const;
     void write_rows(const known_group &group);
+    void list(group_key key, const known_group &group);
     void add_to_worker(known_group &group, unsigned worker);
     // Calls task(group, paths of the worker) on each worker's thread, for all groups that it uses.
     template <typename Task>
@@ -148,6 +149,7 @@ private:
     const daemon_config &config_;
     const fabric_rules &rules_;
     kernel::host_tables &tables_;
+    kernel::peer_rows &listing_; // which of their rows are in use
     const worker_crew &workers_;
     datapath::shared_path_states &states_;
     path_table table_;

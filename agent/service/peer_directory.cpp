@@ -40,7 +40,7 @@ peer_directory::peer_directory(const daemon_config &config, const fabric_rules &
                                kernel::peer_rows &rows, const worker_crew &workers,
                                datapath::shared_path_states &states, std::uint32_t payload_bytes)
     : config_{config}, rules_{rules}, rows_{rows}, workers_{workers}, payload_bytes_{payload_bytes},
-      groups_{config, rules, tables, workers, states}
+      groups_{config, rules, tables, rows, workers, states}
 {
     while (own_.size() < workers.size())
         own_.push_back(std::make_unique<datapath::own_host>(rules.address_of(rules.self())));
@@ -87,11 +87,14 @@ bool peer_directory::write_rows(host_place host, const known_peer &known, const 
                            .planes = static_cast<__u8>(rows.planes),
                            .plane_mask = static_cast<__u8>((1U << rows.planes) - 1),
                            .host_usid = known.first().host_usid,
-                           .chosen = static_cast<__u16>(rules_.chooses_uplinks_to(host.leaf) ? 1 : 0)};
+                           .chosen = static_cast<__u16>(rules_.chooses_uplinks_to(host.leaf) ? 1 : 0),
+                           .address = {},
+                           .reserved = 0};
     const std::vector<mrc_ip> addresses = rules_.addresses_of(host);
     const auto set = [&](const mrc_ip &address) {
         mrc_peer_row own = row;
         own.sender = sender_of(known.first(), address);
+        write_text(own.address, address);
         return rows_.set_peer(address, own);
     };
     if (std::ranges::all_of(addresses, set))

@@ -94,7 +94,7 @@ void add_mrc_metrics(metric_values &to, mrc_hosts hosts)
             if (!host->sends(queue))
                 continue;
             senders += 1;
-            rtt_ns += static_cast<double>(host->qp(queue).smoothed_rtt().count());
+            rtt_ns += static_cast<double>(host->qp(queue).rtt().smoothed().count());
         }
     }
     const auto put = [&to](const char *name, std::uint64_t value) { to[name] = static_cast<double>(value); };

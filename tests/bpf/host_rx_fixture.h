@@ -58,7 +58,7 @@ public:
         config.redirect_answers = settings.redirect_answers;
         config.asker_mask = static_cast<__u8>(MRC_ASKER_MASK(settings.workers));
         config.loop_cookie = settings.loop_cookie;
-        config.carrier = static_cast<__u8>(settings.carrier);
+        config.carrier = settings.carrier;
         config.block_bytes = settings.block_bytes;
         config.outer = to_ip(settings.carrier == MRC_CARRIER_DIRECT ? host_plane_address : settings.usid);
         config.addresses[0] = to_ip(host_address);

@@ -96,11 +96,11 @@ TEST_F(host_rx_loop, stands_in_the_bucket_of_its_round_trip)
     expect(bytes_of({.number = 1, .age_ns = years_ns}), MRC_RX_LOOP, XDP_DROP);
     const mrc_loop_row counted = row();
     EXPECT_EQ(counted.rtt_ns, 0xFFFFFFFFU) << "the longest that is told";
-    EXPECT_EQ(counted.rtt_log2[MRC_LOOP_RTT_BUCKETS - 1], 1U);
+    EXPECT_EQ(counted.rtt_log2[MRC_RTT_BUCKETS - 1], 1U);
     constexpr std::uint64_t age_ns = std::uint64_t{3} << 24; // 50 ms: between 2^25 and 2^26
     expect(bytes_of({.number = 2, .age_ns = age_ns}), MRC_RX_LOOP, XDP_DROP);
     const mrc_loop_row both = row();
-    EXPECT_EQ(both.rtt_log2[26 - MRC_LOOP_RTT_SHIFT], 1U);
+    EXPECT_EQ(both.rtt_log2[26 - MRC_RTT_SHIFT], 1U);
     EXPECT_EQ(std::accumulate(std::begin(both.rtt_log2), std::end(both.rtt_log2), std::uint64_t{0}), 2U);
     EXPECT_LT(both.rtt_min_ns, 0xFFFFFFFFU);
 }

@@ -211,8 +211,8 @@ protected:
     void note(const host_addresses &host, mrc_ordinary_state state) const
     {
         for (const std::string_view ordinary : {host.second, host.ordinary}) {
-            EXPECT_TRUE(programs_->set_ordinary(
-                ip(ordinary), {.address = ip(host.mrc), .state = static_cast<__u32>(state), .reserved = {}}));
+            EXPECT_TRUE(
+                programs_->set_ordinary(ip(ordinary), {.address = ip(host.mrc), .state = state, .reserved = {}}));
             EXPECT_TRUE(programs_->set_ordinary_of(ip(host.mrc), ip(ordinary)));
         }
     }

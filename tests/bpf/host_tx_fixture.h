@@ -132,7 +132,7 @@ protected:
         mrc_path_row path{};
         path.carrier = to_ip(carrier_of(plane, uplink));
         path.host_usid_at = 10;
-        path.state = static_cast<std::uint16_t>(state);
+        path.state = state;
         path.group = peer_group;
         path.plane = static_cast<std::uint8_t>(plane);
         path.port = static_cast<std::uint8_t>(plane);

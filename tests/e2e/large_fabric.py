@@ -9,7 +9,7 @@ import os
 import subprocess
 
 from lab_support import DEADLINE_S, binary, check, lab, need_binaries, need_root
-from pinned_maps import bpftool, host_maps
+from pinned_maps import bpftool, host_maps, used_paths
 from transfer_support import wait_until
 
 PLANES, SPINES, PATHS = 2, 4, 2
@@ -36,7 +36,7 @@ class end:
         return len(bpftool("dump", "pinned", f"{self.maps.pins}/peers"))
 
     def paths(self):
-        return {number: row for number, row in enumerate(self.maps.rows("paths")) if row["state"]}
+        return used_paths(self.maps.rows("paths"))
 
     def is_empty(self):
         return self.peers() == 0 and not self.paths()

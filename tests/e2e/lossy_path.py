@@ -34,7 +34,7 @@ class link_watcher:
             self.impaired = True
             return
         states = sorted(row["state"] for row in self.sender.some_rows("paths", self.numbers).values())
-        if self.seen or states == [KEPT, ASSUMED_BAD]:
+        if self.seen or states == [ASSUMED_BAD, KEPT]:
             self.seen.append(states)
         if len(self.seen) == self.SAMPLES:
             process.send_signal(signal.SIGINT)
@@ -44,7 +44,7 @@ def lossy_link():
     with lab("lossylink", "--planes", str(PLANES), "--spines", "2") as fabric:
         watch = link_watcher(fabric)
         client, server, _ = transfer(fabric, "-D", "40", "--verify", on_sample=watch)
-        both = sum(states == [KEPT, ASSUMED_BAD] for states in watch.seen)
+        both = sum(states == [ASSUMED_BAD, KEPT] for states in watch.seen)
         print(f"   {both} of {len(watch.seen)} samples: one path kept though bad, the other assumed bad")
         check(len(watch.seen) >= watch.SAMPLES, "a lossy link shows on both of its plane's paths")
         # A retired path is tried again now and then, and is good until it has lost again.

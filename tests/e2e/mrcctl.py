@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import signal
@@ -19,7 +20,7 @@ import termios
 import time
 
 from lab_support import binary, check, lab, need_binaries, need_root
-from pinned_maps import host_maps, path_state_names, verdict_names
+from pinned_maps import bpftool, host_maps, used_paths, verdict_names
 from transfer_support import STEADY, run_client, server, stopped, transfer, wait_until
 
 PLANES, SPINES = 4, 2
@@ -103,19 +104,23 @@ def check_paths(here):
     """Against bpftool, with the daemon stopped: what it writes stands still."""
     before = here.maps.rows("signals")
     paths = {path["path"]: path for path in here.json("path", "list")}
-    rows = {number: row for number, row in enumerate(here.maps.rows("paths")) if row["state"]}
+    rows = used_paths(here.maps.rows("paths"))
     after = here.maps.rows("signals")
-    states = path_state_names()
     check(paths.keys() == rows.keys() and len(rows) == PLANES * SPINES, f"all {len(rows)} paths are listed")
     same = all(path["plane"] == rows[number]["plane"] and path["uplink"] == rows[number]["uplink"] and
                path["group"] == rows[number]["group"] and path["ev"] == rows[number]["ev"] and
-               path["state"] == states[rows[number]["state"]] and
+               rows[number]["state"] == f"MRC_PATH_{path['state'].upper()}" and
                path["losses"] == rows[number]["losses"] and
                between(before[number]["packets"], path["rx_packets"], after[number]["packets"]) and
                between(before[number]["acks"], path["acks"], after[number]["acks"]) and path["acks"] > 0 and
                path["rtt_min_ns"] == after[number]["rtt_min_ns"]
                for number, path in paths.items())
     check(same, "with what their rows say")
+    listed = {int.from_bytes(bytes(int(byte, 16) for byte in entry["key"]), "little"): entry["formatted"]["value"]
+              for entry in bpftool("dump", "pinned", f"{here.maps.pins}/paths_in_use")}
+    check(sorted(first + at for first, group in listed.items() for at in range(group["rows"])) == sorted(paths) and
+          {group["group"] for group in listed.values()} == {path["group"] for path in paths.values()},
+          "a dump of paths_in_use has them and no others")
     one = max(paths)
     alone = here.json("path", "show", str(one))
     check(alone.keys() == paths[one].keys() and alone["carrier"] == paths[one]["carrier"], "and one of them alone")
@@ -138,7 +143,17 @@ def check_qps(here):
         shown = here.json("qp", "show", str(qpn))
         check(shown.pop("paths")["good"] > 0 and shown == qp, "qp show says the same, and counts its paths")
     here.text("qp", "list")
-    here.text("qp", "show", str(max(qps)))
+    listed = {row["qpn"]: row for row in here.maps.rows("qps_in_use")}
+    check({qpn: (row["peer"], row["peer_qpn"], row["pid"], row["command"]) for qpn, row in listed.items()} ==
+          {qpn: (qp["peer"], qp["peer_qpn"], qp["client"]["pid"], qp["client"]["command"]) for qpn, qp in qps.items()},
+          "a dump of qps_in_use has them and no others, and says whose they are")
+    last = max(qps)
+    check(rows[last]["state"] == "MRC_QP_READY_TO_SEND" and rows[last]["limit"].startswith("MRC_LIMIT_"),
+          "bpftool prints states and limits by their names")
+    text = here.text("qp", "show", str(last))
+    check(0 < qps[last]["rtt_min_ns"] <= qps[last]["rtt_ns"] and sum(qps[last]["rtt_log2"]) > 0 and
+          len(re.findall(r"^ *[\d.]+ [um]?s +\d+ +[\d.]+ %$", text.split("ROUND TRIPS BELOW")[1], re.M)) ==
+          sum(count > 0 for count in qps[last]["rtt_log2"]), "and round trips are told, by powers of two")
 
 
 def check_clients(here, process):

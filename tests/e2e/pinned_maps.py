@@ -10,7 +10,7 @@ import subprocess
 from lab_support import ROOT, binary
 
 MAX_QPS = 16384  # MRC_MAX_QPS
-GOOD, KEPT, ASSUMED_BAD = 1, 2, 3  # enum mrc_path_state
+GOOD, KEPT, ASSUMED_BAD = "MRC_PATH_GOOD", "MRC_PATH_KEPT", "MRC_PATH_ASSUMED_BAD"  # as bpftool prints them
 
 
 def bpftool(*arguments):
@@ -30,7 +30,7 @@ def dump_all(paths):
 def enumerators(enum):
     """Names of one of the maps' enums in their order."""
     text = (pathlib.Path(ROOT) / "include/mrc/abi/maps.h").read_text(encoding="utf-8")
-    body = re.sub(r"/\*.*?\*/", "", re.search(rf"enum {enum} \{{(.*?)\}};", text, re.S).group(1), flags=re.S)
+    body = re.sub(r"/\*.*?\*/", "", re.search(rf"enum {enum} \{{(.*?)\n\}}", text, re.S).group(1), flags=re.S)
     return [name.strip() for name in body.split(",") if name.strip()]
 
 
@@ -38,9 +38,9 @@ def verdict_names():
     return enumerators("mrc_verdict")
 
 
-def path_state_names():
-    """As reports write them: their row's number → "good"."""
-    return [name.removeprefix("MRC_PATH_").lower() for name in enumerators("mrc_path_state")]
+def used_paths(rows):
+    """Rows of `paths` that are somebody's, by their numbers."""
+    return {number: row for number, row in enumerate(rows) if row["state"] != "MRC_PATH_UNUSED"}
 
 
 def sum_verdicts(rows):

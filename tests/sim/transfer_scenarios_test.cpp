@@ -154,7 +154,7 @@ TEST(transfer, last_packets_that_a_dead_plane_swallowed_are_there_in_three_round
     network net{{}, config, memory_bytes};
     write_stream before{net, net.left(), net.right(), 100, write_bytes};
     ASSERT_TRUE(before.run(1s));
-    const duration rtt = net.left().qp().smoothed_rtt();
+    const duration rtt = net.left().qp().rtt().smoothed();
     const instant dies = net.now() + 1ms;
     net.each_path_of(1, [&](path_model &path) { path.outages.push_back({dies, dies + 10s}); });
     const std::size_t had = net.left().completions().size();

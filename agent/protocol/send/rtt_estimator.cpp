@@ -10,6 +10,7 @@ void rtt_estimator::on_sample(duration rtt, instant arrived)
 {
     rtt = std::max(rtt, duration{1});
     minimum_ = std::min(minimum_, rtt);
+    histogram_.add(rtt);
     if (!has_sample()) {
         smoothed_ = rtt;
         variation_ = rtt / 2;

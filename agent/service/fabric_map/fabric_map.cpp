@@ -290,8 +290,8 @@ void fabric_map::show(std::uint32_t way)
     const link_verdict &verdict = judge_.verdict(way);
     const loss_interval range = interval_of(verdict.loss);
     mrc_loop_row &row = around_.tables.loops[way];
-    row.state = static_cast<__u16>(verdict.state);
-    row.blame = static_cast<__u16>(blame_of(way));
+    row.state = verdict.state;
+    row.blame = blame_of(way);
     row.direction = direction_of(way);
     row.loss_ppm = ppm(verdict.loss.rate());
     row.loss_low_ppm = ppm(range.low);

@@ -39,9 +39,9 @@ mrc_event_row event_of(const fault_change &change, const daemon_config &config, 
 mrc_fault_row row_of(const fabric_fault &fault, protocol::instant since, const fabric_rules &rules)
 {
     mrc_fault_row row{};
-    row.state = static_cast<__u16>(fault.state);
-    row.blame = static_cast<__u16>(fault.place.blame);
-    row.direction = static_cast<__u16>(fault.direction);
+    row.state = fault.state;
+    row.blame = fault.place.blame;
+    row.direction = fault.direction;
     row.plane = fault.place.plane.value;
     row.leaf = fault.place.leaf;
     row.uplink = fault.place.spine;

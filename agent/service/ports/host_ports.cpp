@@ -287,6 +287,7 @@ host_ports::ways_out host_ports::update(const link_monitor &links)
         std::memcpy(row.mac, status.mac.data(), sizeof(row.mac));
         row.mtu = static_cast<__u16>(std::min<std::uint32_t>(status.mtu, UINT16_MAX));
         row.address = rules_.address_of(rules_.self(), plane).value_or(mrc_ip{});
+        write_text(row.address_text, row.address);
         row.outer = rules_.outer_destination(plane);
         config_.ports[i].device.copy(row.device, sizeof(row.device) - 1);
         view_.mtu[plane.value] = status.mtu;
@@ -320,8 +321,7 @@ void host_ports::enable(protocol::plane_mask enabled)
 void host_ports::show_reason(std::uint32_t row)
 {
     const bool disabled = !view_.enabled.has(protocol::plane_index{static_cast<std::uint8_t>(row)});
-    programs_.ports()[row].reason =
-        reasons_[row] == MRC_PORT_IN_USE && disabled ? __u16{MRC_PORT_DISABLED} : static_cast<__u16>(reasons_[row]);
+    programs_.ports()[row].reason = reasons_[row] == MRC_PORT_IN_USE && disabled ? MRC_PORT_DISABLED : reasons_[row];
 }
 
 void host_ports::show_plane_mask()

@@ -154,7 +154,7 @@ std::vector<kernel::port_attachment> attachments(const daemon_config &config, co
         receive.dscp_trimmed = config.wire.dscp.trimmed;
         receive.dscp_trimmed_lasthop = config.wire.dscp.trimmed_lasthop;
         receive.dscp_control = config.wire.dscp.control;
-        receive.carrier = static_cast<__u8>(rules.carrier_kind());
+        receive.carrier = rules.carrier_kind();
         receive.block_bytes = rules.block_bytes();
         receive.outer = rules.outer_destination(port.plane);
         for (const mrc_ip &address : rules.addresses_of(rules.self()))

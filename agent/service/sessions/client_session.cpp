@@ -294,8 +294,8 @@ answer client_session::hello(kernel::unique_fd &memory)
     state_.worker_side = client.get();
     state_.worker().call([&] { state_.worker().add_client(std::move(client)); });
     place_ = std::move(*place);
-    listing_.emplace(state_.shared.clients, state_.shared.log, state_.number,
-                     row_of_client(process, state_.account->user()));
+    state_.client = row_of_client(process, state_.account->user());
+    listing_.emplace(state_.shared.clients, state_.shared.log, state_.number, state_.client);
     answer result = describe(state_);
     result.fds = {state_.worker_side->doorbell.get(), state_.worker().status_fd(), state_.bells.get()};
     return result;

@@ -129,6 +129,7 @@ answer connect_qp(session_state &state, owned_qp &qp)
     row.peer = known_as(qp.now.peer, peer);
     row.worker = static_cast<__u8>(state.seat.number());
     row.sender = state.shared.peers.sender_of(peer, row.peer); // whichever of its addresses was named
+    list_qp(state, qp);
     qp.in_worker = true;
     qp.peer = std::move(held->hold);
     qp.now.state = static_cast<std::uint8_t>(qp_state::ready_to_receive);
@@ -167,6 +168,20 @@ void tell_closed(const session_state &state, const queue_pair_names &which, mrc_
     state.shared.log.on_queue_pair(MRC_EVENT_QP_CLOSED, which, reason, kernel::monotonic_now());
 }
 
+void list_qp(const session_state &state, const owned_qp &qp)
+{
+    const mrc_qp_row &row = state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)];
+    mrc_qp_in_use listed{.qpn = row.qpn,
+                         .peer_qpn = row.peer_qpn,
+                         .peer = {},
+                         .session = state.number,
+                         .pid = state.client.pid,
+                         .command = {}};
+    write_text(listed.peer, row.peer);
+    std::ranges::copy(state.client.command, listed.command);
+    state.shared.clients.set_queue_pair(MRC_QPN_ROW(qp.numbers.qpn), listed);
+}
+
 queue_pair_names names_of(const session_state &state, const owned_qp &qp)
 {
     return {.qpn = qp.numbers.qpn,
@@ -183,6 +198,7 @@ void disconnect_qp(session_state &state, owned_qp &qp)
     std::unique_ptr<datapath::worker_qp> gone;
     state.worker().call([&] { gone = state.worker().remove_qp(protocol::qpn{qp.numbers.qpn}); });
     row = unconnected_row(state, qp);
+    list_qp(state, qp);
     qp.in_worker = false;
     qp.peer = {};
     tell_closed(state, which, MRC_REASON_RESET);

@@ -19,6 +19,9 @@ void take_hint(const session_state &state, const owned_qp &qp);
 // Out of the worker; nothing comes in from before this returns on. Its row is taken still, by no peer.
 void disconnect_qp(session_state &state, owned_qp &qp);
 
+// Anew in `qps_in_use`, after its row of `qps` has changed.
+void list_qp(const session_state &state, const owned_qp &qp);
+
 // Of one that the worker has, for its events.
 [[nodiscard]] queue_pair_names names_of(const session_state &state, const owned_qp &qp);
 // It had been connected, and is not any more: the event, behind those of what came before.

@@ -80,6 +80,7 @@ void release_qp(const session_state &state, owned_qp &qp, mrc_event_reason reaso
     qp.in_worker = false;
     qp.peer = {};
     row = {};
+    state.shared.clients.remove_queue_pair(MRC_QPN_ROW(qp.numbers.qpn));
     if (was_connected)
         tell_closed(state, which, reason);
 }
@@ -120,6 +121,7 @@ answer create_qp(session_state &state, const session::qp_request &request)
     qp.now = initial_attributes(qp.numbers.qpn, state.shared.config.transport.window_psns, state.shared.config.peers);
 
     state.shared.tables.qps[MRC_QPN_ROW(qp.numbers.qpn)] = unconnected_row(state, qp);
+    list_qp(state, qp);
     ++state.domains.at(request.pd).users;
     ++state.cqs.at(request.send_cq).users;
     ++state.cqs.at(request.receive_cq).users;

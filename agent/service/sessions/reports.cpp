@@ -104,7 +104,7 @@ answer report_qp(const session_state &state, std::uint32_t qpn)
         report.sacks_sent = counters.sacks_sent;
         report.sacks_received = counters.sacks_received;
         report.longest_stall_ns = static_cast<std::uint64_t>(qp.protocol->progress().longest_gap.count());
-        report.smoothed_rtt_ns = static_cast<std::uint64_t>(qp.protocol->smoothed_rtt().count());
+        report.smoothed_rtt_ns = static_cast<std::uint64_t>(qp.protocol->rtt().smoothed().count());
         report.cwnd_bytes = qp.congestion->cwnd();
         report.state = static_cast<std::uint32_t>(qp.protocol->state());
         if (!qp.peer.own_host) // no plane and no path leads there

@@ -90,8 +90,8 @@ struct owned_qp {
 };
 
 struct session_state {
-    session_state(session_resources with, std::shared_ptr<user_account> of, std::uint32_t client)
-        : shared{with}, account{std::move(of)}, number{client}
+    session_state(session_resources with, std::shared_ptr<user_account> of, std::uint32_t numbered)
+        : shared{with}, account{std::move(of)}, number{numbered}
     {
     }
 
@@ -105,6 +105,7 @@ struct session_state {
     std::uint32_t last_number = 0;         // of any object but queue pairs and regions
 
     // Since hello.
+    mrc_client_row client{}; // as it was then
     datapath::worker_client *worker_side = nullptr;
     kernel::unique_fd bells;
     std::shared_ptr<const kernel::process_memory> process;

@@ -72,7 +72,9 @@ socket_hosts::socket_hosts(boost::asio::io_context &context, const daemon_config
 
 void socket_hosts::write_rows(const host &of) const
 {
-    const __u32 state = of.own ? MRC_ORDINARY_OWN : of.state.answers() ? MRC_ORDINARY_REACHABLE : MRC_ORDINARY_SILENT;
+    const mrc_ordinary_state state = of.own               ? MRC_ORDINARY_OWN
+                                     : of.state.answers() ? MRC_ORDINARY_REACHABLE
+                                                          : MRC_ORDINARY_SILENT;
     // From the last to the first, which is the one that stays in ordinary_of.
     for (auto ordinary = of.ordinary.rbegin(); ordinary != of.ordinary.rend(); ++ordinary) {
         const mrc_ip &address = is_ipv4(*ordinary) ? of.address4 : of.address;

@@ -175,7 +175,7 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, way_to_peer> toward_peers(cons
 mrc_link_state state_of(const way_to_peer &way, const mrc_fault_row *fault, const mrc_port_row &port)
 {
     if (fault != nullptr)
-        return static_cast<mrc_link_state>(fault->state);
+        return fault->state;
     if (!way.is_any_in_use || (port.flags & MRC_PORT_USABLE) != MRC_PORT_USABLE)
         return MRC_LINK_DEAD;
     return way.last_arrival_ns == 0 ? MRC_LINK_UNKNOWN : MRC_LINK_GOOD;

@@ -201,6 +201,27 @@ std::string limits_text(const json::object &qp)
     return result.empty() ? result : result + '\n';
 }
 
+// Of the queue pair's round trips; empty: it has had none.
+std::string round_trips_text(const json::object &qp)
+{
+    static constexpr column columns[] = {{"ROUND TRIPS BELOW", "below_ns", column_unit::time},
+                                         {"COUNT", "count"},
+                                         {"SHARE", "share", column_unit::share}};
+    const json::array &counts = qp.at("rtt_log2").as_array();
+    double all = 0;
+    for (const json::value &count : counts)
+        all += count.to_number<double>();
+    json::array rows;
+    for (std::size_t bucket = 0; bucket < counts.size(); ++bucket)
+        if (const auto count = counts[bucket].to_number<std::uint64_t>(); count != 0)
+            rows.push_back(json::object{{"below_ns", bucket + 1 == counts.size()
+                                                         ? json::value(nullptr)
+                                                         : json::value(std::uint64_t{1} << (MRC_RTT_SHIFT + bucket))},
+                                        {"count", count},
+                                        {"share", static_cast<double>(count) / all}});
+    return rows.empty() ? std::string{} : '\n' + to_table(columns, rows);
+}
+
 } // namespace
 
 std::string status_text(const json::object &status)
@@ -247,7 +268,7 @@ std::string qps_text(const json::array &qps)
 
 std::string qp_text(const json::object &qp)
 {
-    return members_text(qp) + limits_text(qp);
+    return members_text(qp) + limits_text(qp) + round_trips_text(qp);
 }
 
 std::string ports_text(const json::array &ports)

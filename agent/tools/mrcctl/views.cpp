@@ -165,6 +165,8 @@ json::object qp_view(const mrc_qp_row &row)
                       {"cwnd_bytes", row.cwnd_bytes},
                       {"inflight_bytes", row.inflight_bytes},
                       {"rtt_ns", time_or_null(row.rtt_ns)},
+                      {"rtt_min_ns", time_or_null(row.rtt_min_ns)},
+                      {"rtt_log2", json::array(std::begin(row.rtt_log2), std::end(row.rtt_log2))},
                       {"limit", name_in(kernel::send_limit_names, row.limit)},
                       {"limit_since_ns", row.limit_since_ns}};
     for (const qp_counter &counter : all_qp_counters)

@@ -16,6 +16,9 @@
 #include "mrc/abi/wire.h"
 #include <linux/types.h>
 
+/* Of an enum: a member of a row takes one byte, in C and C++ alike, and bpftool prints it by its name. */
+#define MRC_ONE_BYTE __attribute__((packed))
+
 #define MRC_MAX_PORTS 8         /* one per plane; the EV's plane field has 3 bits */
 #define MRC_MAX_QUEUES 16       /* receive queues per port that get an AF_XDP socket */
 #define MRC_MAX_WORKERS 4       /* threads that have a socket each on such a queue; power of two */
@@ -30,6 +33,8 @@
 /* Neighbours that frames are sent to: a port's gateway in the port's own row, then each group's on each plane. */
 #define MRC_MAX_NEXT_HOPS (MRC_MAX_PORTS + MRC_MAX_GROUPS * MRC_MAX_PORTS)
 #define MRC_NEXT_HOP_ROW(group, plane) (MRC_MAX_PORTS + (group) * MRC_MAX_PORTS + (plane))
+
+#define MRC_ADDRESS_TEXT 40 /* of an address: IPv6 as RFC 5952 has it, IPv4 as a.b.c.d; zeros follow */
 
 #define MRC_ETHERNET_BYTES 14
 #define MRC_OUTER_BYTES 54 /* Ethernet 14 + outer IPv6 40 */
@@ -142,7 +147,7 @@ enum mrc_port_reason {
     MRC_PORT_SMALL_MTU,          /* its MTU has shrunk below what a packet needs */
     MRC_PORT_DISABLED,           /* by the controller */
     MRC_PORT_REASON_COUNT
-};
+} MRC_ONE_BYTE;
 
 /* Writer: mrcd: service. Readers: mrcd, host_push, host_tx, mrcctl, bpftool. */
 struct mrc_port_row {
@@ -150,8 +155,9 @@ struct mrc_port_row {
     __u32 flags;   /* enum mrc_port_flags */
     __u8 mac[6];   /* the port's own */
     __u8 reserved[6];
-    __u16 mtu;             /* as the kernel has it */
-    __u16 reason;          /* enum mrc_port_reason */
+    __u16 mtu;                   /* as the kernel has it */
+    enum mrc_port_reason reason; /* why it is out of use */
+    __u8 reserved2;
     struct mrc_ip address; /* this host's on the plane */
     struct mrc_ip outer;   /* outer destination that is popped here; zero: none is */
     __u64 rx_packets;      /* frames that arrived here and are ours [host_rx, atomic] */
@@ -160,7 +166,8 @@ struct mrc_port_row {
     __u64 tx_bytes;        /* of those, from Ethernet on [host_push, host_tx, and the worker for AF_XDP, atomic] */
     __u64 last_tx_ns;      /* the latest of those [host_push, host_tx] */
     char device[16];       /* name; empty: the host has no port on this plane */
-    __u64 reserved2[2];
+    char address_text[MRC_ADDRESS_TEXT]; /* `address`, for readers */
+    __u64 reserved3[5];
 };
 
 /* `next_hops`: array of MRC_MAX_NEXT_HOPS rows: where a path's frames go on its link. */
@@ -203,35 +210,40 @@ enum mrc_path_state {
     MRC_PATH_KEPT,        /* would be out of use, kept because nothing better is left */
     MRC_PATH_ASSUMED_BAD, /* out of use until probes are answered */
     MRC_PATH_DENIED,      /* out of use by the controller */
-};
+} MRC_ONE_BYTE;
 
 /* What packets of a path are carried by. */
 enum mrc_carrier_kind {
     MRC_CARRIER_SRV6,   /* an outer IPv6 header whose destination is uSIDs */
     MRC_CARRIER_DIRECT, /* no outer header: the packet's own addresses are those of both hosts on the plane */
-};
+} MRC_ONE_BYTE;
 
 /* Writer: mrcd: service. Readers: host_push, host_tx, mrcd, mrcctl. */
 struct mrc_path_row {
     /* SRv6: uSIDs up to the remote T0, and where the destination host's own uSID goes, at host_usid_at, what tells it
      * from the same one on plane 0. Direct: the peer's address on the plane. */
     struct mrc_ip carrier;
-    __u16 state;       /* enum mrc_path_state [mrcd: worker] */
-    __u8 host_usid_at; /* SRv6: at which byte of `carrier` the destination host's uSID begins */
-    __u8 kind;         /* enum mrc_carrier_kind */
-    __u16 group;       /* path group: which remote T0; direct: which peer */
-    __u16 next_hop;    /* row of `next_hops` */
-    __u8 plane;        /* 0 to MRC_MAX_PORTS - 1 */
-    __u8 port;         /* row of `ports`; equal to plane today */
-    __u16 uplink;      /* of the remote T0, or the EV of a direct path, counted from 0 */
-    __u32 ev;          /* entropy value that selects this path */
-    __u64 tx_packets;  /* handed to the port [host_push, host_tx, and the worker for AF_XDP, atomic] */
-    __u64 tx_bytes;    /* from Ethernet on [host_push, host_tx, and the worker for AF_XDP, atomic] */
-    __u64 retransmits; /* packets sent again on it [mrcd: worker] */
-    __u64 losses;      /* packets sent here and inferred lost [mrcd: worker] */
+    enum mrc_path_state state; /* whether packets are sent on it [mrcd: worker] */
+    __u8 reserved;
+    __u8 host_usid_at;          /* SRv6: at which byte of `carrier` the destination host's uSID begins */
+    enum mrc_carrier_kind kind; /* what carries its packets */
+    __u16 group;                /* path group: which remote T0; direct: which peer */
+    __u16 next_hop;             /* row of `next_hops` */
+    __u8 plane;                 /* 0 to MRC_MAX_PORTS - 1 */
+    __u8 port;                  /* row of `ports`; equal to plane today */
+    __u16 uplink;               /* of the remote T0, or the EV of a direct path, counted from 0 */
+    __u32 ev;                   /* entropy value that selects this path */
+    __u64 tx_packets;           /* handed to the port [host_push, host_tx, and the worker for AF_XDP, atomic] */
+    __u64 tx_bytes;             /* from Ethernet on [host_push, host_tx, and the worker for AF_XDP, atomic] */
+    __u64 retransmits;          /* packets sent again on it [mrcd: worker] */
+    __u64 losses;               /* packets sent here and inferred lost [mrcd: worker] */
 };
 
 #define MRC_RTT_PERIOD_NS 10000000000ull
+
+/* Histograms of round trips: the first bucket ends at 2^12 ns, the next at 2^13 … the last one does not end. */
+#define MRC_RTT_BUCKETS 16
+#define MRC_RTT_SHIFT 12
 
 /* `signals`: array of as many rows as `paths`, same index; written by host_rx with atomic adds and plain stores. */
 /* Writer: host_rx, atomic. Readers: mrcd: service, mrcctl. */
@@ -266,6 +278,20 @@ struct mrc_peer_row {
     __u8 plane_mask;  /* planes on which the peer can be reached, as it reports them */
     __u16 host_usid;  /* the peer's downlink on its T0, on plane 0; see mrc_path_destination */
     __u16 chosen;     /* 1: `uplinks`, a power of 2, are not all of the fabric; which they are stands in `paths` */
+    char address[MRC_ADDRESS_TEXT]; /* the key, for readers */
+    __u64 reserved;
+};
+
+/*
+ * `paths_in_use`: hash, __u32 (first row of a path group in `paths` and `signals`) -> struct mrc_paths_in_use. Which
+ * rows of these arrays are somebody's, for readers.
+ */
+/* Writer: mrcd: service. Readers: bpftool. */
+struct mrc_paths_in_use {
+    __u32 rows;                  /* of each plane as many, one plane after the other */
+    __u32 group;                 /* as in struct mrc_path_row */
+    __u64 profile;               /* EV profile; 0: everybody's */
+    char host[MRC_ADDRESS_TEXT]; /* direct: whom the paths lead to; empty: whoever is behind that T0 */
 };
 
 /*
@@ -297,8 +323,8 @@ enum mrc_ordinary_state {
 
 /* Writer: mrcd: service. Readers: host_sockets. */
 struct mrc_ordinary_row {
-    struct mrc_ip address; /* MRC address of the host, in the same family */
-    __u32 state;           /* enum mrc_ordinary_state */
+    struct mrc_ip address;         /* MRC address of the host, in the same family */
+    enum mrc_ordinary_state state; /* whether it is sent to there */
     __u32 reserved[3];
 };
 
@@ -369,42 +395,53 @@ enum mrc_send_limit {
     MRC_LIMIT_MEMORY,      /* the daemon's memory for packets under way is used up */
 };
 
+/* Of a queue pair, as verbs have them (IBTA 10.3.1). */
+enum mrc_qp_state {
+    MRC_QP_RESET,              /* nothing yet */
+    MRC_QP_INIT,               /* be given receive requests */
+    MRC_QP_READY_TO_RECEIVE,   /* receive */
+    MRC_QP_READY_TO_SEND,      /* receive and send */
+    MRC_QP_SEND_QUEUE_DRAINED, /* receive, and end what it has begun to send */
+    MRC_QP_ERROR,              /* nothing more: requests are flushed */
+} MRC_ONE_BYTE;
+
 /* `qps`: array of MRC_MAX_QPS rows, row = MRC_QPN_ROW(qpn). */
 /* Writer: mrcd: worker. Readers: host_rx, mrcctl. */
 struct mrc_qp_row {
-    __u32 qpn;          /* 0: free; host_rx compares all 24 bits [mrcd: service] */
-    __u32 peer_qpn;     /* 0: not connected [mrcd: service] */
-    struct mrc_ip peer; /* whom it is connected to; zero: nobody [mrcd: service] */
-    __u16 state;        /* as `mrcctl qp list` names it: agent/protocol/qp_state.h */
-    __u8 worker;        /* whose socket gets its packets; what is of no queue pair goes to 0 [mrcd: service] */
+    __u32 qpn;               /* 0: free; host_rx compares all 24 bits [mrcd: service] */
+    __u32 peer_qpn;          /* 0: not connected [mrcd: service] */
+    struct mrc_ip peer;      /* whom it is connected to; zero: nobody [mrcd: service] */
+    enum mrc_qp_state state; /* what it may do */
     __u8 reserved;
-    __u32 sender;           /* of mrc_peer_row: who may speak to this QP; 0: nobody [mrcd: service] */
-    __u64 rx_packets;       /* data packets accepted, first copies */
-    __u64 rx_bytes;         /* payload placed */
-    __u64 rx_duplicates;    /* below the edge, or already marked */
-    __u64 rx_out_of_window; /* beyond the PSN window, or too far behind */
-    __u64 rx_refused;       /* key, bounds or access violations */
-    __u64 tx_packets;       /* data packets, retransmissions included */
-    __u64 tx_bytes;         /* payload, first transmissions */
-    __u64 retransmits;      /* packets sent again */
-    __u64 timeouts;         /* packets whose time ran out */
-    __u64 nacks;            /* received */
-    __u64 sacks_sent;       /* for data packets that arrived */
-    __u64 sacks_received;   /* for data packets that were sent */
-    __u32 cwnd_bytes;       /* congestion window, which queue pairs to one peer share */
-    __s32 inflight_bytes;   /* of that window; negative for a moment after a cut */
-    __u32 mpr;              /* how far the receiver lets this end run ahead, PSNs [mrcd: service] */
-    __u32 session;          /* of the client that has made it: key of `clients` [mrcd: service] */
-    __u32 limit;            /* enum mrc_send_limit, since limit_since_ns */
-    __u32 rtt_ns;           /* smoothed round trip; 0: none yet */
-    __u64 limit_since_ns;   /* counted up to then: what follows is not in limited_... yet */
-    __u64 losses;           /* inferred: a later packet of the same EV had arrived */
-    __u64 losses_by_age;    /* inferred: older than its paths' skew explains */
-    __u64 losses_by_sleek;  /* inferred: by the count of packets out of order */
-    __u64 spurious;         /* retransmissions whose original had arrived */
-    __u64 silences;         /* times that the peer fell silent on all paths */
-    __u64 rx_trimmed;       /* data packets that arrived without their payload */
-    __u64 rx_congested;     /* data packets with CE */
+    __u8 worker; /* whose socket gets its packets; what is of no queue pair goes to 0 [mrcd: service] */
+    __u8 reserved2;
+    __u32 sender;              /* of mrc_peer_row: who may speak to this QP; 0: nobody [mrcd: service] */
+    __u64 rx_packets;          /* data packets accepted, first copies */
+    __u64 rx_bytes;            /* payload placed */
+    __u64 rx_duplicates;       /* below the edge, or already marked */
+    __u64 rx_out_of_window;    /* beyond the PSN window, or too far behind */
+    __u64 rx_refused;          /* key, bounds or access violations */
+    __u64 tx_packets;          /* data packets, retransmissions included */
+    __u64 tx_bytes;            /* payload, first transmissions */
+    __u64 retransmits;         /* packets sent again */
+    __u64 timeouts;            /* packets whose time ran out */
+    __u64 nacks;               /* received */
+    __u64 sacks_sent;          /* for data packets that arrived */
+    __u64 sacks_received;      /* for data packets that were sent */
+    __u32 cwnd_bytes;          /* congestion window, which queue pairs to one peer share */
+    __s32 inflight_bytes;      /* of that window; negative for a moment after a cut */
+    __u32 mpr;                 /* how far the receiver lets this end run ahead, PSNs [mrcd: service] */
+    __u32 session;             /* of the client that has made it: key of `clients` [mrcd: service] */
+    enum mrc_send_limit limit; /* since limit_since_ns */
+    __u32 rtt_ns;              /* smoothed round trip; 0: none yet */
+    __u64 limit_since_ns;      /* counted up to then: what follows is not in limited_... yet */
+    __u64 losses;              /* inferred: a later packet of the same EV had arrived */
+    __u64 losses_by_age;       /* inferred: older than its paths' skew explains */
+    __u64 losses_by_sleek;     /* inferred: by the count of packets out of order */
+    __u64 spurious;            /* retransmissions whose original had arrived */
+    __u64 silences;            /* times that the peer fell silent on all paths */
+    __u64 rx_trimmed;          /* data packets that arrived without their payload */
+    __u64 rx_congested;        /* data packets with CE */
     /* Rejections, each by its reason (agent/protocol/qp_config.h). */
     __u64 rx_malformed;     /* header fields that contradict each other */
     __u64 rx_busy;          /* no memory or no place of receive requests just then: answered by NACK */
@@ -431,7 +468,25 @@ struct mrc_qp_row {
     __u64 limited_loss_ns;        /* MRC_LIMIT_LOSS */
     __u64 limited_paths_ns;       /* MRC_LIMIT_PATHS */
     __u64 limited_memory_ns;      /* MRC_LIMIT_MEMORY */
-    __u64 reserved3[5];
+    __u32 rtt_min_ns;             /* the shortest round trip; 0: none yet */
+    __u32 reserved3;
+    /* Round trips, one of each SACK for a packet sent once: below 2^12 ns, 2^13 … the last one all above. */
+    __u64 rtt_log2[MRC_RTT_BUCKETS];
+    __u64 reserved4[4];
+};
+
+/*
+ * `qps_in_use`: hash, __u32 (row of `qps`) -> struct mrc_qp_in_use. Which rows of that array are somebody's, and whose,
+ * for readers.
+ */
+/* Writer: mrcd: service. Readers: bpftool. */
+struct mrc_qp_in_use {
+    __u32 qpn;                   /* its number */
+    __u32 peer_qpn;              /* 0: not connected */
+    char peer[MRC_ADDRESS_TEXT]; /* whom it is connected to; empty: nobody */
+    __u32 session;               /* of the client that has made it: key of `clients` */
+    __u32 pid;                   /* this and the next as in struct mrc_client_row */
+    char command[16];            /* name of the client's process */
 };
 
 /*
@@ -467,8 +522,6 @@ struct mrc_client_row {
 #define MRC_LOOP_SLOTS 512 /* power of two */
 #define MRC_LOOP_NO_SPINE 0xFFFFu
 #define MRC_LOOP_CROSSING 0xFFFEu
-#define MRC_LOOP_RTT_BUCKETS 16
-#define MRC_LOOP_RTT_SHIFT 12 /* the first bucket ends at 2^12 ns, the next at 2^13 … the last one does not end */
 
 enum mrc_link_state {
     MRC_LINK_UNKNOWN, /* not probed enough, or hidden by what is in front of it */
@@ -476,7 +529,7 @@ enum mrc_link_state {
     MRC_LINK_SLOW,  /* everything takes longer than it did */
     MRC_LINK_LOSSY, /* some is lost */
     MRC_LINK_DEAD,  /* nothing gets through */
-};
+} MRC_ONE_BYTE;
 
 /* What a verdict is about. Loops of one host cannot tell everything apart; reports of others do. */
 enum mrc_link_blame {
@@ -488,7 +541,7 @@ enum mrc_link_blame {
     MRC_BLAME_LEAF_SPINE_LINK,     /* the link of the leaf to that spine: other leaves' are good */
     MRC_BLAME_SPINE,               /* the spine: all leaves whose hosts report find it so */
     MRC_BLAME_PEER,                /* direct mode: everything between this host and that one on the plane */
-};
+} MRC_ONE_BYTE;
 
 /*
  * Which way a link loses packets: up is from the host to the leaf, and from the leaf to the spine; in direct mode from
@@ -499,7 +552,7 @@ enum mrc_link_direction {
     MRC_DIRECTION_UP,
     MRC_DIRECTION_DOWN,
     MRC_DIRECTION_BOTH,
-};
+} MRC_ONE_BYTE;
 
 /* Writer: mrcd: fabric map. Readers: host_rx, mrcctl. */
 struct mrc_loop_row {
@@ -507,14 +560,17 @@ struct mrc_loop_row {
     /* The spine, counted from 0. MRC_LOOP_NO_SPINE: they turn back at the leaf. MRC_LOOP_CROSSING: up by one spine and
      * down by another. */
     __u16 uplink;
-    __u16 state;           /* enum mrc_link_state: of what is behind the shorter loop */
-    __u16 blame;           /* enum mrc_link_blame: what the state is about, when it is not good */
-    __u32 leaf;            /* this host's own */
-    __u32 loss_ppm;        /* of the loops of the last second, those lost, in millionths */
-    __u32 loss_low_ppm;    /* it is between this … */
-    __u32 loss_high_ppm;   /* … and this, with 99 % confidence */
-    __u32 extra_rtt_ns;    /* of the last second's quickest loop, beyond the quickest ever */
-    __u32 direction;       /* enum mrc_link_direction: in which the loops are lost */
+    enum mrc_link_state state; /* of what is behind the shorter loop */
+    __u8 reserved;
+    enum mrc_link_blame blame; /* what the state is about, when it is not good */
+    __u8 reserved2;
+    __u32 leaf;                        /* this host's own */
+    __u32 loss_ppm;                    /* of the loops of the last second, those lost, in millionths */
+    __u32 loss_low_ppm;                /* it is between this … */
+    __u32 loss_high_ppm;               /* … and this, with 99 % confidence */
+    __u32 extra_rtt_ns;                /* of the last second's quickest loop, beyond the quickest ever */
+    enum mrc_link_direction direction; /* in which the loops are lost */
+    __u8 reserved3[3];
     __u64 since_ns;        /* in this state; 0: never in another */
     __u64 sent;            /* handed to the kernel */
     __u64 lost;            /* of those: did not come back, though later ones did, or other ways did meanwhile */
@@ -524,9 +580,9 @@ struct mrc_loop_row {
     __u64 rtt_sum_ns;      /* of all of those [host_rx, atomic] */
     __u32 rtt_ns;          /* of the latest [host_rx] */
     __u32 rtt_min_ns;      /* of the quickest ever; 0: none yet [host_rx] */
-    __u64 reserved2[4];
+    __u64 reserved4[4];
     /* Arrivals by round trip: below 2^12 ns, 2^13 … the last one all above. [host_rx, atomic] */
-    __u64 rtt_log2[MRC_LOOP_RTT_BUCKETS];
+    __u64 rtt_log2[MRC_RTT_BUCKETS];
 };
 
 /* Writer: host_rx. Readers: mrcd: fabric map. */
@@ -540,9 +596,12 @@ struct mrc_loop_arrival {
 
 /* Writer: mrcd: fabric map; in direct mode its service thread. Readers: mrcctl. */
 struct mrc_fault_row {
-    __u16 state;        /* enum mrc_link_state; MRC_LINK_UNKNOWN: there are no more */
-    __u16 blame;        /* enum mrc_link_blame: what is at fault */
-    __u16 direction;    /* enum mrc_link_direction */
+    enum mrc_link_state state; /* MRC_LINK_UNKNOWN: there are no more */
+    __u8 reserved;
+    enum mrc_link_blame blame; /* what is at fault */
+    __u8 reserved2;
+    enum mrc_link_direction direction; /* which way packets are lost */
+    __u8 reserved3;
     __u16 plane;        /* whose link or switch it is */
     __u32 leaf;         /* or MRC_FAULT_NOWHERE */
     __u32 uplink;       /* the spine, or MRC_FAULT_NOWHERE */
@@ -552,7 +611,7 @@ struct mrc_fault_row {
     __u32 extra_rtt_ns; /* of the quickest, the least of all hosts that find it at fault */
     __u32 hosts;        /* that find it at fault */
     __u32 witnesses;    /* hosts that find the same good, by which a link is told from a switch */
-    __u32 reserved;
+    __u32 reserved4;
     __u64 since_ns; /* named, CLOCK_MONOTONIC */
 };
 
@@ -701,11 +760,13 @@ struct mrc_event_row {
     __u32 qpn;                 /* of queue pairs, which have a session and a peer as well; that the packet names */
     __u32 peer_qpn;            /* of the peer's queue pair */
     enum mrc_link_blame blame; /* of links: what is meant */
-    __u32 extra_rtt_ns;        /* of slow links: beyond the least that their loops have taken */
+    __u8 reserved[3];
+    __u32 extra_rtt_ns;                /* of slow links: beyond the least that their loops have taken */
     enum mrc_link_direction direction; /* of links: which way packets are lost */
-    __u32 hosts;                       /* of links: that find it at fault … */
-    __u32 witnesses;                   /* … and that find the same good */
-    __u32 verdict;                     /* of drops: enum mrc_verdict */
+    __u8 reserved2[3];
+    __u32 hosts;              /* of links: that find it at fault … */
+    __u32 witnesses;          /* … and that find the same good */
+    enum mrc_verdict verdict; /* of drops */
 };
 
 /*
@@ -771,9 +832,9 @@ struct mrc_rx_config {
     __u8 dscp_control;
     __u8 agent_answers;    /* 1: no EV probe is answered in place, for the driver loses what XDP_TX sends */
     __u8 redirect_answers; /* 1: in place, and sent by a redirect: by XDP_TX the driver would keep it for a while */
-    __u8 carrier;          /* enum mrc_carrier_kind */
-    __u8 block_bytes;      /* SRv6: of the uSID block in `outer` */
-    __u8 asker_mask;       /* MRC_ASKER_MASK of the host's workers */
+    enum mrc_carrier_kind carrier; /* of this port's packets */
+    __u8 block_bytes;              /* SRv6: of the uSID block in `outer` */
+    __u8 asker_mask;               /* MRC_ASKER_MASK of the host's workers */
     __u8 reserved[2];
     __u32 probes_per_second; /* EV probes answered in place, per CPU; 0: MRC_RX_PROBES_PER_SECOND */
     __u32 reserved2;
@@ -921,18 +982,20 @@ struct mrc_trace_ring {
     __u64 reserved2[4];
 };
 
-MRC_ASSERT_SIZE(struct mrc_port_row, 128);
+MRC_ASSERT_SIZE(struct mrc_port_row, 192);
 MRC_ASSERT_SIZE(struct mrc_next_hop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_host_row, 64);
 MRC_ASSERT_SIZE(struct mrc_path_row, 64);
 MRC_ASSERT_SIZE(struct mrc_signal_row, 128);
-MRC_ASSERT_SIZE(struct mrc_peer_row, 16);
+MRC_ASSERT_SIZE(struct mrc_peer_row, 64);
+MRC_ASSERT_SIZE(struct mrc_paths_in_use, 56);
 MRC_ASSERT_SIZE(struct mrc_overlay_row, 64);
 MRC_ASSERT_SIZE(struct mrc_ordinary_row, 32);
 MRC_ASSERT_SIZE(struct mrc_adopted_row, 64);
 MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
-MRC_ASSERT_SIZE(struct mrc_qp_row, 448);
+MRC_ASSERT_SIZE(struct mrc_qp_row, 576);
+MRC_ASSERT_SIZE(struct mrc_qp_in_use, 72);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
 MRC_ASSERT_SIZE(struct mrc_event_row, 168);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);

@@ -33,7 +33,7 @@ own_addresses own()
 mrc_path_row path_of(mrc_carrier_kind kind)
 {
     mrc_path_row path{};
-    path.kind = static_cast<__u8>(kind);
+    path.kind = kind;
     path.plane = 2;
     path.carrier = there_on_plane;
     return path;

@@ -123,7 +123,7 @@ TEST(changed_queue_pairs, are_reported_while_they_are_active_and_once_more)
         changed.note(*qps[number]);
     }
     EXPECT_EQ(changed.write_all(rows), 2u) << "of forty";
-    EXPECT_EQ(rows[16 + 7].state, static_cast<__u32>(protocol::qp_state::ready_to_send));
+    EXPECT_EQ(rows[16 + 7].state, MRC_QP_READY_TO_SEND);
     qps[3]->active = false;
     EXPECT_EQ(changed.write_all(rows), 2u) << "what its last turn has done";
     EXPECT_EQ(changed.write_all(rows), 1u);
@@ -144,6 +144,24 @@ TEST(queue_pair_rows, hold_the_largest_number_where_a_window_has_no_bound)
     EXPECT_EQ(row.cwnd_bytes, UINT32_MAX);
 }
 
+TEST(queue_pair_rows, count_round_trips_beyond_what_the_estimator_holds)
+{
+    using namespace std::chrono_literals;
+    mrc_qp_row row{};
+    row.rtt_log2[3] = 0xFFFF'FFFFULL;
+    protocol::rtt_estimator rtt;
+    write_round_trips(row, rtt);
+    EXPECT_EQ(row.rtt_ns, 0U) << "none yet";
+    EXPECT_EQ(row.rtt_log2[3], 0xFFFF'FFFFULL);
+    rtt.on_sample(20us, {});
+    rtt.on_sample(5us, {});
+    write_round_trips(row, rtt);
+    write_round_trips(row, rtt);
+    EXPECT_EQ(row.rtt_min_ns, 5'000U);
+    EXPECT_EQ(row.rtt_log2[1], 1U) << "however often it is written";
+    EXPECT_EQ(row.rtt_log2[3], 0x1'0000'0001ULL) << "2^32 and one";
+}
+
 TEST(idle_queue_pairs, are_all_reported_in_turns)
 {
     const auto rows = test::table_in_memory<mrc_qp_row>(MRC_MAX_QPS);
@@ -157,7 +175,7 @@ TEST(idle_queue_pairs, are_all_reported_in_turns)
     for (unsigned n = 0; n < 3; ++n)
         reports.write_some(rows, qps);
     for (const auto &qp : qps)
-        EXPECT_EQ(rows[qp->number.value].state, static_cast<__u32>(protocol::qp_state::ready_to_send));
+        EXPECT_EQ(rows[qp->number.value].state, MRC_QP_READY_TO_SEND);
     reports.write_some(rows, {});
 }
 

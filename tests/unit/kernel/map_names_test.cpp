@@ -28,7 +28,7 @@ std::vector<std::string> enumerators(const std::string &name)
     const auto begin = text.find("enum " + name + " {");
     if (begin == std::string::npos)
         return {};
-    const std::string body = std::regex_replace(text.substr(begin, text.find("};", begin) - begin),
+    const std::string body = std::regex_replace(text.substr(begin, text.find("\n}", begin) - begin),
                                                 std::regex{R"(/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"}, "");
     const std::regex word{R"(\b(MRC_\w+)\s*,?)"};
     std::vector<std::string> found;

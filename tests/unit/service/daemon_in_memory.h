@@ -43,6 +43,10 @@ public:
     [[nodiscard]] const mrc_qp_row &row_of(std::uint32_t qpn) const { return tables_.qps[MRC_QPN_ROW(qpn)]; }
     // By their sessions.
     [[nodiscard]] const std::map<std::uint32_t, mrc_client_row> &clients() const { return clients_.rows; }
+    [[nodiscard]] const std::map<std::uint32_t, mrc_qp_in_use> &queue_pairs_in_use() const
+    {
+        return clients_.queue_pairs;
+    }
     [[nodiscard]] const std::vector<mrc_event_row> &events() const { return events_; }
     [[nodiscard]] const kernel::host_tables &tables() const { return tables_; }
     void take_notes() { control_.take_notes(); }
@@ -78,6 +82,8 @@ private:
         [[nodiscard]] bool set_peer(const mrc_ip &, const mrc_peer_row &) override { return true; }
         void remove_peer(const mrc_ip &) override {}
         void set_peer_planes(const mrc_ip &, std::uint8_t) override {}
+        bool set_paths(std::uint32_t, const mrc_paths_in_use &) override { return true; }
+        void remove_paths(std::uint32_t) override {}
     };
     struct any_clients final : kernel::client_rows {
         [[nodiscard]] bool set_client(std::uint32_t session, const mrc_client_row &client) override
@@ -86,8 +92,15 @@ private:
             return true;
         }
         void remove_client(std::uint32_t session) override { rows.erase(session); }
+        bool set_queue_pair(std::uint32_t row, const mrc_qp_in_use &qp) override
+        {
+            queue_pairs[row] = qp;
+            return true;
+        }
+        void remove_queue_pair(std::uint32_t row) override { queue_pairs.erase(row); }
 
         std::map<std::uint32_t, mrc_client_row> rows;
+        std::map<std::uint32_t, mrc_qp_in_use> queue_pairs;
     };
     struct no_ports final : service::port_controls {
         [[nodiscard]] datapath::transmit_counters transmitted(unsigned) const override { return {}; }

@@ -55,9 +55,16 @@ struct limited_rows final : kernel::peer_rows {
     }
     void remove_peer(const mrc_ip &address) override { rows.erase(to_text(address)); }
     void set_peer_planes(const mrc_ip &, std::uint8_t) override {}
+    bool set_paths(std::uint32_t first_row, const mrc_paths_in_use &of) override
+    {
+        paths[first_row] = of;
+        return true;
+    }
+    void remove_paths(std::uint32_t first_row) override { paths.erase(first_row); }
 
     std::size_t room;
     std::map<std::string, mrc_peer_row> rows;
+    std::map<std::uint32_t, mrc_paths_in_use> paths;
 };
 
 struct no_effects final : control::profile_effects {
@@ -242,6 +249,9 @@ TEST(peer_directory, all_leaves_at_once_by_some_of_their_uplinks)
         const mrc_peer_row row = here.rows.rows.at(to_text(here.address(leaf, 0)));
         ASSERT_EQ(row.chosen, leaf == self.leaf ? 0 : 1);
         ASSERT_EQ(group.size(), row.uplinks * planes);
+        ASSERT_EQ(here.rows.paths.at(row.group_base).rows, group.size());
+        ASSERT_EQ(here.rows.paths.at(row.group_base).group, leaf);
+        ASSERT_EQ(row.address, to_text(here.address(leaf, 0)));
         for (unsigned slot = 0; slot < group.size(); ++slot) {
             const protocol::path_choice path = group.path(slot);
             const mrc_path_row &of = here.tables.paths[path.index.value];
@@ -255,6 +265,7 @@ TEST(peer_directory, all_leaves_at_once_by_some_of_their_uplinks)
         held.push_back(std::move(*peer));
     }
     EXPECT_EQ(rows.size(), (leaves - 1) * rows_of_a_leaf + planes);
+    EXPECT_EQ(here.rows.paths.size(), leaves);
 }
 
 TEST(peer_directory, a_leaf_for_whose_paths_there_is_no_room_is_refused)

@@ -35,8 +35,13 @@ TEST_F(queue_pairs, have_a_row_of_their_own_that_no_peer_may_use_yet)
     EXPECT_EQ(row.qpn, qpn);
     EXPECT_EQ(row.peer.bytes[0], 0);
     EXPECT_NE(create().reply.qp.qpn, qpn);
+    const mrc_qp_in_use &listed = daemon_.queue_pairs_in_use().at(MRC_QPN_ROW(qpn));
+    EXPECT_EQ(listed.qpn, qpn);
+    EXPECT_EQ(listed.session, client_.state.number);
+    EXPECT_STREQ(listed.peer, "");
     EXPECT_EQ(destroy_qp(client_.state, qpn).reply.error, 0);
     EXPECT_EQ(row.qpn, 0U);
+    EXPECT_FALSE(daemon_.queue_pairs_in_use().contains(MRC_QPN_ROW(qpn)));
     EXPECT_EQ(destroy_qp(client_.state, qpn).reply.error, EINVAL) << "a second time";
 }
 
