@@ -81,12 +81,6 @@ daemon_config with_port_speed(daemon_config config)
     return config;
 }
 
-// Those that a direct fabric lists; an SRv6 one lists none.
-std::span<const host_entry> listed_hosts(const daemon_config &config)
-{
-    return config.fabric.mode == fabric_mode::direct ? std::span{config.hosts} : std::span<const host_entry>{};
-}
-
 daemon_config with_own_addresses(daemon_config config)
 {
     if (config.fabric.mode != fabric_mode::direct)

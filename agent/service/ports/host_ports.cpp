@@ -262,17 +262,17 @@ void host_ports::show_next_hops(protocol::plane_index plane, const port_conditio
     };
     const bool has_gateway = status.next_hops.empty() && (status.flags & MRC_PORT_NEIGHBOUR) != 0;
     show(plane.value, has_gateway ? std::optional{status.gateway_mac} : std::nullopt);
-    out.linked.resize(status.next_hops.size());
-    for (std::uint32_t host = 0; host < status.next_hops.size(); ++host) {
-        show(MRC_NEXT_HOP_ROW(host, plane.value), status.next_hops[host]);
-        out.linked[host].set(plane, status.next_hops[host].has_value());
+    for (std::uint32_t host = 0; host < out.linked.size(); ++host) {
+        const auto next = host < status.next_hops.size() ? status.next_hops[host] : std::nullopt; // no device: none
+        show(MRC_NEXT_HOP_ROW(host, plane.value), next);
+        out.linked[host].set(plane, next.has_value());
     }
 }
 
 host_ports::ways_out host_ports::update(const link_monitor &links)
 {
     const std::scoped_lock lock{changing_};
-    ways_out out;
+    ways_out out{.up = {}, .linked = std::vector<protocol::plane_mask>(listed_hosts(config_).size())};
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
         const port_condition &status = links.ports()[i];
         const protocol::plane_index plane = config_.ports[i].plane;

@@ -113,6 +113,11 @@ std::string bond_refusal(std::string_view device, std::string_view driver, bool 
            std::string{device} + " nomaster), or take another port";
 }
 
+std::span<const host_entry> listed_hosts(const daemon_config &config)
+{
+    return config.fabric.mode == fabric_mode::direct ? std::span{config.hosts} : std::span<const host_entry>{};
+}
+
 void require_ports(const daemon_config &config, link_monitor &links)
 {
     if (const auto read = links.refresh(); !read)

@@ -54,6 +54,9 @@ struct port_plan {
 // packet takes, and not its path. Empty: it does. `driver` as ethtool -i has it.
 [[nodiscard]] std::string bond_refusal(std::string_view device, std::string_view driver, bool is_bonded);
 
+// Those that a direct fabric lists; an SRv6 one lists none.
+[[nodiscard]] std::span<const host_entry> listed_hosts(const daemon_config &config);
+
 // Reads the state of the ports for the first time. Throws startup_error when none of the devices exists: without a port
 // nothing tells how long packets may be. One that is missing is taken in when it appears (host_ports.h). And when one
 // is a bond, or in a bond.
