@@ -123,7 +123,7 @@ void log_counters(const worker_crew &workers, const host_ports &ports)
 
 } // namespace
 
-daemon::daemon(daemon_config config, daemon_place place)
+daemon::daemon(daemon_config config, daemon_place place, device_preparation prepare)
     : place_{place}, config_{with_own_addresses(with_port_speed(fitted(std::move(config), place)))},
       session_config_{std::make_shared<const daemon_config>(config_)}, user_{required_user(config_)},
       made_rules_{make_fabric_rules(config_)},
@@ -140,10 +140,14 @@ daemon::daemon(daemon_config config, daemon_place place)
       workers_{programs_.workers(), listed_hosts(config_).size()},
       peers_{config_, rules_, programs_.tables(), programs_, workers_, path_states_, plan_.payload_bytes},
       made_{make_workers()}, control_{control_surroundings()},
-      port_watch_{
-          {.config = config_, .links = links_, .ports = ports_, .tables = programs_.tables(), .workers = workers_},
-          context_,
-          [this](const std::vector<port_change> &changes) { announce(changes); }},
+      port_watch_{{.config = config_,
+                   .links = links_,
+                   .ports = ports_,
+                   .tables = programs_.tables(),
+                   .workers = workers_,
+                   .prepare = std::move(prepare)},
+                  context_,
+                  [this](const std::vector<port_change> &changes) { announce(changes); }},
       settings_{context_, control_}, release_{context_, peers_, control_}, held_back_{context_, log_},
       drops_{context_, programs_.tables(),
              [this](const mrc_event_row &drop) {

@@ -16,6 +16,7 @@
 // the service manager; the end                       service_manager.h, drain.h
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -66,12 +67,17 @@ namespace mrc::service
 // not the daemon's (agent/embedded).
 enum class daemon_place { process, program };
 
+// Given a port whose device has come while the daemon runs, before it is taken in, on the thread of the links.
+using device_preparation = std::function<void(const port_options &)>;
+
 class daemon
 {
 public:
     // Loads, attaches and listens; after it the host is an MRC endpoint. Throws kernel::startup_error with one line
     // that names what is wrong; nothing stays attached or pinned then.
-    explicit daemon(daemon_config config, daemon_place place = daemon_place::process);
+    explicit daemon(
+        daemon_config config, daemon_place place = daemon_place::process,
+        device_preparation prepare = [](const port_options &) {});
     daemon(const daemon &) = delete;
     daemon &operator=(const daemon &) = delete;
 

@@ -47,8 +47,6 @@ def main():
 
         refuses(running, "without privilege", config, ["CAP_BPF", "CAP_NET_ADMIN"], unprivileged)
         refuses(running, "without BPF", config, ["CAP_BPF"], without_bpf)
-        missing = config.replace('device = "p0"', 'device = "p6"').replace('device = "p1"', 'device = "p7"')
-        refuses(running, "no port", missing, ["p6", "does not exist", "any other port"])
         refuses(running, "wrong key", config.replace("planes = 2", "plains = 2"), ["plains", "planes", ".toml:"])
         refuses(running, "wrong value", config.replace("planes = 2", "planes = 9"), ["planes", "9", "8"])
         for cpus, words in {"1023": ["1023", "does not exist", "allowed", "auto"], "a": ["affinity", "0-3,8"]}.items():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A port's device is deleted while bytes flow, and another of its name, with another MAC address, takes its place: mrcd
 takes it in and uses its plane again, without a restart. One that is missing when mrcd starts is left out, and taken in
-when it appears. With either transmit engine."""
+when it appears; with none there it waits for the first. With either transmit engine."""
 
 import contextlib
 import dataclasses
@@ -108,16 +108,22 @@ def check_many(running):
     check(min(client.report["plane_rx_packets"]) > 0, f"on all planes {client.report['plane_rx_packets']}")
 
 
-def check_missing_at_start(running):
-    config = f"/run/mrc-lab/{running.prefix}/config/h0.toml"
+def end_daemon(running):
     pid = next(host["pid"] for host in running.status()["hosts"] if host["name"] == "h0")
     process = os.pidfd_open(pid)
     os.kill(pid, signal.SIGTERM)
     with contextlib.closing(os.fdopen(process)):
         check(wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), DEADLINE_S), "mrcd ends")
+
+
+def config_of(running):
+    return f"/run/mrc-lab/{running.prefix}/config/h0.toml"
+
+
+def check_missing_at_start(running):
     cut = cable(running, 0)
     cut.remove()
-    with started(running, config) as (_, said):
+    with started(running, config_of(running)) as (_, said):
         check(wait_until(lambda: "READY" in said(), DEADLINE_S), "mrcd starts without the device of its first port")
         maps = host_maps(f"{running.prefix}-h0")
         check(maps.row("host", 0)["plane_mask"] == ALL & ~0b001, "and uses the others")
@@ -133,6 +139,29 @@ def check_missing_at_start(running):
         check(not walk.plan and server["verified"] is True, f"by data as well {client.report['plane_rx_packets']}")
 
 
+def check_none_at_start(running):
+    cables = [cable(running, plane) for plane in range(PLANES)]
+    for each in cables:
+        each.remove()
+    with started(running, config_of(running)) as (_, said):
+        check(wait_until(lambda: "waiting for a port: p0, p1, p2 are not there" in said(), DEADLINE_S),
+              f"mrcd waits for its ports {said()}")
+        there = 0
+        for plane in (1, 2, 0):
+            cables[plane].replace(f"02:00:00:00:03:{plane:02x}")
+            there |= 1 << plane
+            check(wait_until(lambda: "READY" in said(), DEADLINE_S), f"it serves with p{plane} {said()}")
+            maps = host_maps(f"{running.prefix}-h0")
+            check(wait_until(lambda maps=maps, there=there: maps.row("host", 0)["plane_mask"] == there, DEADLINE_S),
+                  "and uses it")
+            client, server, _ = transfer(running, "-n", "200", "-s", "64K", "--verify")
+            check(client.status == 0 and server["verified"] is True, f"it transfers {client.complaints}")
+            used = client.report["plane_rx_packets"][:PLANES]
+            check([count > 0 for count in used] == [bool(there >> each & 1) for each in range(PLANES)],
+                  f"by all planes that there are {used}")
+        check(client.report["payload_bytes"] == 3072, "packets are as long as the first port's MTU allows")
+
+
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf")
@@ -142,7 +171,9 @@ def main():
                  engine) as running:
             check_replaced(running)
             check_many(running)
+            end_daemon(running)
             check_missing_at_start(running)
+            check_none_at_start(running)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,35 @@ bool is_of_plane(const daemon_config &config, protocol::plane_index plane, const
     });
 }
 
+// For a port whose address is not configured.
+std::vector<mrc_ip> candidates_of(const daemon_config &config, const port_options &port,
+                                  std::span<const mrc_ip> on_device)
+{
+    std::vector<mrc_ip> candidates;
+    std::ranges::copy_if(on_device, std::back_inserter(candidates),
+                         [&](const auto &it) { return is_listed(config, port.plane, it); });
+    if (candidates.empty())
+        std::ranges::copy_if(on_device, std::back_inserter(candidates),
+                             [&](const auto &it) { return is_of_plane(config, port.plane, it); });
+    return candidates;
+}
+
+std::string has_none(const port_options &port)
+{
+    return fmt::format("{} has no address of the peers' family: ip address add, or name the one that it will have by "
+                       "[[port]] address",
+                       name_of(port));
+}
+
+std::vector<mrc_ip> addresses_on(std::span<const device_address> on_devices, const port_options &port)
+{
+    std::vector<mrc_ip> addresses;
+    for (const device_address &each : on_devices)
+        if (each.device == port.device)
+            addresses.push_back(each.address);
+    return addresses;
+}
+
 std::expected<mrc_ip, std::string> own_address_of(const daemon_config &config, const port_options &port,
                                                   std::span<const mrc_ip> on_device)
 {
@@ -70,18 +99,11 @@ std::expected<mrc_ip, std::string> own_address_of(const daemon_config &config, c
                                            name_of(port), to_text(*port.address), texts_of(on_device),
                                            to_text(*port.address), port.device)};
     }
-    std::vector<mrc_ip> candidates;
-    std::ranges::copy_if(on_device, std::back_inserter(candidates),
-                         [&](const auto &it) { return is_listed(config, port.plane, it); });
-    if (candidates.empty())
-        std::ranges::copy_if(on_device, std::back_inserter(candidates),
-                             [&](const auto &it) { return is_of_plane(config, port.plane, it); });
+    const std::vector<mrc_ip> candidates = candidates_of(config, port, on_device);
     if (candidates.size() == 1)
         return candidates.front();
     if (candidates.empty())
-        return std::unexpected{fmt::format("{} has no address of the peers' family: ip address add, or name the one "
-                                           "that it will have by [[port]] address",
-                                           name_of(port))};
+        return std::unexpected{has_none(port)};
     return std::unexpected{fmt::format("{} has several addresses, {}: [[port]] address says which one peers send to",
                                        name_of(port), texts_of(candidates))};
 }
@@ -167,11 +189,7 @@ std::expected<std::vector<device_address>, std::error_code> read_device_addresse
 std::expected<void, std::string> find_own_addresses(daemon_config &config, std::span<const device_address> on_devices)
 {
     for (port_options &port : config.ports) {
-        std::vector<mrc_ip> on_device;
-        for (const device_address &each : on_devices)
-            if (each.device == port.device)
-                on_device.push_back(each.address);
-        const auto own = own_address_of(config, port, on_device);
+        const auto own = own_address_of(config, port, addresses_on(on_devices, port));
         if (!own)
             return std::unexpected{own.error()};
         port.own_address = *own;
@@ -181,6 +199,14 @@ std::expected<void, std::string> find_own_addresses(daemon_config &config, std::
     if (auto same = compare_families(config); !same)
         return same;
     return check_overlay(config);
+}
+
+std::string find_missing_address(const daemon_config &config, std::span<const device_address> on_devices)
+{
+    for (const port_options &port : config.ports)
+        if (!port.address && candidates_of(config, port, addresses_on(on_devices, port)).empty())
+            return has_none(port);
+    return {};
 }
 
 } // namespace mrc::service

@@ -29,4 +29,7 @@ struct device_address {
 [[nodiscard]] std::expected<void, std::string> find_own_addresses(daemon_config &config,
                                                                   std::span<const device_address> on_devices);
 
+// Of that error only what time may mend: the first port that has no address yet, and what helps. Empty: none lacks one.
+[[nodiscard]] std::string find_missing_address(const daemon_config &config, std::span<const device_address> on_devices);
+
 } // namespace mrc::service

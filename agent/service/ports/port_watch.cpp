@@ -44,14 +44,14 @@ std::string remedy_for(fabric_mode fabric, const port_options &port, mrc_port_re
 } // namespace
 
 port_watch::port_watch(surroundings around, boost::asio::io_context &context, announcement announce)
-    : around_{around}, context_{context}, announce_{std::move(announce)}, refusals_(around.config.ports.size()),
-      watch_{around.links.fd(), [this] {
-                 if (!around_.links.on_readable())
-                     return;
-                 publish(); // whatever taking in takes
-                 if (take_in_new_devices())
-                     publish();
-             }}
+    : around_{std::move(around)}, context_{context}, announce_{std::move(announce)},
+      refusals_(around_.config.ports.size()), watch_{around_.links.fd(), [this] {
+                                                         if (!around_.links.on_readable())
+                                                             return;
+                                                         publish(); // whatever taking in takes
+                                                         if (take_in_new_devices())
+                                                             publish();
+                                                     }}
 {
 }
 
@@ -69,6 +69,7 @@ bool port_watch::take_in_new_devices()
         if (!around_.ports.is_unattached(i, status))
             continue;
         const port_options &port = around_.config.ports[i];
+        around_.prepare(port);
         const auto taken = around_.ports.take_in(i, status, [this](const std::function<void()> &task) {
             around_.workers.call_at_rest([&] {
                 for (unsigned number = 0; number < around_.workers.size(); ++number)

@@ -38,6 +38,7 @@ public:
         host_ports &ports;
         const kernel::host_tables &tables;
         const worker_crew &workers;
+        std::function<void(const port_options &)> prepare; // a new device, before it is taken in; may be called again
     };
     // `announce` runs on the context's thread, with what has changed, which may be nothing.
     using announcement = std::function<void(const std::vector<port_change> &)>;

@@ -31,6 +31,8 @@ verbs_handle open_device(const std::string &name)
     if (!list && errno == EACCES)
         throw perf_error{"mrcd runs on this host, but not for this user (Permission denied): be in the group of its "
                          "socket, /run/mrc/INSTANCE/mrcd.sock"};
+    if (!list && errno == ENETDOWN) // it has no port yet
+        throw perf_error{::mrc_failure_text()};
     verbs_handle found;
     std::string names;
     std::string refusal; // by a daemon, as of one client too many

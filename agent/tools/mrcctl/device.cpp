@@ -40,10 +40,18 @@ bool has_mrc(ibv_context *verbs)
                                  : fmt::format("no mrcd answers as instance '{}'; {}", name, there)};
 }
 
+device_list_handle list_devices(int &count)
+{
+    device_list_handle list{::ibv_get_device_list(&count)};
+    if (!list && errno == ENETDOWN)
+        throw ctl_error{::mrc_failure_text()};
+    return list;
+}
+
 verbs_handle open_device(const std::string &name)
 {
     int count = 0;
-    const device_list_handle list{::ibv_get_device_list(&count)};
+    const device_list_handle list = list_devices(count);
     verbs_handle found;
     std::string refusal; // by a daemon, as of one client too many
     for (int i = 0; list && i < count; ++i) {
@@ -64,11 +72,16 @@ verbs_handle open_device(const std::string &name)
     return found;
 }
 
-verbs_handle open_instance(const std::string &given)
+// How libmrc is told which daemon is meant.
+void name_instance(const std::string &given)
 {
-    // How libmrc is told which daemon is meant.
     if (!given.empty())
         ::setenv("MRC_INSTANCE", given.c_str(), 1);
+}
+
+verbs_handle open_instance(const std::string &given)
+{
+    name_instance(given);
     const char *environment = std::getenv("MRC_INSTANCE");
     return open_device(environment == nullptr ? "" : environment);
 }
@@ -80,6 +93,13 @@ controller_device::controller_device(const std::string &instance)
 {
     if (!mrc_)
         fail_call("use the MRC device");
+}
+
+void refuse_waiting(const std::string &instance)
+{
+    name_instance(instance);
+    int count = 0;
+    (void)list_devices(count);
 }
 
 std::string why_it_failed(int code)

@@ -23,6 +23,10 @@ private:
     context_handle mrc_;
 };
 
+// Throws ctl_error with the words of a daemon that waits for its first port: until then it has no maps. Returns where
+// none does. `instance` as above.
+void refuse_waiting(const std::string &instance);
+
 // Why the call of libmrc that just failed did so: the daemon's words, or those of errno.
 [[nodiscard]] std::string why_it_failed(int code);
 // Throws ctl_error: "cannot <what>: <why>".

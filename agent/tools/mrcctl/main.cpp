@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "tools/mrcctl/commands.h"
+#include "tools/mrcctl/device.h"
+#include "tools/mrcctl/error.h"
 #include "tools/mrcctl/instance.h"
 #include "tools/mrcctl/maps.h"
 
@@ -24,7 +26,12 @@ int main(int argc, char **argv)
             return wanted.adopt(adoption_line{wanted.instance});
         const char *environment = std::getenv("MRC_INSTANCE");
         const map_opener open = [&wanted, environment] {
-            return host_maps{choose_instance(wanted.instance, environment == nullptr ? "" : environment)};
+            try {
+                return host_maps{choose_instance(wanted.instance, environment == nullptr ? "" : environment)};
+            } catch (const ctl_error &) {
+                refuse_waiting(wanted.instance);
+                throw;
+            }
         };
         return wanted.serve ? wanted.serve(open) : wanted.run(open());
     } catch (const std::exception &error) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mrcd: the MRC daemon.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -9,18 +10,50 @@
 #include "kernel/startup_error.h"
 #include "service/config/config.h"
 #include "service/daemon.h"
+#include "service/first_port.h"
 #include "service/log.h"
 #include "service/sessions/session_listener.h"
 #include "tools/setup/init.h"
+#include "tools/setup/run.h"
 
 namespace
 {
 
-int serve(const mrc::service::daemon_config &config)
+// Addresses that mrcctl setup gave to a port, which went with its device: before mrcd only those of devices that were
+// there could be put on them again.
+void restore_address(const mrc::service::port_options &port)
 {
-    mrc::service::log::set_level(config.daemon.level);
+    try {
+        mrc::setup::restore_address(port);
+    } catch (const std::exception &error) {
+        mrc::service::log::warn("port {}: its address is not there again: {}", port.device, error.what());
+    }
+}
+
+// False: a signal ends mrcd. Else the configuration is the one that holds now.
+bool await_port(mrc::service::daemon_config &config)
+{
+    using enum mrc::service::first_port_outcome;
+    for (;;) {
+        mrc::service::log::set_level(config.daemon.level);
+        const auto outcome = mrc::service::await_first_port(config);
+        if (outcome == has_come)
+            std::ranges::for_each(config.ports, &restore_address);
+        if (outcome != is_to_read)
+            return outcome != is_to_end;
+        if (auto fresh = mrc::service::load_config(config.origin.file))
+            config = *std::move(fresh);
+        else
+            mrc::service::log::error("the configuration stays as it is: {}", fresh.error().text());
+    }
+}
+
+int serve(mrc::service::daemon_config config)
+{
+    if (!await_port(config))
+        return 0;
     mrc::service::log::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());
-    mrc::service::daemon daemon{config};
+    mrc::service::daemon daemon{config, mrc::service::daemon_place::process, &restore_address};
     fmt::print("READY {}\n", config.daemon.instance);
     std::fflush(stdout);
     daemon.run();

@@ -158,6 +158,12 @@ void write(const proposal &made, const names &to, bool replace)
     remove_others(made.addresses);
 }
 
+// Of setup, on a device that is there.
+bool needs_address(const service::port_options &port)
+{
+    return port.address && is_of_setup(*port.address) && kernel::probes::ifindex_of(port.device) != 0;
+}
+
 } // namespace
 
 void say(const std::string &line)
@@ -244,11 +250,17 @@ int restore_addresses(const setup_wish &wish)
         throw std::runtime_error{config.error().text()};
     std::vector<service::device_address> addresses;
     for (const service::port_options &port : config->ports)
-        if (port.address && is_of_setup(*port.address) && kernel::probes::ifindex_of(port.device) != 0)
+        if (needs_address(port))
             addresses.push_back({.device = port.device, .address = *port.address});
     (void)put_addresses(addresses);
     remove_others(addresses);
     return 0;
+}
+
+void restore_address(const service::port_options &port)
+{
+    if (needs_address(port))
+        (void)put_addresses(std::array{service::device_address{.device = port.device, .address = *port.address}});
 }
 
 } // namespace mrc::setup

@@ -11,6 +11,8 @@
 
 #include <boost/json/object.hpp>
 
+#include "service/config/config.h"
+
 namespace mrc::setup
 {
 
@@ -55,5 +57,7 @@ struct setup_wish {
 // Puts the addresses that setup has given to the ports of a configuration on them again, as after a restart of the
 // machine, and leaves out devices that are not there. Does nothing for a configuration of other addresses.
 [[nodiscard]] int restore_addresses(const setup_wish &wish);
+// The same for one port whose device has just come. Throws std::system_error.
+void restore_address(const service::port_options &port);
 
 } // namespace mrc::setup

@@ -49,6 +49,21 @@ TEST(own_addresses, of_several_the_one_in_the_list_counts)
     EXPECT_EQ(to_text(*config.ports[0].own_address), "fd10::1");
 }
 
+TEST(own_addresses, only_a_missing_one_may_come)
+{
+    const daemon_config config = config_with(two_ports, self_too);
+    const auto missing = [&](const std::vector<device_address> &on_devices) {
+        return find_missing_address(config, on_devices);
+    };
+    EXPECT_EQ(missing({{"p0", ip("fd10::1")}, {"p1", ip("10.0.0.1")}}),
+              "port p1 (plane 1) has no address of the peers' family: ip address add, or name the one that it will "
+              "have by [[port]] address");
+    EXPECT_EQ(missing({{"p0", ip("fd10::1")}, {"p1", ip("fd11::1")}}), "");
+    EXPECT_EQ(missing({{"p0", ip("fd10::1")}, {"p1", ip("fd11::2")}}), "") << "a wrong one is no missing one";
+    const std::string named = "[[port]]\ndevice = \"p0\"\nplane = 0\naddress = \"fd10::7\"\n";
+    EXPECT_EQ(find_missing_address(config_with(named, one_peer), {}), "") << "it is configured";
+}
+
 TEST(own_addresses, errors_name_the_port_what_it_has_and_what_helps)
 {
     EXPECT_EQ(
