@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """systemd starts the unit of a host that nobody has configured: one attempt, and one line in the journal that names
-what is missing. What else keeps the daemon from starting may pass: it is tried again, however often it was in vain."""
+what is missing. The same for a command line that mrcd does not take. What else keeps the daemon from starting may pass:
+it is tried again, however often it was in vain."""
 
 import pathlib
 import re
@@ -14,6 +15,7 @@ from lab.wait_until import wait_until
 
 PACKAGING = ROOT / "scripts/packaging/systemd"
 UNIT = "mrcd@unconfigured.service"
+MISTYPED = "mistyped.service"
 LATE = "late.service"
 IN_VAIN = 8  # starts; systemd itself gives up after five within ten seconds
 PROPERTIES = {"ActiveState=failed", "NRestarts=0", "ExecMainStatus=2"}
@@ -31,6 +33,20 @@ def late_unit():
     text = re.sub(r"^ExecStart=.*$", "ExecStart=/bin/sh -c 'test -e /run/here && cat /run/stays'", text, flags=re.M)
     return text.replace("Type=notify", "Type=simple").replace("RestartSec=1\n", "RestartSec=100ms\n").replace(
         "WatchdogSec=10\n", "")
+
+
+def mistyped_unit():
+    """With an option that there is not, as a drop-in could have it."""
+    return re.sub(r"^ExecStart=(\S+).*$", r"ExecStart=\1 --nonsense", unit(), flags=re.M)
+
+
+def check_given_up(host, name):
+    done = host.run("systemctl", "start", name)
+    check(done.returncode == 1 and name in done.stderr, f"systemctl start says that it failed: {done.stderr}")
+    shown = host.run("systemctl", "show", "--property=ActiveState,NRestarts,ExecMainStatus", name).stdout
+    check(set(shown.split()) == PROPERTIES, f"and it is not tried again: {shown.split()}")
+    said = host.run("journalctl", "--no-pager", "--output=cat", "--identifier=mrcd", f"--unit={name}").stdout
+    return said.splitlines()
 
 
 def check_late(host):
@@ -51,15 +67,13 @@ def main():
     need_binaries("mrcd")
     need_systemd()
     with tempfile.TemporaryDirectory() as folder:
-        make_root(pathlib.Path(folder), {"mrcd@.service": unit(), LATE: late_unit()})
+        make_root(pathlib.Path(folder), {"mrcd@.service": unit(), MISTYPED: mistyped_unit(), LATE: late_unit()})
         programs = pathlib.Path(binary("mrcd")).resolve().parent
         with booted(pathlib.Path(folder), "basic.target", {"/opt": programs}) as host:
-            done = host.run("systemctl", "start", UNIT)
-            check(done.returncode == 1 and UNIT in done.stderr, f"systemctl start says that it failed: {done.stderr}")
-            shown = host.run("systemctl", "show", "--property=ActiveState,NRestarts,ExecMainStatus", UNIT).stdout
-            check(set(shown.split()) == PROPERTIES, f"and it is not tried again: {shown.split()}")
-            said = host.run("journalctl", "--no-pager", "--output=cat", "--identifier=mrcd").stdout.splitlines()
+            said = check_given_up(host, UNIT)
             check(len(said) == 1 and "/etc/mrc/unconfigured.toml" in said[0], f"the journal says why: {said}")
+            said = check_given_up(host, MISTYPED)
+            check(len(said) == 1 and "--nonsense" in said[0], f"the journal says why: {said}")
             check_late(host)
 
 

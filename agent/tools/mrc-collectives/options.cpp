@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/sizes/parse_size.h"
+#include "tools/usage.h"
 
 namespace mrc::collectives
 {
@@ -20,7 +21,6 @@ namespace mrc::collectives
 namespace
 {
 
-constexpr int usage_error = 2;
 constexpr std::uint64_t bytes_of_iterations = 256 << 20; // of all of one size, by default
 constexpr std::uint32_t least_iterations = 5;
 constexpr std::uint32_t default_iterations = 1000; // of small ones
@@ -230,15 +230,10 @@ parsed_line parse_command_line(int argc, char **argv)
         app.parse(argc, argv);
         complete(result.chosen, raw);
     } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0) {
-            result.exit_status = app.exit(error);
-        } else {
-            fmt::print(stderr, "mrc-collectives: {}; see mrc-collectives --help\n", error.what());
-            result.exit_status = usage_error;
-        }
+        result.exit_status = tools::end_of(app, error, "mrc-collectives");
     } catch (const usage_failure &error) {
         fmt::print(stderr, "mrc-collectives: {}\n", error.what());
-        result.exit_status = usage_error;
+        result.exit_status = tools::usage_status;
     }
     return result;
 }

@@ -24,13 +24,13 @@
 #include "tools/mrc-doctor/ports.h"
 #include "tools/mrc-doctor/report.h"
 #include "tools/peer_probe/peer_probe.h"
+#include "tools/usage.h"
 
 namespace
 {
 
 using namespace mrc;
 
-constexpr int wrong_usage = 2;
 constexpr const char *default_config = "/etc/mrc/mrcd.toml";
 
 struct doctor_command {
@@ -43,7 +43,7 @@ struct doctor_command {
 int refuse(const std::string &problem)
 {
     fmt::print(stderr, "mrc-doctor: {}\n", problem);
-    return wrong_usage;
+    return tools::usage_status;
 }
 
 // The configuration whose ports are examined: a file, or a default one with the ports named. Throws what is wrong.
@@ -129,12 +129,8 @@ int main(int argc, char **argv)
     }
     try {
         app.parse(argc, argv);
-    } catch (const CLI::CallForHelp &help) {
-        return app.exit(help);
-    } catch (const CLI::CallForVersion &version) {
-        return app.exit(version);
     } catch (const CLI::ParseError &error) {
-        return refuse(fmt::format("{}; see mrc-doctor --help", error.what()));
+        return tools::end_of(app, error, "mrc-doctor");
     }
     if (::geteuid() != 0)
         return refuse("needs root: it attaches programs to devices and makes a network namespace");

@@ -12,6 +12,7 @@
 #include "tools/completion/completion.h"
 #include "tools/mrc-perf/error.h"
 #include "tools/sizes/parse_size.h"
+#include "tools/usage.h"
 
 namespace mrc::perf
 {
@@ -19,7 +20,6 @@ namespace mrc::perf
 namespace
 {
 
-constexpr int usage_error = 2;
 constexpr std::uint64_t ring_bytes = 32 << 20; // of a default window
 constexpr std::uint32_t terminal_interval_ms = 500;
 constexpr std::uint64_t largest_of_all = 64 << 20; // -a
@@ -252,15 +252,10 @@ command_line parse_command_line(int argc, char **argv)
         check_combinations(result.chosen, raw);
         complete_plan(result.chosen, raw);
     } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0) {
-            result.exit_status = app.exit(error);
-        } else {
-            fmt::print(stderr, "mrc-perf: {}; see mrc-perf --help\n", error.what());
-            result.exit_status = usage_error;
-        }
+        result.exit_status = tools::end_of(app, error, "mrc-perf");
     } catch (const perf_error &error) {
         fmt::print(stderr, "mrc-perf: {}\n", error.what());
-        result.exit_status = usage_error;
+        result.exit_status = tools::usage_status;
     }
     return result;
 }

@@ -11,6 +11,7 @@
 #include "sim/report.h"
 #include "sim/scenario_file.h"
 #include "tools/mrc-sim/progress.h"
+#include "tools/usage.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -20,7 +21,6 @@ namespace
 using namespace mrc::sim;
 
 constexpr int bound_failed = 1;
-constexpr int wrong_usage = 2;
 
 struct run_options {
     std::vector<std::string> scenarios;
@@ -125,16 +125,16 @@ int main(int argc, char **argv)
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? 0 : wrong_usage;
+        return mrc::tools::end_of(app, error, "mrc-sim");
     }
     if (wanted.scenarios.size() > 1 && (wanted.json || !wanted.csv.empty())) {
         fmt::print(stderr, "mrc-sim: {} scenarios; --json and --csv take one\n", wanted.scenarios.size());
-        return wrong_usage;
+        return mrc::tools::usage_status;
     }
     try {
         return run_all(wanted) ? 0 : bound_failed;
     } catch (const std::exception &error) {
         fmt::print(stderr, "mrc-sim: {}\n", error.what());
-        return wrong_usage;
+        return mrc::tools::usage_status;
     }
 }

@@ -8,6 +8,7 @@
 #include "tools/mrc-switch/impair.h"
 #include "tools/mrc-switch/run.h"
 #include "tools/mrc-switch/show.h"
+#include "tools/usage.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
         add_show(app, view);
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error);
+        return mrc::tools::end_of(app, error, "mrc-switch");
     } catch (const std::exception &error) {
         fmt::print(stderr, "mrc-switch: {}\n", error.what());
         return EXIT_FAILURE;

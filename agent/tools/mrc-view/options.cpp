@@ -8,14 +8,13 @@
 
 #include "tools/completion/completion.h"
 #include "tools/http/endpoint.h"
+#include "tools/usage.h"
 
 namespace mrc::view
 {
 
 namespace
 {
-
-constexpr int usage_status = 2;
 
 } // namespace
 
@@ -49,10 +48,7 @@ std::optional<int> parse_options(int argc, char **argv, view_options &to)
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "mrc-view: {}; see mrc-view --help\n", error.what());
-        return usage_status;
+        return tools::end_of(app, error, "mrc-view");
     }
     to.is_lab = lab->count() != 0;
     return std::nullopt;

@@ -34,6 +34,7 @@
 #include "tools/mrcctl/top.h"
 #include "tools/mrcctl/trace/command.h"
 #include "tools/mrcctl/views.h"
+#include "tools/usage.h"
 
 namespace mrc::ctl
 {
@@ -41,7 +42,6 @@ namespace mrc::ctl
 namespace
 {
 
-constexpr int usage_status = 2;
 constexpr double shortest_s = 0.01; // as often as the daemon writes its rows
 
 // What the maps say: look(maps) gives the view, say(view) makes it readable.
@@ -298,7 +298,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
         if (error.get_exit_code() == 0)
             return app.exit(error);
         fmt::print(stderr, "mrcctl: {}\n", explain(app, error));
-        return usage_status;
+        return tools::usage_status;
     }
     return std::nullopt;
 }

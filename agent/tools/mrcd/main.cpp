@@ -15,6 +15,7 @@
 #include "service/sessions/session_listener.h"
 #include "tools/setup/init.h"
 #include "tools/setup/run.h"
+#include "tools/usage.h"
 
 namespace
 {
@@ -86,18 +87,22 @@ int main(int argc, char **argv)
                  "write the configuration unless there is one, as mrcctl setup --yes does on hosts that are cabled or "
                  "switched to each other, and exit");
     app.set_version_flag("--version", MRC_VERSION);
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return mrc::tools::end_of(app, error, "mrcd");
+    }
 
     if (init)
         return set_up(file);
     if (const std::string step = mrc::setup::first_step(file); !step.empty()) {
         fmt::print(stderr, "mrcd: {}\n", step);
-        return 2;
+        return mrc::tools::usage_status;
     }
     const auto config = mrc::service::load_config(file);
     if (!config) {
         fmt::print(stderr, "mrcd: {}\n", config.error().text());
-        return 2;
+        return mrc::tools::usage_status;
     }
     if (print)
         fmt::print("{}", mrc::service::print_config(*config));

@@ -16,13 +16,13 @@
 
 #include "raw/ends.h"
 #include "tools/mrc-perf/percentiles.h"
+#include "tools/usage.h"
 
 namespace
 {
 
 using namespace mrc::raw;
 
-constexpr int usage_status = 2;
 constexpr std::uint32_t ping_bytes = 8;
 constexpr std::uint32_t message_bytes = 64;
 constexpr std::uint32_t most_seconds = 3600;
@@ -204,13 +204,10 @@ int main(int argc, char **argv)
         run(chosen);
         return EXIT_SUCCESS;
     } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        fmt::print(stderr, "mrc-bench-raw: {}; see mrc-bench-raw --help\n", error.what());
-        return usage_status;
+        return mrc::tools::end_of(app, error, "mrc-bench-raw");
     } catch (const usage_error &error) {
         fmt::print(stderr, "mrc-bench-raw: {}\n", error.what());
-        return usage_status;
+        return mrc::tools::usage_status;
     } catch (const std::exception &error) {
         fmt::print(stderr, "mrc-bench-raw: {}\n", error.what());
         return EXIT_FAILURE;
