@@ -66,7 +66,7 @@ result<std::shared_ptr<daemon_session>> daemon_session::connect(const daemon_ins
     if (const session::embedded_worker *own = embedding_wanted() ? embedded_daemon() : nullptr;
         own != nullptr && where.socket == own->socket)
         made->inside_ = own;
-    set_patience(made->socket_, {}); // it answers, and a request is never given up half-way
+    made->be_patient_for({}); // it answers, and a request is given up half-way only for who wants that
     return made;
 }
 
@@ -123,6 +123,12 @@ result<std::vector<std::byte>> daemon_session::control(std::span<const std::byte
     if (!reply)
         gone_ = true;
     return reply;
+}
+
+void daemon_session::be_patient_for(std::chrono::milliseconds patience)
+{
+    const std::scoped_lock turn{turn_};
+    set_patience(socket_, patience);
 }
 
 result<control_line> daemon_session::open_line(std::chrono::milliseconds patience) const

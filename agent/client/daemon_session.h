@@ -65,6 +65,9 @@ public:
     // A request of control_protocol.h with its array, and the reply with its own.
     [[nodiscard]] result<std::vector<std::byte>> control(std::span<const std::byte> request);
 
+    // Of all requests from now on: each waits so long, 0: for ever, and the daemon that does not answer counts as gone.
+    void be_patient_for(std::chrono::milliseconds patience);
+
     // To the same daemon, for requests that are not answered at once.
     [[nodiscard]] result<control_line> open_line(std::chrono::milliseconds patience) const;
 

@@ -212,6 +212,11 @@ static void lists_profiles(void)
     CHECK_FAILS(mrc_ctl_list_profiles(hosts[0].context, (enum mrc_ctl_profile_list)3, ids, &count), -1, EINVAL);
     CHECK_FAILS(mrc_ctl_list_profiles(hosts[0].context, MRC_CTL_LIST_CC_PROFILES, NULL, &count), -1, EINVAL);
     CHECK_FAILS(mrc_ctl_list_profiles(NULL, MRC_CTL_LIST_CC_PROFILES, ids, &count), -1, EINVAL);
+    /* Calls that are answered do not notice how long they would wait. */
+    CHECK_IS(mrc_ctl_set_patience(hosts[0].context, 10000), 0);
+    CHECK_IS(mrc_ctl_query_port(hosts[0].context, 1, &port, 1), 0);
+    CHECK_IS(mrc_ctl_set_patience(hosts[0].context, 0), 0);
+    CHECK_FAILS(mrc_ctl_set_patience(NULL, 1), -1, EINVAL);
     /* The words are the daemon's, and stay through calls that succeed. */
     CHECK_FAILS(mrc_ctl_query_port(hosts[0].context, 99, &port, 1), -1, EINVAL);
     CHECK_IS(mrc_ctl_query_port(hosts[0].context, 1, &port, 1), 0);

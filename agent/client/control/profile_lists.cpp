@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mrc/control.h: lists of profiles, and why a call failed.
+// mrc/control.h: lists of profiles, how long calls wait, and why one failed.
 #include "mrc/control.h"
 
 #include <algorithm>
@@ -62,6 +62,16 @@ extern "C" MRC_EXPORT int mrc_ctl_list_profiles(mrc_context *mrc_ctx, mrc_ctl_pr
         if (count == nullptr || *count < 0 || (ids == nullptr && *count != 0))
             return refused(EINVAL, "no place for the profiles");
         return listed(mrc_ctx, list, ids, *count);
+    });
+}
+
+extern "C" MRC_EXPORT int mrc_ctl_set_patience(mrc_context *mrc_ctx, uint32_t milliseconds)
+{
+    return minus_one_of([&]() -> result<void> {
+        if (auto right = check_context(mrc_ctx); !right)
+            return right;
+        mrc_ctx->daemon->be_patient_for(std::chrono::milliseconds{milliseconds});
+        return {};
     });
 }
 
