@@ -119,7 +119,7 @@ def probed():
         said = hosts.setup("--hosts", "2", "--yes")
         check("then mrcctl setup --probe" in said["a"][0] and "mrc-perf b here" in said["a"][0], said["a"][0].strip())
         err = hosts.setup("--probe", "--wait", "1", names=["a"], status=1)["a"][1]
-        check("no mrcd of instance" in err and "start it" in err, err.strip())
+        check("no mrcd answers as instance" in err and "once it answers" in err, err.strip())
         run_daemons(hosts)
         out = hosts.setup("--probe", names=["a"])["a"][0]
         print(out)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/hosts/hosts_command.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,9 @@ int change_file(const std::string &instance, const hosts_options &options)
 int list_names(const std::string &instance, bool as_json)
 {
     const std::vector<session::named_host> hosts = session::known_hosts(instance);
+    if (const auto running = running_instances();
+        hosts.empty() && std::ranges::find(running, instance) == running.end())
+        refuse_silent(instance, {});
     const json::array view = view_of(hosts);
     if (as_json)
         fmt::print("{}\n", json::serialize(view));

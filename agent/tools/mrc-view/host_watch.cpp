@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "tools/mrcctl/json_text.h"
 
 namespace mrc::view
@@ -54,10 +52,7 @@ void host_watch::take(const ctl::host_maps &maps)
     if (rows_.size() > most_looks)
         rows_.pop_front();
     is_readable_ = true;
-    const ctl::daemon_process &daemon = rows_.back().daemon;
-    problem_ = daemon.alive ? std::string{}
-                            : fmt::format("mrcd of instance '{}' (pid {}) has ended; these are its last numbers",
-                                          instance_, daemon.pid);
+    problem_ = ctl::state_remark(instance_, rows_.back().daemon);
 }
 
 std::string host_watch::state() const

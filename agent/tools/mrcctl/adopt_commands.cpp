@@ -101,7 +101,9 @@ void add_hosts(CLI::App &object, invocation &chosen)
     add_command(object, "hosts", "The addresses that are mapped, and whether their hosts answer", chosen)
         ->callback([&chosen] {
             chosen.run = [&chosen](const host_maps &maps) {
-                return print(chosen, ordinary_hosts_of(maps), host_columns);
+                const int status = print(chosen, ordinary_hosts_of(maps), host_columns);
+                tell_if_not_running(maps);
+                return status;
             };
         });
 }

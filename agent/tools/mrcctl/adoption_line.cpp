@@ -60,9 +60,7 @@ open_line open_named(const std::string &name)
 {
     kernel::unique_fd socket = connected(name);
     if (!socket)
-        throw ctl_error{fmt::format("no mrcd answers as instance '{}': {}{}; {}", name, std::strerror(errno),
-                                    errno == EACCES ? " (mrcctl needs root, or the group of its socket)" : "",
-                                    instances_in_words())};
+        refuse_silent(name, fmt::format("instance {}: {}", name, std::strerror(errno)));
     return {.name = name, .socket = std::move(socket)};
 }
 
@@ -81,8 +79,7 @@ open_line open_only()
         found = {.name = name, .socket = std::move(socket)};
     }
     if (!found.socket)
-        throw ctl_error{fmt::format("no mrcd answers below '{}': {}{}", socket_root, std::strerror(error),
-                                    error == EACCES ? " (mrcctl needs root, or the group of its socket)" : "")};
+        refuse_silent("", std::strerror(error));
     return found;
 }
 
@@ -91,6 +88,7 @@ open_line open_only()
 adoption_line::adoption_line(const std::string &instance)
 {
     const std::string name = wanted_name(instance);
+    refuse_stopped(name);
     open_line line = name.empty() ? open_only() : open_named(name);
     name_ = std::move(line.name);
     socket_ = std::move(line.socket);

@@ -15,6 +15,7 @@
 
 #include "tools/mrcctl/commands.h"
 #include "tools/mrcctl/ev_notation.h"
+#include "tools/mrcctl/process.h"
 
 namespace mrc::ctl
 {
@@ -24,6 +25,13 @@ inline constexpr double longest_s = 86400; // of all times that options take
 // A command that needs nothing more: it takes -j and --instance behind its name.
 CLI::App *add_command(CLI::App &to, const char *name, const char *does, invocation &chosen);
 CLI::App &add_object(CLI::App &to, const char *name, const char *is);
+
+// Of a daemon that does not run, a line on standard error, beside what its maps say.
+inline void tell_if_not_running(const host_maps &maps)
+{
+    if (const std::string remark = state_remark(maps.of().name, look_at_daemon(maps.host())); !remark.empty())
+        fmt::print(stderr, "mrcctl: {}\n", remark);
+}
 
 // What a command of the controller has to show, and whether everything was done.
 template <typename View>

@@ -52,6 +52,7 @@ void show_with(CLI::App *command, invocation &chosen, const Look &look, const Sa
         chosen.run = [&chosen, look, say](const host_maps &maps) {
             const auto view = look(maps);
             fmt::print("{}", chosen.json ? boost::json::serialize(view) + '\n' : say(view));
+            tell_if_not_running(maps);
             return 0;
         };
     });
@@ -191,6 +192,8 @@ void add_event(CLI::App &app, invocation &chosen)
     command->callback([&chosen, options] {
         chosen.run = [&chosen, options](const host_maps &maps) {
             options->json = chosen.json;
+            if (!options->follow)
+                tell_if_not_running(maps);
             return print_history(maps, *options);
         };
     });

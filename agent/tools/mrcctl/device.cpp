@@ -2,15 +2,14 @@
 #include "tools/mrcctl/device.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "mrc/control.h"
 #include "tools/mrcctl/daemon_sockets.h"
@@ -22,22 +21,13 @@ namespace mrc::ctl
 namespace
 {
 
+constexpr std::uint32_t patience_ms = 10'000; // with a daemon that hangs: more than one that starves takes
+
 bool has_mrc(ibv_context *verbs)
 {
     mrc_device_attr attributes{};
     int supported = 0;
     return ::mrc_query_device(verbs, &attributes, &supported) == 0 && supported != 0;
-}
-
-[[noreturn]] void refuse_none(const std::string &name)
-{
-    const std::string there = instances_in_words();
-    const std::filesystem::path socket = socket_of(name);
-    if (!name.empty() && ::access(socket.c_str(), R_OK | W_OK) != 0 && errno == EACCES)
-        throw ctl_error{
-            fmt::format("'{}' may not be opened: mrcctl needs root, or the group of this socket", socket.string())};
-    throw ctl_error{name.empty() ? fmt::format("no mrcd answers below '{}'; {}", socket_root, there)
-                                 : fmt::format("no mrcd answers as instance '{}'; {}", name, there)};
 }
 
 device_list_handle list_devices(int &count)
@@ -53,7 +43,8 @@ verbs_handle open_device(const std::string &name)
     int count = 0;
     const device_list_handle list = list_devices(count);
     verbs_handle found;
-    std::string refusal; // by a daemon, as of one client too many
+    const std::string missing{::mrc_failure_text()}; // why one is not in the list
+    std::string refusal;                             // by a daemon, as of one client too many
     for (int i = 0; list && i < count; ++i) {
         verbs_handle opened{::ibv_open_device(list.get()[i])};
         if (const std::string_view why{::mrc_failure_text()}; !opened && !why.empty())
@@ -68,7 +59,7 @@ verbs_handle open_device(const std::string &name)
     if (!found && !refusal.empty())
         throw ctl_error{refusal};
     if (!found)
-        refuse_none(name);
+        refuse_silent(name, missing);
     return found;
 }
 
@@ -83,7 +74,9 @@ verbs_handle open_instance(const std::string &given)
 {
     name_instance(given);
     const char *environment = std::getenv("MRC_INSTANCE");
-    return open_device(environment == nullptr ? "" : environment);
+    const std::string name = environment == nullptr ? "" : environment;
+    refuse_stopped(name);
+    return open_device(name);
 }
 
 } // namespace
@@ -91,7 +84,7 @@ verbs_handle open_instance(const std::string &given)
 controller_device::controller_device(const std::string &instance)
     : verbs_{open_instance(instance)}, mrc_{::mrc_create_context(verbs_.get(), nullptr)}
 {
-    if (!mrc_)
+    if (!mrc_ || ::mrc_ctl_set_patience(mrc_.get(), patience_ms) != 0)
         fail_call("use the MRC device");
 }
 

@@ -141,8 +141,15 @@ private:
     {
         if (errno == EINVAL && answered > 0)
             complaint_ = why_it_failed(errno);
-        else if (errno != ETIMEDOUT)
+        else if (errno != ETIMEDOUT || (answered == 0 && !daemon_answers()))
             fail_call("probe " + options_.destination);
+    }
+
+    // Nothing came back: from the peer, or from a daemon that hangs?
+    [[nodiscard]] bool daemon_answers() const
+    {
+        mrc_ctl_port_attr attributes{};
+        return ::mrc_ctl_query_port(device_.mrc(), 1, &attributes, MRC_CTL_PORT_ADMIN_STATE) == 0;
     }
 
     void take(const mrc_ctl_ep_rsp &response, std::size_t index)

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace mrc::ctl
@@ -56,6 +57,16 @@ daemon_process look_at_daemon(const mrc_host_row &host)
     daemon.state = stat.state == 'T' || stat.state == 't' ? "stopped" : "running";
     daemon.uptime_s = uptime;
     return daemon;
+}
+
+std::string state_remark(std::string_view instance, const daemon_process &daemon)
+{
+    if (!daemon.alive)
+        return fmt::format("mrcd of instance '{}' (pid {}) has ended; these are its last numbers", instance,
+                           daemon.pid);
+    if (daemon.state == "stopped")
+        return fmt::format("mrcd of instance '{}' (pid {}) is stopped; its numbers stand still", instance, daemon.pid);
+    return {};
 }
 
 } // namespace mrc::ctl

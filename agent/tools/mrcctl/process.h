@@ -27,5 +27,7 @@ struct process_stat {
 
 // A process of that number that started later than the daemon is another one.
 [[nodiscard]] daemon_process look_at_daemon(const mrc_host_row &host);
+// Of one that does not run, a line that says so, with what that means for the numbers of its maps; empty: it runs.
+[[nodiscard]] std::string state_remark(std::string_view instance, const daemon_process &daemon);
 
 } // namespace mrc::ctl

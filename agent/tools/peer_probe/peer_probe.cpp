@@ -2,7 +2,8 @@
 #include "tools/peer_probe/peer_probe.h"
 
 #include <algorithm>
-#include <optional>
+#include <expected>
+#include <map>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -21,21 +22,15 @@ namespace
 constexpr unsigned patience_ms = 500;
 constexpr unsigned rounds = 2; // the first finds the way
 
-std::optional<controller_device> device_of(const std::string &instance)
+// A daemon that has no way to the peer sends nothing: a probe of each plane that is lost. Throws ctl_error when none
+// can be asked.
+boost::json::array probed_rows(const std::string &instance, const probe_options &options)
 {
-    try {
-        return std::optional<controller_device>{std::in_place, instance};
-    } catch (const ctl_error &) {
-        return std::nullopt; // none runs
-    }
-}
-
-// A daemon that has no way to the peer sends nothing: a probe of each plane that is lost.
-boost::json::array probed_rows(const controller_device &device, const probe_options &options)
-{
+    const controller_device device{instance};
     try {
         return send_probes(device, options).rows;
     } catch (const ctl_error &) {
+        const controller_device still_there{instance};
         boost::json::array lost;
         for (unsigned port = 1; port <= MRC_MAX_PORTS; ++port)
             lost.push_back(boost::json::object{{"port", port}, {"answered", 0}});
@@ -45,17 +40,20 @@ boost::json::array probed_rows(const controller_device &device, const probe_opti
 
 } // namespace
 
-std::map<unsigned, doctor::probe_count> probe_planes(const std::string &instance, const std::string &address)
+doctor::plane_probes probe_planes(const std::string &instance, const std::string &address)
 {
-    std::map<unsigned, doctor::probe_count> planes;
-    const auto device = device_of(instance);
-    if (!device)
-        return planes;
     probe_options options;
     options.destination = address;
     options.count = rounds;
     options.timeout_ms = patience_ms;
-    for (const auto &each : probed_rows(*device, options)) {
+    boost::json::array rows;
+    try {
+        rows = probed_rows(instance, options);
+    } catch (const ctl_error &error) {
+        return std::unexpected{std::string{error.what()}};
+    }
+    std::map<unsigned, doctor::probe_count> planes;
+    for (const auto &each : rows) {
         const auto &row = each.as_object();
         doctor::probe_count &plane = planes[row.at("port").to_number<unsigned>() - 1];
         ++plane.sent;

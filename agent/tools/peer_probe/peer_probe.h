@@ -2,7 +2,6 @@
 // MRC's probes to a peer, added up by plane.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "tools/mrc-doctor/peer/peer.h"
@@ -10,9 +9,8 @@
 namespace mrc::ctl
 {
 
-// By the mrcd of this instance, on all paths, as `mrcctl probe`. What the daemon does not reach is not answered. Empty
-// where none runs.
-[[nodiscard]] std::map<unsigned, doctor::probe_count> probe_planes(const std::string &instance,
-                                                                   const std::string &address);
+// By the mrcd of this instance, on all paths, as `mrcctl probe`. What the daemon does not reach is not answered. The
+// error says why no daemon could be asked.
+[[nodiscard]] doctor::plane_probes probe_planes(const std::string &instance, const std::string &address);
 
 } // namespace mrc::ctl

@@ -26,7 +26,6 @@ namespace
 
 namespace json = boost::json;
 using clock = std::chrono::steady_clock;
-using by_plane = std::map<unsigned, doctor::probe_count>;
 
 constexpr std::chrono::milliseconds between_tries{300};
 constexpr column columns[] = {{"PEER", "peer"},
@@ -41,14 +40,14 @@ struct probed_peer {
     std::string name;
     std::string address;
     std::set<unsigned> shared; // planes that this host is on, too
-    by_plane planes;
+    doctor::plane_probes planes = std::unexpected{std::string{}};
 
     [[nodiscard]] bool answers() const
     {
-        return std::ranges::all_of(shared, [&](unsigned plane) {
-            const auto found = planes.find(plane);
-            return found != planes.end() && found->second.answered == found->second.sent;
-        });
+        return planes && std::ranges::all_of(shared, [&](unsigned plane) {
+                   const auto found = planes->find(plane);
+                   return found != planes->end() && found->second.answered == found->second.sent;
+               });
     }
 };
 
@@ -58,7 +57,7 @@ std::vector<probed_peer> peers_of(const service::daemon_config &config)
     for (const service::host_entry &host : config.hosts)
         if (host.common && !service::is_same(*host.common, config.host.address)) {
             const std::string address = service::to_text(*host.common);
-            probed_peer peer{.name = host.name.value_or(address), .address = address, .shared = {}, .planes = {}};
+            probed_peer peer{.name = host.name.value_or(address), .address = address, .shared = {}};
             for (const service::port_options &port : config.ports)
                 if (host.addresses[port.plane.value])
                     peer.shared.insert(port.plane.value);
@@ -82,8 +81,10 @@ json::array rows_of(const probed_peer &peer, const service::daemon_config &confi
 {
     json::array rows;
     for (const service::port_options &port : config.ports) {
-        const auto found = peer.planes.find(port.plane.value);
-        if (found == peer.planes.end() || !peer.shared.contains(port.plane.value))
+        if (!peer.planes)
+            continue;
+        const auto found = peer.planes->find(port.plane.value);
+        if (found == peer.planes->end() || !peer.shared.contains(port.plane.value))
             continue;
         json::object row{{"peer", peer.name},    {"plane", port.plane.value},          {"port", port.device},
                          {"speed_bps", nullptr}, {"answered", found->second.answered}, {"sent", found->second.sent},
@@ -114,9 +115,9 @@ setup::probe_outcome probe_peers(const setup::setup_wish &wish)
     const auto end = clock::now() + wish.longest;
     while (!all_answer(peers, config->daemon.instance) && clock::now() < end)
         std::this_thread::sleep_for(between_tries);
-    if (std::ranges::all_of(peers, [](const probed_peer &peer) { return peer.planes.empty(); }))
-        throw std::runtime_error{fmt::format("no mrcd of instance '{}' runs here: start it, then mrcctl setup --probe",
-                                             config->daemon.instance)};
+    if (std::ranges::none_of(peers, [](const probed_peer &peer) { return peer.planes.has_value(); }))
+        throw std::runtime_error{
+            fmt::format("{}; once it answers: mrcctl setup --probe", peers.front().planes.error())};
     setup::probe_outcome outcome;
     json::array rows;
     json::array troubles;

@@ -38,7 +38,8 @@ struct peer_plane_evidence {
     std::uint32_t carries = 0;               // bytes of the largest packet that it answered
     bool refuses_mrc = false;                // UDP port 4791 is answered by "port unreachable"
     bool calls_routers = false;              // an mrcd in SRv6 mode looks for its leaf here
-    std::optional<probe_count> probes;       // none: no mrcd runs here to send them
+    std::optional<probe_count> probes;       // none: no mrcd here sent any
+    std::string unprobed;                    // why not, if anybody said so
 };
 
 } // namespace mrc::doctor

@@ -111,7 +111,9 @@ private:
         else if (seen_.refuses_mrc && seen_.calls_routers)
             add_srv6();
         else if (!probes)
-            add("mrc", state::untried, "no mrcd runs here that could send probes");
+            add("mrc", state::untried,
+                seen_.unprobed.empty() ? "no MRC probes were sent"
+                                       : fmt::format("no MRC probes were sent: {}", seen_.unprobed));
         else if (seen_.refuses_mrc)
             add("mode", state::broken,
                 fmt::format("{} takes no MRC at {}: UDP port 4791 is closed", peer_, service::to_text(seen_.way.far)),

@@ -118,9 +118,11 @@ peer_report examine_peer(service::daemon_config config, const std::string &peer,
     if (ways.empty() && report.findings.empty())
         throw std::runtime_error{fmt::format("--peer: {} and this host have no plane in common", peer)};
     std::vector<peer_plane_evidence> planes = ask_links(ways);
-    const auto counts = probe ? probe(report.address) : std::map<unsigned, probe_count>{};
+    const plane_probes counts = probe(report.address);
     for (peer_plane_evidence &plane : planes)
-        if (const auto count = counts.find(plane.way.plane); count != counts.end())
+        if (!counts)
+            plane.unprobed = counts.error();
+        else if (const auto count = counts->find(plane.way.plane); count != counts->end())
             plane.probes = count->second;
     std::ranges::move(judge_peer(peer, planes), std::back_inserter(report.findings));
     return report;

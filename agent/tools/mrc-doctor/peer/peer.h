@@ -2,6 +2,7 @@
 // `mrc-doctor --peer`: a host of a configuration in direct mode, seen from this one by each plane.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <map>
 #include <string>
@@ -26,8 +27,10 @@ struct peer_report {
     [[nodiscard]] bool is_reached() const;
 };
 
-// Probes toward this MRC address, by plane; empty: no mrcd runs here.
-using peer_prober = std::function<std::map<unsigned, probe_count>(const std::string &address)>;
+// By plane, or why no mrcd could be asked for them.
+using plane_probes = std::expected<std::map<unsigned, probe_count>, std::string>;
+// Probes toward this MRC address.
+using peer_prober = std::function<plane_probes(const std::string &address)>;
 
 // The row of [[peer]] that is meant by its name or an address. Throws std::runtime_error with those that there are.
 [[nodiscard]] const service::host_entry &find_peer(const service::daemon_config &config, const std::string &peer);

@@ -30,6 +30,12 @@ namespace
 constexpr std::uint32_t headers_on_fabric = 132; // of a full data packet, from the outer IP header on
 constexpr std::uint32_t headers_on_direct = 92;
 
+daemon_seen daemon_now(const host_maps &maps)
+{
+    const daemon_process daemon = look_at_daemon(maps.host());
+    return {.alive = daemon.alive, .stopped = daemon.state == "stopped", .pid = daemon.pid};
+}
+
 using path_rows = std::map<std::uint32_t, std::pair<mrc_path_row, mrc_signal_row>>;
 
 path_rows paths_to(const host_maps &maps, const std::vector<peer_place> &peers)
@@ -161,9 +167,8 @@ snapshot watch(const host_maps &maps, const watch_options &options)
 {
     const chosen_peers chosen = choose_peers(maps, options.peer);
     const std::vector<peer_place> &peers = chosen.peers;
-    const daemon_process daemon = look_at_daemon(maps.host());
     snapshot seen;
-    seen.daemon = {.alive = daemon.alive, .stopped = daemon.state == "stopped", .pid = daemon.pid};
+    seen.daemon = daemon_now(maps);
     seen.direct = !peers.empty() && maps.paths()[peers.front().row.group_base].kind == MRC_CARRIER_DIRECT;
     seen.packet_bytes = maps.host().payload_bytes + (seen.direct ? headers_on_direct : headers_on_fabric);
     const sample before = take_sample(maps);
@@ -172,6 +177,7 @@ snapshot watch(const host_maps &maps, const watch_options &options)
                                                             std::chrono::duration<double>{options.seconds});
     add_trips(seen, maps, peers, options.seconds);
     std::this_thread::sleep_until(end);
+    seen.daemon = daemon_now(maps);
     const sample after = take_sample(maps);
     add_ports(seen, before, after);
     for (const peer_place &peer : peers)

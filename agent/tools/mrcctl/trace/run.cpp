@@ -180,6 +180,8 @@ private:
                        lapses);
         if (has_ended_)
             fmt::print(stderr, "mrcctl: mrcd of instance '{}' has ended\n", maps_.of().name);
+        else if (const auto remark = state_remark(maps_.of().name, look_at_daemon(maps_.host())); !remark.empty())
+            fmt::print(stderr, "mrcctl: {}\n", remark);
     }
 
     const host_maps &maps_;
