@@ -34,6 +34,7 @@ MRC_USES(ports);
 MRC_USES(signals);
 MRC_USES(xsks);
 MRC_USES(clients); /* these are of no program: created and pinned with the others, for the agent to write */
+MRC_USES(workers);
 MRC_USES(qps_in_use);
 MRC_USES(paths_in_use);
 MRC_USES(fabric_faults);

@@ -43,6 +43,7 @@ MRC_ROWS(paths, struct mrc_path_row,
 MRC_ROWS(signals, struct mrc_signal_row, MRC_USUAL_PATHS);
 MRC_ROWS(qps, struct mrc_qp_row, MRC_MAX_QPS);
 MRC_MAP(clients, BPF_MAP_TYPE_HASH, __u32, struct mrc_client_row, MRC_MAX_CLIENTS, BPF_F_NO_PREALLOC);
+MRC_ROWS(workers, struct mrc_worker_row, MRC_MAX_WORKERS);
 MRC_MAP(qps_in_use, BPF_MAP_TYPE_HASH, __u32, struct mrc_qp_in_use, MRC_MAX_QPS, BPF_F_NO_PREALLOC);
 MRC_MAP(paths_in_use, BPF_MAP_TYPE_HASH, __u32, struct mrc_paths_in_use, MRC_USUAL_PATHS, BPF_F_NO_PREALLOC);
 MRC_ROWS(events, struct mrc_event_row, (MRC_EVENT_CLASSES * MRC_EVENT_ROWS));

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <vector>
 
+#include <unistd.h>
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -47,6 +49,13 @@ void write_reasons(mrc_qp_row &row, const protocol::qp_counters &counters)
     row.penalties = counters.penalties;
 }
 
+// The counts have grown by less than 2^32 since.
+void follow(__u64 (&row)[MRC_RTT_BUCKETS], const protocol::duration_histogram &histogram)
+{
+    for (std::size_t bucket = 0; bucket < std::size(row); ++bucket)
+        row[bucket] += histogram.by_log2()[bucket] - static_cast<__u32>(row[bucket]);
+}
+
 __u32 nanoseconds(protocol::duration time)
 {
     return static_cast<__u32>(std::min<std::int64_t>(time.count(), UINT32_MAX));
@@ -60,8 +69,7 @@ void write_round_trips(mrc_qp_row &row, const protocol::rtt_estimator &rtt)
         return;
     row.rtt_ns = nanoseconds(rtt.smoothed());
     row.rtt_min_ns = nanoseconds(rtt.minimum());
-    for (std::size_t bucket = 0; bucket < std::size(row.rtt_log2); ++bucket)
-        row.rtt_log2[bucket] += rtt.histogram().by_log2()[bucket] - static_cast<__u32>(row.rtt_log2[bucket]);
+    follow(row.rtt_log2, rtt.histogram());
 }
 
 void write_row(mrc_qp_row &row, const worker_qp &qp)
@@ -168,6 +176,34 @@ void verdict_report::publish_row(std::uint32_t row, std::uint64_t count)
 {
     if (count != written_[row] && write_(row, count))
         written_[row] = count;
+}
+
+void worker_report::begin()
+{
+    if (row_ == nullptr)
+        return;
+    times_.open();
+    row_->thread = static_cast<__u32>(::gettid());
+}
+
+void worker_report::write(const worker_counters &counters, std::uint64_t socket_drops, protocol::instant now)
+{
+    if (row_ == nullptr)
+        return;
+    row_->rounds = counters.loops;
+    row_->sleeps = counters.sleeps;
+    row_->rx_packets = counters.received;
+    row_->rx_late = counters.backlogged;
+    row_->rx_dropped = socket_drops;
+    follow(row_->lag_log2, counters.lag);
+    if (now < next_look_)
+        return;
+    next_look_ = now + look_interval;
+    if (const auto times = times_.read()) {
+        row_->ran_ns = times->ran_ns;
+        row_->waited_ns = times->waited_ns;
+        row_->looked_ns = static_cast<__u64>(now.time_since_epoch().count());
+    }
 }
 
 verdict_sums::verdict_sums(int verdicts_fd)

@@ -3,7 +3,7 @@
 // never per packet.
 #pragma once
 
-#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,14 +14,14 @@
 
 #include "datapath/linked_list.h"
 #include "datapath/worker_client.h"
+#include "datapath/worker_counters.h"
 #include "kernel/mapped_array.h"
+#include "kernel/thread_times.h"
 #include "mrc/abi/maps.h"
 #include "protocol/paths/path_group.h"
 
 namespace mrc::datapath
 {
-
-using verdict_counts = std::array<std::uint64_t, MRC_VERDICT_COUNT>;
 
 void write_row(mrc_qp_row &row, const worker_qp &qp);
 // As far as there are any. Counts go on where they pass 2^32 in the estimator.
@@ -80,6 +80,26 @@ private:
 
     writer write_;
     verdict_counts written_{};
+};
+
+// The worker's own row.
+class worker_report
+{
+public:
+    // Null: there is none.
+    explicit worker_report(mrc_worker_row *row) : row_{row} {}
+
+    // On the worker's own thread, before its first round, and under what keeps others from writing.
+    void begin();
+    // socket_drops: of all its sockets since they are open.
+    void write(const worker_counters &counters, std::uint64_t socket_drops, protocol::instant now);
+
+private:
+    static constexpr std::chrono::milliseconds look_interval{100}; // at the thread's times, which is a system call
+
+    mrc_worker_row *row_; // borrowed
+    kernel::thread_times times_;
+    protocol::instant next_look_;
 };
 
 // All workers' together in the per-CPU array behind the descriptor, which cannot be mapped. No program counts in the

@@ -119,7 +119,7 @@ worker::worker(worker_options options, resources borrowed)
                                                                .on_peer_change = io_.on_peer_change,
                                                                .on_batch_done = io_.on_batch_done,
                                                                .speaks = io_.number == 0}},
-      verdicts_{io_.write_verdict}
+      verdicts_{io_.write_verdict}, own_report_{io_.row}
 {
     if (io_.states == nullptr)
         io_.states = &own_states_.emplace(*io_.paths);
@@ -237,6 +237,10 @@ void worker::run()
     ::pthread_setname_np(::pthread_self(), "mrc-worker");
     ::prctl(PR_SET_TIMERSLACK, 1);
 
+    {
+        const std::scoped_lock baton{turns_of_threads_.baton()};
+        own_report_.begin();
+    }
     for (;;) {
         if (turns_of_threads_.try_keep()) {
             const std::scoped_lock baton{turns_of_threads_.baton()};
@@ -338,7 +342,7 @@ std::size_t worker::round()
         next_watch_ = now + probe_targets::watch_interval;
     }
     if (now >= next_report_) {
-        report();
+        report(now);
         resting_.give_back(now);
         next_report_ = now + report_interval;
     }
@@ -380,6 +384,7 @@ void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
         return;
     }
     const instant arrival{std::chrono::nanoseconds{meta.arrival_ns}};
+    counters_.lag.add(now - arrival);
     counters_.backlogged += options_.backlog_mark.count() != 0 && now - arrival > options_.backlog_mark ? 1 : 0;
     const protocol::arrival arrived{.entropy = protocol::ev{meta.ev},
                                     .path = protocol::path_index{meta.path},
@@ -498,9 +503,9 @@ bool worker::look_at_ways()
     return waiting_.look([this](worker_qp &qp) { activate(qp); });
 }
 
-void worker::report()
+void worker::report(instant now)
 {
-    follow_receive_drops();
+    own_report_.write(counters_, follow_receive_drops(), now);
     counters_.reported += changed_.write_all(*io_.qps);
     idle_reports_.write_some(*io_.qps, qps_.all());
     desk_.visit_changed([&](protocol::path_group &group) { counters_.reported += write_counts(*io_.paths, group); });
@@ -525,7 +530,8 @@ void worker::report_failure(worker_qp &qp)
         io_.on_qp_failed(qp);
 }
 
-void worker::follow_receive_drops()
+// How many there are.
+std::uint64_t worker::follow_receive_drops()
 {
     std::uint64_t dropped = 0;
     for (const auto &socket : *io_.sockets) {
@@ -537,6 +543,7 @@ void worker::follow_receive_drops()
             qp->protocol->set_receive_penalty(overload_.penalty());
             qp->protocol->set_receive_share(overload_.share());
         }
+    return dropped;
 }
 
 instant worker::next_deadline()

@@ -73,28 +73,6 @@ struct worker_options {
     protocol::slab_limits memory{}; // of what queue pairs borrow while they have something under way
 };
 
-// Counters of the worker itself; read by the service thread through call().
-struct worker_counters {
-    std::uint64_t loops = 0;
-    std::uint64_t sleeps = 0;
-    std::uint64_t received = 0;   // from the ports
-    std::uint64_t backlogged = 0; // of these, waited for longer than backlog_mark
-    std::uint64_t reported = 0;   // rows of paths and of active queue pairs
-    verdict_counts drops{};       // MRC_AGENT_*
-
-    worker_counters &operator+=(const worker_counters &other)
-    {
-        loops += other.loops;
-        sleeps += other.sleeps;
-        received += other.received;
-        backlogged += other.backlogged;
-        reported += other.reported;
-        for (std::size_t row = 0; row < drops.size(); ++row)
-            drops[row] += other.drops[row];
-        return *this;
-    }
-};
-
 class worker
 {
 public:
@@ -113,6 +91,7 @@ public:
         std::function<void(const protocol::path_transition &)> on_path_state;
         std::function<void()> on_batch_done;                      // of start_batch
         std::function<void(const worker_qp &)> on_qp_failed = {}; // each once
+        mrc_worker_row *row = nullptr;                            // null: nobody is shown what the worker does
         trace_ring *trace = nullptr;                              // null: there is nothing to be traced
         // Of several workers of a host; null: it has this one only.
         unsigned number = 0; // the first one speaks for the host
@@ -221,10 +200,10 @@ private:
     std::size_t deliver_own(protocol::instant now);
     [[nodiscard]] bool any_own() const;
     [[nodiscard]] unsigned worker_of(protocol::qpn number) const;
-    void report();
+    void report(protocol::instant now);
     void report_changes();
     void report_failure(worker_qp &qp);
-    void follow_receive_drops();
+    std::uint64_t follow_receive_drops();
     sleep_end sleep(std::span<pollfd> own = {}, protocol::instant until = protocol::never);
     [[nodiscard]] protocol::instant next_deadline();
 
@@ -247,6 +226,7 @@ private:
     changed_queue_pairs changed_;
     idle_reports idle_reports_;
     verdict_report verdicts_;
+    worker_report own_report_;
     worker_counters counters_;
     protocol::instant next_report_;
     protocol::instant next_watch_;

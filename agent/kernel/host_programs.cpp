@@ -47,8 +47,10 @@ host_programs::host_programs(host_programs_options options) : options_{std::move
                                  "loop_arrivals"};
         tables_.fabric_faults = {map_fd("fabric_faults"), MRC_MAX_FAULTS, "fabric_faults"};
         tables_.events = {map_fd("events"), std::size_t{MRC_EVENT_CLASSES} * MRC_EVENT_ROWS, "events"};
+        tables_.workers = {map_fd("workers"), MRC_MAX_WORKERS, "workers"};
         timespec now{};
         ::clock_gettime(CLOCK_MONOTONIC, &now);
+        std::string_view{MRC_VERSION}.copy(tables_.host[0].version, sizeof(mrc_host_row::version) - 1);
         tables_.host[0].pid = static_cast<__u32>(::getpid());
         tables_.host[0].started_ns = static_cast<__u64>(now.tv_sec) * 1'000'000'000 + static_cast<__u64>(now.tv_nsec);
         tables_.host[0].real_ahead_ns = static_cast<__u64>(real_time_offset().count());
@@ -256,6 +258,7 @@ std::string host_programs::keep(std::size_t port, kernel::probes::xdp_attachment
         throw startup_error{"cannot attach XDP program host_rx to '" + options_.ports[port].device +
                             "': " + attachment.last().text()};
     links_[port] = std::move(attachment.link);
+    tables_.ports[options_.ports[port].config.port].xdp = attachment.native ? MRC_XDP_NATIVE : MRC_XDP_GENERIC;
     return attachment.native ? "native" : "generic";
 }
 

@@ -21,6 +21,7 @@ struct host_tables {
     mapped_array<mrc_loop_arrival> loop_arrivals;
     mapped_array<mrc_fault_row> fabric_faults;
     mapped_array<mrc_event_row> events;
+    mapped_array<mrc_worker_row> workers;
 };
 
 class peer_rows

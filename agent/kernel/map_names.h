@@ -127,6 +127,12 @@ inline constexpr auto port_reason_names = std::to_array<std::string_view>({
 });
 static_assert(port_reason_names.size() == MRC_PORT_REASON_COUNT);
 
+// In the order of enum mrc_xdp_mode, and of enum mrc_engine.
+inline constexpr auto xdp_mode_names = std::to_array<std::string_view>({"none", "native", "generic"});
+static_assert(xdp_mode_names.size() == MRC_XDP_GENERIC + 1);
+inline constexpr auto engine_names = std::to_array<std::string_view>({"none", "xdp", "af_xdp"});
+static_assert(engine_names.size() == MRC_ENGINE_AF_XDP + 1);
+
 // In the order of enum mrc_path_state.
 inline constexpr auto path_state_names = std::to_array<std::string_view>({
     "unused",

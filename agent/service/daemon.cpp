@@ -220,6 +220,7 @@ worker_crew *daemon::make_workers()
              .on_batch_done = [this] { control_.note_batch(); },
              .on_qp_failed =
                  [this](const datapath::worker_qp &qp) { control_.note_failure(names_of(qp), failure_of(qp)); },
+             .row = &programs_.tables().workers[number],
              .trace = &*trace++,
              .number = number,
              .states = &path_states_,

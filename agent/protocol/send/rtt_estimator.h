@@ -8,34 +8,13 @@
 // nothing and one too late is waited for by nobody but the tail of a message, which is probed.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
 
-#include "mrc/abi/maps.h"
+#include "protocol/duration_histogram.h"
 #include "protocol/types.h"
 
 namespace mrc::protocol
 {
-
-// How many took how long, by powers of two: struct mrc_qp_row, rtt_log2.
-class rtt_histogram
-{
-public:
-    using counts = std::array<std::uint32_t, MRC_RTT_BUCKETS>; // modulo 2^32: a queue pair at rest is small
-
-    void add(duration rtt)
-    {
-        const auto bucket = std::bit_width(static_cast<std::uint64_t>(rtt.count()) >> MRC_RTT_SHIFT);
-        ++counts_[std::min(static_cast<std::size_t>(bucket), counts_.size() - 1)];
-    }
-    [[nodiscard]] const counts &by_log2() const { return counts_; }
-
-private:
-    counts counts_{};
-};
 
 class rtt_estimator
 {
@@ -47,7 +26,7 @@ public:
     [[nodiscard]] duration smoothed() const { return smoothed_; } // zero before the first sample
     [[nodiscard]] duration variation() const { return variation_; }
     [[nodiscard]] duration minimum() const { return minimum_; } // without a sample: duration::max()
-    [[nodiscard]] const rtt_histogram &histogram() const { return histogram_; }
+    [[nodiscard]] const duration_histogram &histogram() const { return histogram_; }
 
     // RTO = max(T, srtt + 4 var); before the first sample max(T, initial).
     [[nodiscard]] duration timeout(duration shortest) const;
@@ -61,7 +40,7 @@ private:
     duration smoothed_{0};
     duration variation_{0};
     duration minimum_ = duration::max();
-    rtt_histogram histogram_;
+    duration_histogram histogram_;
     instant round_ends_;
     std::uint32_t in_round_ = 0;  // samples so far
     std::uint32_t per_round_ = 1; // of the last one that had any

@@ -290,6 +290,8 @@ host_ports::ways_out host_ports::update(const link_monitor &links)
         write_text(row.address_text, row.address);
         row.outer = rules_.outer_destination(plane);
         config_.ports[i].device.copy(row.device, sizeof(row.device) - 1);
+        row.engine = uses_[i].uses_xdp ? MRC_ENGINE_XDP : MRC_ENGINE_AF_XDP;
+        row.queues = static_cast<__u16>(uses_[i].queues);
         view_.mtu[plane.value] = status.mtu;
         reasons_[plane.value] = reason;
         show_reason(plane.value);

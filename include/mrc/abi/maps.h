@@ -149,12 +149,27 @@ enum mrc_port_reason {
     MRC_PORT_REASON_COUNT
 } MRC_ONE_BYTE;
 
+enum mrc_xdp_mode {
+    MRC_XDP_NONE,    /* no program of ours is on the port */
+    MRC_XDP_NATIVE,  /* in its driver */
+    MRC_XDP_GENERIC, /* behind it */
+} MRC_ONE_BYTE;
+
+enum mrc_engine {
+    MRC_ENGINE_NONE,   /* the host has no port on this plane */
+    MRC_ENGINE_XDP,    /* live frames; small bursts by AF_XDP */
+    MRC_ENGINE_AF_XDP, /* AF_XDP rings alone */
+} MRC_ONE_BYTE;
+
 /* Writer: mrcd: service. Readers: mrcd, host_push, host_tx, mrcctl, bpftool. */
 struct mrc_port_row {
-    __u32 ifindex; /* the kernel's number of the device */
-    __u32 flags;   /* enum mrc_port_flags */
-    __u8 mac[6];   /* the port's own */
-    __u8 reserved[6];
+    __u32 ifindex;          /* the kernel's number of the device */
+    __u32 flags;            /* enum mrc_port_flags */
+    __u8 mac[6];            /* the port's own */
+    enum mrc_xdp_mode xdp;  /* how packets arrive */
+    enum mrc_engine engine; /* how they leave */
+    __u16 queues;           /* receive queues that have sockets */
+    __u8 reserved[2];
     __u16 mtu;                   /* as the kernel has it */
     enum mrc_port_reason reason; /* why it is out of use */
     __u8 reserved2;
@@ -196,6 +211,8 @@ struct mrc_host_row {
     /* What the wall clock (CLOCK_REALTIME) is ahead of CLOCK_MONOTONIC, which programs cannot ask. */
     __u64 real_ahead_ns;
     __u64 untold_qp_errors; /* queue pairs that failed and have no event: too many did at once */
+    char version[16];       /* of the daemon */
+    __u64 reserved[6];
 };
 
 /*
@@ -241,7 +258,7 @@ struct mrc_path_row {
 
 #define MRC_RTT_PERIOD_NS 10000000000ull
 
-/* Histograms of round trips: the first bucket ends at 2^12 ns, the next at 2^13 … the last one does not end. */
+/* Histograms of times: the first bucket ends at 2^12 ns, the next at 2^13 … the last one does not end. */
 #define MRC_RTT_BUCKETS 16
 #define MRC_RTT_SHIFT 12
 
@@ -487,6 +504,25 @@ struct mrc_qp_in_use {
     __u32 session;               /* of the client that has made it: key of `clients` */
     __u32 pid;                   /* this and the next as in struct mrc_client_row */
     char command[16];            /* name of the client's process */
+};
+
+/* `workers`: array of MRC_MAX_WORKERS rows, written every 10 ms while the worker is awake. */
+/* Writer: mrcd: worker. Readers: mrcctl. */
+struct mrc_worker_row {
+    __u32 thread; /* its id, in the daemon's PID namespace; 0: there is no such worker */
+    __u32 reserved;
+    __u64 rounds;     /* each looks for packets, requests and timers */
+    __u64 sleeps;     /* for want of any */
+    __u64 rx_packets; /* taken from its sockets */
+    __u64 rx_late;    /* of these, those that had waited for longer than backlog_mark_us */
+    __u64 rx_dropped; /* packets that found no room in its sockets */
+    __u64 ran_ns;     /* time that its thread has had a processor */
+    __u64 waited_ns;  /* time that it was ready to run, and had none */
+    __u64 looked_ns;  /* when these two were asked for */
+    /* Packets by the time from host_rx to the worker's round: below 2^12 ns, 2^13 … the last one all above. No round
+     * trip has it in it: they end in host_rx. */
+    __u64 lag_log2[MRC_RTT_BUCKETS];
+    __u64 reserved2[7];
 };
 
 /*
@@ -984,7 +1020,7 @@ struct mrc_trace_ring {
 
 MRC_ASSERT_SIZE(struct mrc_port_row, 192);
 MRC_ASSERT_SIZE(struct mrc_next_hop_row, 16);
-MRC_ASSERT_SIZE(struct mrc_host_row, 64);
+MRC_ASSERT_SIZE(struct mrc_host_row, 128);
 MRC_ASSERT_SIZE(struct mrc_path_row, 64);
 MRC_ASSERT_SIZE(struct mrc_signal_row, 128);
 MRC_ASSERT_SIZE(struct mrc_peer_row, 64);
@@ -996,6 +1032,7 @@ MRC_ASSERT_SIZE(struct mrc_socket_note, 48);
 MRC_ASSERT_SIZE(struct mrc_sockets_config, 40);
 MRC_ASSERT_SIZE(struct mrc_qp_row, 576);
 MRC_ASSERT_SIZE(struct mrc_qp_in_use, 72);
+MRC_ASSERT_SIZE(struct mrc_worker_row, 256);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
 MRC_ASSERT_SIZE(struct mrc_event_row, 168);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);

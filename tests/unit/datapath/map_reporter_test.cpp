@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "datapath/map_reporter.h"
@@ -160,6 +162,31 @@ TEST(queue_pair_rows, count_round_trips_beyond_what_the_estimator_holds)
     EXPECT_EQ(row.rtt_min_ns, 5'000U);
     EXPECT_EQ(row.rtt_log2[1], 1U) << "however often it is written";
     EXPECT_EQ(row.rtt_log2[3], 0x1'0000'0001ULL) << "2^32 and one";
+}
+
+TEST(worker_rows, say_what_the_worker_does_and_for_how_long_packets_wait_for_it)
+{
+    using namespace std::chrono_literals;
+    mrc_worker_row row{};
+    worker_report report{&row};
+    report.begin();
+    EXPECT_EQ(row.thread, static_cast<__u32>(::gettid()));
+    worker_counters counters;
+    counters.received = 3;
+    for (const protocol::duration lag : {-5us, 3us, 20us})
+        counters.lag.add(lag);
+    report.write(counters, 7, protocol::instant{1s});
+    EXPECT_EQ(row.rx_packets, 3U);
+    EXPECT_EQ(row.rx_dropped, 7U);
+    EXPECT_EQ(row.lag_log2[0], 2U) << "one came while the round was under way";
+    EXPECT_EQ(row.lag_log2[3], 1U);
+    EXPECT_GT(row.ran_ns, 0U);
+    EXPECT_EQ(row.looked_ns, 1'000'000'000U);
+    report.write(counters, 7, protocol::instant{1050ms});
+    EXPECT_EQ(row.looked_ns, 1'000'000'000U) << "the kernel is asked ten times a second at most";
+    report.write(counters, 7, protocol::instant{1100ms});
+    EXPECT_EQ(row.looked_ns, 1'100'000'000U);
+    worker_report{nullptr}.write(counters, 7, protocol::instant{2s});
 }
 
 TEST(idle_queue_pairs, are_all_reported_in_turns)

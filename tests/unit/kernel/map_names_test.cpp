@@ -90,6 +90,12 @@ TEST(map_names, path_states_are_those_of_the_header)
     expect_names("mrc_path_state", "MRC_PATH_", kernel::path_state_names);
 }
 
+TEST(map_names, ways_of_ports_are_those_of_the_header)
+{
+    expect_names("mrc_xdp_mode", "MRC_XDP_", kernel::xdp_mode_names);
+    expect_names("mrc_engine", "MRC_ENGINE_", kernel::engine_names);
+}
+
 TEST(map_names, classes_kinds_and_reasons_of_events_are_those_of_the_header)
 {
     expect_names("mrc_event_class", "MRC_EVENTS_OF_", kernel::event_class_names);

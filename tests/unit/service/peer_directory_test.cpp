@@ -89,7 +89,8 @@ public:
                  .loops = {},
                  .loop_arrivals = {},
                  .fabric_faults = {},
-                 .events = {}},
+                 .events = {},
+                 .workers = {}},
           rows{std::size_t{with.peers} * (planes + 1)}, workers{size, 0},
           peers{config, rules, tables, rows, workers, states, 1024}
     {

@@ -48,7 +48,7 @@ TEST(rtt_estimator, counts_round_trips_by_powers_of_two)
     for (const duration sample :
          {0ns, 4'095ns, 4'096ns, 8'191ns, 8'192ns, 67'108'863ns, 67'108'864ns, 10'000'000'000ns})
         rtt.on_sample(sample, start);
-    EXPECT_EQ(rtt.histogram().by_log2(), (rtt_histogram::counts{2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}));
+    EXPECT_EQ(rtt.histogram().by_log2(), (duration_histogram::counts{2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}));
 }
 
 TEST(rtt_estimator, timeout_is_never_below_T)
