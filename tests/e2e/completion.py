@@ -17,7 +17,7 @@ import time
 
 from lab_support import DEADLINE_S, ROOT, binary, check, lab, mrc_lab, need_binaries, need_root
 from manual import run
-from mrcctl_help import help_texts, names_below, offered_by
+from mrcctl_help import all_names_below, help_texts, offered_by
 
 COMPLETIONS = pathlib.Path(ROOT) / "scripts/packaging/completions"
 PATH = f"{os.path.dirname(binary('mrcctl'))}:{ROOT}/scripts:{os.environ['PATH']}"
@@ -76,7 +76,7 @@ def check_mrcctl():
         line = " ".join(("mrcctl", *words))
         options = sorted(name for name in offered_by(text) if name.startswith("--"))
         check(sorted(by_bash("mrcctl", *words, "-")) == options, f"{line} -: {' '.join(options)}")
-        names = names_below(text)
+        names = [name for names in all_names_below(text) for name in names]
         if names:
             check(sorted(by_bash("mrcctl", *words, "")) == sorted(names), f"{line}: {' '.join(names)}")
     for words, offered, why in (
@@ -85,6 +85,7 @@ def check_mrcctl():
         (("path", "list", "--state=good", "--pee"), ["--peer"], "but what follows one with its value is"),
         (("run", "--", ""), [], "words of the command to run are not mrcctl's"),
         (("run", "--", "-"), [], "nor are its options"),
+        (("session", "li"), ["list"], "what follows another name of an object is completed, too"),
         (("qp", "show", ""), [], "and nothing is offered in place of a queue pair's number"),
     ):
         check(by_bash("mrcctl", *words) == offered, why)

@@ -26,6 +26,7 @@ from transfer_support import STEADY, run_client, server, stopped, transfer, wait
 PLANES, SPINES = 4, 2
 LIMIT_S = 20
 NOBODY = 65534
+NAME = "node1"  # of h1
 HOME, CLEAR_BELOW = "\x1b[H", "\x1b[J"  # how a screen of top begins and ends
 MESSAGES, SIZE, QPS = 256, 1 << 20, 2
 # Counters that mrc-perf reports, too.
@@ -102,6 +103,8 @@ def check_idle(fabric, here):
     check(status["qps"]["count"] == 0 and here.json("qp", "list") == [], "there are no queue pairs")
     here.text("status")
     check(here.text("qp", "list") == "no queue pairs\n", "and a table of none says so")
+    looked = here.json("diagnose", NAME, "--seconds", "0.2")
+    check(looked["healthy"] and looked["looked_at"]["peers"] == 1, f"a peer is looked at by its name: {looked}")
     check(here.json("client", "list") == [] and here.text("client", "list") == "no clients\n",
           "nor are there clients: who asks for the maps is none")
 
@@ -184,8 +187,45 @@ def check_clients(here, process):
         check(qp["session"] == client["session"] and
               qp["client"] == {name: client[name] for name in ("pid", "uid", "command")},
               f"queue pair {qp['qpn']} is its")
+    shown = here.json("client", "show", str(client["session"]))
+    qps = here.json("qp", "list")
+    check(sorted(qp["qpn"] for qp in shown["qps"]) == sorted(qp["qpn"] for qp in qps) and
+          set(shown["workers"]) == {qp["worker"] for qp in qps} and
+          shown["tx_bytes"] == sum(qp["tx_bytes"] for qp in qps) > 0, "client show has its queue pairs and workers")
+    check(all(shown[name] == value for name, value in client.items() if name != "connected_for_ns"),
+          "and what the list says")
+    check([row["session"] for row in here.json("session", "list")] == [client["session"]], "session is another name")
+    check("mrc-perf" in here.text("session", "show", str(client["session"])), "for all of its commands")
     check(str(process.pid) in here.text("client", "list") and "mrc-perf" in here.text("qp", "list"),
           "as the tables say")
+
+
+def check_peers(fabric, here):
+    """The only other host, against its row in the map and what other views say."""
+    address = fabric.host("h1")["mrc_address"]
+    peers = here.json("peer", "list")
+    check([peer["peer"] for peer in peers] == [address], f"one peer is listed: {peers}")
+    peer, row = peers[0], here.maps.peer(address)
+    check(peer["planes"] == row["planes"] == peer["planes_up"] == PLANES and peer["plane_mask"] == row["plane_mask"] and
+          peer["known_by"] == "plan", "with its planes, known by the fabric's plan")
+    toward = here.json("path", "list", "--peer", address)
+    check(peer["queue_pairs"] == QPS and sum(peer["paths"].values()) == len(toward) and
+          peer["rtt_min_ns"] == min(path["rtt_min_ns"] for path in toward),
+          "its queue pairs, paths and least round trip")
+    shown = here.json("peer", "show", address)
+    check(set(fabric.host("h1")["plane_addresses"]) <= set(shown["other_addresses"]) and
+          shown["qpns"] == sorted(qp["qpn"] for qp in here.json("qp", "list")), "peer show has all of its addresses")
+    def sent():
+        paths = here.json("path", "list", "--peer", address)
+        return [sum(path["tx_packets"] for path in paths if path["plane"] == plane) for plane in range(PLANES)]
+
+    before, by_plane, after = sent(), here.json("peer", "show", address)["by_plane"], sent()
+    check(all(map(between, before, [plane["tx_packets"] for plane in by_plane], after)) and min(before) > 0,
+          "and what went by each plane")
+    check(all(here.json("peer", "show", known)["peer"] == address and here.json("peer", "show", known)["name"] == NAME
+              for known in (fabric.host("h1")["plane_addresses"][0], NAME)), "whichever of them it is asked for by")
+    here.text("peer", "list")
+    here.text("peer", "show", address)
 
 
 def check_killed_client(fabric, here):
@@ -257,6 +297,7 @@ def check_transfer(fabric, here, there):
                 check_status(here)
                 check_qps(here)
                 check_clients(here, process)
+                check_peers(fabric, here)
                 check_paths(here)
                 check_counters(here)
 
@@ -296,6 +337,12 @@ def check_faults(fabric, here):
             check(wait_until(lambda: here.json("port", "list")[plane]["state"] == "down", LIMIT_S), f"{device} is down")
             check(here.json("port", "list")[plane]["reason"] == reason, f"because of: {reason}")
         check(here.json("status")["plane_mask"] == 0b0011, "and neither is in use")
+        there = operator(fabric, "h1")
+        check(wait_until(lambda: there.json("peer", "list")[0]["plane_mask"] == 0b0011, LIMIT_S), "the peer knows")
+        peer = there.json("peer", "show", here.address)
+        check(peer["planes_up"] == 2 and [plane["up"] for plane in peer["by_plane"]] == ["yes", "yes", "no", "no"] and
+              peer["changed"] == "peer_port_out_of_use" and peer["unchanged_for_ns"] > 0,
+              f"by plane, and what last happened to it: {peer['changed_text']}")
         check("mtu too small" in here.text("port", "list"), "as the table says")
         process.send_signal(signal.SIGINT)
 
@@ -398,7 +445,9 @@ def check_refusals(here, there):
     chosen = ["--instance", here.instance]
     refused(["qp", "show", "1234567", *chosen], 1, "no queue pair 1234567", "qp list")
     refused(["path", "show", "8191", *chosen], 1, "no path 8191", "path list")
-    refused(["path", "list", "--peer", "fd00::1", *chosen], 1, "'fd00::1' is no peer")
+    refused(["path", "list", "--peer", "fd00::1", *chosen], 1, "'fd00::1' is no peer", "peer list")
+    refused(["peer", "show", "fd00::1", *chosen], 1, "'fd00::1' is no peer", "peer list")
+    refused(["client", "show", "77", *chosen], 1, "no session 77", "client list")
     refused(["path", "list", "--peer", here.address, *chosen], 1, "as its own host is none")
     refused(["path", "list", "--peer", "nonsense", *chosen], 1, "'nonsense' is no address")
     with tempfile.TemporaryDirectory() as directory:
@@ -420,18 +469,28 @@ def check_dead(fabric, there):
           status["totals"]["rx_packets"] > 0, "and still tells its last numbers")
 
 
+def check_lab(fabric):
+    here, there = operator(fabric, "h0"), operator(fabric, "h1")
+    check_idle(fabric, here)
+    check_refusals(here, there)
+    check_transfer(fabric, here, there)
+    check_faults(fabric, here)
+    check_killed_client(fabric, here)
+    check_top(here)
+    check_dead(fabric, there)
+    return here
+
+
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrcctl")
-    with lab("mrcctl", "--planes", str(PLANES), "--spines", str(SPINES)) as fabric:
-        here, there = operator(fabric, "h0"), operator(fabric, "h1")
-        check_idle(fabric, here)
-        check_refusals(here, there)
-        check_transfer(fabric, here, there)
-        check_faults(fabric, here)
-        check_killed_client(fabric, here)
-        check_top(here)
-        check_dead(fabric, there)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as names:
+        names.write(f"fd6d:7263::1:1 {NAME}\n")
+        names.flush()
+        os.chmod(names.name, 0o644)
+        with lab("mrcctl", "--planes", str(PLANES), "--spines", str(SPINES),
+                 config=f"[fabric]\nhosts_file = '{names.name}'\n") as fabric:
+            here = check_lab(fabric)
     done = run("status", "--instance", here.instance)
     check(done.returncode == 1 and pathlib.Path(here.maps.pins).exists() is False, "nothing is left to show")
 

@@ -17,8 +17,14 @@ def offered_by(help_text):
     return options_of(help_text.split("Options:")[1].split("Subcommands:")[0])
 
 
+def all_names_below(text):
+    """Of each object or command that a --help lists, its name and those that mean the same."""
+    listed = text.split("Subcommands:")[1] if "Subcommands:" in text else ""
+    return [names.split(", ") for names in re.findall(r"^  ([a-z-]+(?:, ?[a-z-]+)*) ", listed, re.MULTILINE)]
+
+
 def names_below(text):
-    return re.findall(r"^  ([a-z-]+) ", text.split("Subcommands:")[1], re.MULTILINE) if "Subcommands:" in text else []
+    return [names[0] for names in all_names_below(text)]
 
 
 def help_texts():

@@ -10,12 +10,16 @@ from manual import between, check_refused, described, page
 from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
-OBJECTS = ("status", "client", "qp", "path", "port", "counters", "event", "top", "diagnose", "metrics", "capture",
-           "trace", "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup")
+OBJECTS = ("status", "client", "qp", "path", "port", "peer", "counters", "event", "top", "diagnose", "metrics",
+           "capture", "trace", "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
-    ("client",): ("list",),
+    ("client",): ("list", "show"),
+    ("session",): ("list", "show"),
+    ("client", "show", "x"): ("SESSION", "mrcctl client show --help"),
+    ("peer",): ("list", "show"),
+    ("peer", "show"): ("PEER", "mrcctl peer show --help"),
     ("qp",): ("list", "show"),
     ("qp", "nonsense"): ("'nonsense'", "list", "show"),
     ("qp", "show"): ("QPN", "mrcctl qp show --help"),

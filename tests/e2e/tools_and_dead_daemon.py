@@ -76,9 +76,10 @@ COMMANDS = {
     "top --once --interval 0.1": SHOWN | {"stopped": answer(0, "stopped", None), "dead": answer(0, "dead", None)},
     "diagnose --seconds 0.2": says("is stopped: nothing is sent", "dead", status=1),
     "metrics": SHOWN | {"stopped": answer(0, "mrc_up{", None), "dead": answer(0, "mrc_up{", None)},
-    "client list": SHOWN, "qp list": SHOWN, "qp show {qpn}": SHOWN, "path list": SHOWN, "path list --diff 0.1": SHOWN,
-    "path show 1": SHOWN, "port list": SHOWN, "fabric map": SHOWN, "counters": SHOWN, "counters --diff 0.1": SHOWN,
-    "event": SHOWN,
+    "client list": SHOWN, "client show {session}": SHOWN, "session list": SHOWN, "peer list": SHOWN,
+    "peer show {peer}": SHOWN, "qp list": SHOWN, "qp show {qpn}": SHOWN, "path list": SHOWN,
+    "path list --diff 0.1": SHOWN, "path show 1": SHOWN, "port list": SHOWN, "fabric map": SHOWN, "counters": SHOWN,
+    "counters --diff 0.1": SHOWN, "event": SHOWN,
     CAPTURE: SHOWN | {
         "stopped": answer(0, None, "copies of packets written", 2), "dead": answer(1, None, "has ended", 3)},
     TRACE: SHOWN | {
@@ -146,10 +147,11 @@ class host:
         self.peer = fabric.host("h1")["mrc_address"]
         self.pid = fabric.host("h0")["pid"]
         self.config = fabric.host("h0")["config"]
-        self.qpn = here.json("qp", "list")[0]["qpn"]
+        qp = here.json("qp", "list")[0]
+        self.qpn, self.session = qp["qpn"], qp["session"]
 
     def command(self, words, instance=None, program=None):
-        arguments = words.format(peer=self.peer, qpn=self.qpn, config=self.config).split()
+        arguments = words.format(peer=self.peer, qpn=self.qpn, session=self.session, config=self.config).split()
         place = arguments.index("--") if "--" in arguments else len(arguments)
         arguments[place:place] = ["--instance", instance or self.here.instance]
         return self.fabric.enter("h0", program or binary("mrcctl"), *arguments)

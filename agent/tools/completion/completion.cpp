@@ -50,7 +50,7 @@ std::string completions_of(const CLI::App &app, std::span<const char *const> wor
         } else if (word.starts_with('-')) {
             is_value = takes_value(*at, word);
         } else {
-            const auto named = at->get_subcommands([&word](const CLI::App *each) { return each->get_name() == word; });
+            const auto named = at->get_subcommands([&word](const CLI::App *each) { return each->check_name(word); });
             at = named.empty() ? at : named.front();
         }
     }
@@ -60,8 +60,11 @@ std::string completions_of(const CLI::App &app, std::span<const char *const> wor
     const std::string_view begin = words.back();
     std::string lines;
     const auto inner = at->get_subcommands([](const CLI::App *) { return true; });
-    for (const CLI::App *command : inner)
+    for (const CLI::App *command : inner) {
         add_line(lines, begin, command->get_name(), command->get_description());
+        for (const std::string &alias : command->get_aliases())
+            add_line(lines, begin, alias, command->get_description());
+    }
     // Options where they were asked for, or where nothing else can stand.
     if (begin.starts_with('-') || (inner.empty() && !has_positionals(*at)))
         for (const CLI::Option *option : at->get_options())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/mrc-view/host_rows.h"
 
-#include "tools/mrcctl/diagnose/peers.h"
+#include "tools/mrcctl/peers.h"
 #include "tools/mrcctl/views.h"
 
 namespace mrc::view
@@ -14,7 +14,7 @@ host_rows take_rows(const ctl::host_maps &maps)
         taken.paths.push_back({.number = number, .path = row, .signal = maps.signals()[number]});
     });
     taken.clients = maps.clients();
-    taken.peers = ctl::diagnose::peers_in_map(maps);
+    taken.peers = ctl::peers_in_map(maps);
     for (const auto &[qpn, qp] : taken.counters.qps)
         if (const auto peer = maps.peer(qp.peer))
             taken.peer_of_qp.emplace(qpn, *peer);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/mrcctl/diagnose/round_trips.h"
 #include "tools/mrcctl/maps.h"
+#include "tools/mrcctl/peers.h"
 #include "tools/mrcctl/process.h"
 #include "tools/mrcctl/rates.h"
 
@@ -26,7 +26,7 @@ struct host_rows {
     std::uint32_t leaf = 0;             // SRv6: the T0 that the host is on
     std::vector<numbered_path> paths{}; // those in use, by number
     ctl::client_table clients{};
-    std::vector<ctl::diagnose::peer_place> peers{};     // each host once
+    std::vector<ctl::peer_place> peers{};               // each host once
     std::map<std::uint32_t, mrc_peer_row> peer_of_qp{}; // by QPN, of those that are connected
     ctl::daemon_process daemon{};
 };

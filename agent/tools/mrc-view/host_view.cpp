@@ -123,7 +123,7 @@ std::map<host_id, traffic_sums> traffic_by_host(const host_look &host)
     return sums;
 }
 
-json::object peer_view(const host_look &host, const ctl::diagnose::peer_place &peer, const traffic_sums &traffic,
+json::object peer_view(const host_look &host, const ctl::peer_place &peer, const traffic_sums &traffic,
                        const peer_names &names)
 {
     std::uint32_t paths = 0;
@@ -151,7 +151,7 @@ json::object peer_view(const host_look &host, const ctl::diagnose::peer_place &p
 json::array peers_of(const host_look &host, const peer_names &names)
 {
     std::map<host_id, traffic_sums> traffic = traffic_by_host(host);
-    std::vector<const ctl::diagnose::peer_place *> order;
+    std::vector<const ctl::peer_place *> order;
     order.reserve(host.now->peers.size());
     for (const auto &peer : host.now->peers)
         order.push_back(&peer);

@@ -28,6 +28,7 @@
 #include "tools/mrcctl/fabric_plan/command.h"
 #include "tools/mrcctl/metrics_command.h"
 #include "tools/mrcctl/path_rates.h"
+#include "tools/mrcctl/peer_views.h"
 #include "tools/mrcctl/rates.h"
 #include "tools/mrcctl/setup_command.h"
 #include "tools/mrcctl/text.h"
@@ -72,9 +73,15 @@ void add_status(CLI::App &app, invocation &chosen)
 
 void add_client(CLI::App &app, invocation &chosen)
 {
-    CLI::App &object = add_object(app, "client", "Programs that are connected to the daemon");
+    CLI::App &object = add_object(app, "client", "Programs that are connected to the daemon, each with a session");
+    object.alias("session");
     show_with(add_command(object, "list", "All clients, with their processes and what they have", chosen), chosen,
               &clients_of, &clients_text);
+
+    const auto session = std::make_shared<std::uint32_t>();
+    CLI::App *show = add_command(object, "show", "One of them, with its queue pairs and their workers", chosen);
+    show->add_option("SESSION", *session, "Its number, as `client list` prints it")->required();
+    show_with(show, chosen, [session](const host_maps &maps) { return client_of(maps, *session); }, &client_text);
 }
 
 void add_qp(CLI::App &app, invocation &chosen)
@@ -151,6 +158,18 @@ void add_port(CLI::App &app, invocation &chosen)
     show_with(add_command(object, "list", "All ports, with the reason why one is out of use", chosen), chosen,
               &ports_of, &ports_text);
     add_port_switches(object, chosen);
+}
+
+void add_peer(CLI::App &app, invocation &chosen)
+{
+    CLI::App &object = add_object(app, "peer", "Other hosts that paths lead to");
+    show_with(add_command(object, "list", "All peers, with their planes, paths and queue pairs", chosen), chosen,
+              &peers_of, &peers_text);
+
+    const auto named = std::make_shared<std::string>();
+    CLI::App *show = add_command(object, "show", "Everything about one peer", chosen);
+    show->add_option("PEER", *named, "An MRC address of it, or its name")->required();
+    show_with(show, chosen, [named](const host_maps &maps) { return peer_of(maps, *named); }, &peer_text);
 }
 
 void add_fabric(CLI::App &app, invocation &chosen)
@@ -275,6 +294,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_qp(app, to);
     add_path(app, to);
     add_port(app, to);
+    add_peer(app, to);
     add_fabric(app, to);
     add_counters(app, to);
     add_event(app, to);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "kernel/map_names.h"
+#include "tools/mrcctl/json_text.h"
 #include "tools/mrcctl/views.h"
 #include "tools/table/table.h"
 
@@ -149,28 +150,6 @@ std::string states_text(const json::object &states)
     return list;
 }
 
-// All members, counters by their own names.
-std::string members_text(const json::object &of)
-{
-    std::vector<std::string> names;
-    std::vector<column> lines;
-    for (const auto &[name, value] : of) {
-        if (!value.is_structured())
-            names.emplace_back(name);
-        else if (value.is_object())
-            for (const auto &inner : value.get_object())
-                names.push_back(std::string{name} + "." + std::string{inner.key()});
-    }
-    lines.reserve(names.size());
-    for (const std::string &name : names)
-        lines.push_back({.title = name.c_str(),
-                         .key = name.c_str(),
-                         .measure = name.ends_with("_bytes")   ? column_unit::bytes
-                                    : name.starts_with("rtt_") ? column_unit::time
-                                                               : column_unit::none});
-    return to_list(lines, of);
-}
-
 json::array named_counts(const json::object &counts, bool all)
 {
     json::array rows;
@@ -224,6 +203,27 @@ std::string round_trips_text(const json::object &qp)
 
 } // namespace
 
+std::string members_text(const json::object &of)
+{
+    std::vector<std::string> names;
+    std::vector<column> lines;
+    for (const auto &[name, value] : of) {
+        if (!value.is_structured())
+            names.emplace_back(name);
+        else if (value.is_object())
+            for (const auto &inner : value.get_object())
+                names.push_back(std::string{name} + "." + std::string{inner.key()});
+    }
+    lines.reserve(names.size());
+    for (const std::string &name : names)
+        lines.push_back({.title = name.c_str(),
+                         .key = name.c_str(),
+                         .measure = name.ends_with("_bytes")                                ? column_unit::bytes
+                                    : name.starts_with("rtt_") || name.ends_with("_for_ns") ? column_unit::time
+                                                                                            : column_unit::none});
+    return to_list(lines, of);
+}
+
 std::string status_text(const json::object &status)
 {
     std::string result;
@@ -259,6 +259,16 @@ std::string status_text(const json::object &status)
 std::string clients_text(const json::array &clients)
 {
     return clients.empty() ? "no clients\n" : to_table(client_columns, clients);
+}
+
+std::string client_text(const json::object &client)
+{
+    std::string workers;
+    for (const json::value &worker : client.at("workers").as_array())
+        workers += (workers.empty() ? "" : ", ") + to_text(worker, column_unit::none);
+    json::object members = client;
+    members["workers"] = json_text(workers.empty() ? "-" : workers);
+    return members_text(members) + '\n' + qps_text(client.at("qps").as_array());
 }
 
 std::string qps_text(const json::array &qps)

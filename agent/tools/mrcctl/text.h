@@ -10,8 +10,11 @@
 namespace mrc::ctl
 {
 
+// All members of an object, a line each, counters by their own names.
+[[nodiscard]] std::string members_text(const boost::json::object &of);
 [[nodiscard]] std::string status_text(const boost::json::object &status);
 [[nodiscard]] std::string clients_text(const boost::json::array &clients);
+[[nodiscard]] std::string client_text(const boost::json::object &client);
 [[nodiscard]] std::string qps_text(const boost::json::array &qps);
 [[nodiscard]] std::string qp_text(const boost::json::object &qp);
 [[nodiscard]] std::string ports_text(const boost::json::array &ports);

@@ -10,9 +10,9 @@
 #include "kernel/map_names.h"
 #include "kernel/monotonic_clock.h"
 #include "service/address.h"
-#include "tools/hosts/lookup.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/json_values.h"
+#include "tools/mrcctl/peers.h"
 
 namespace mrc::ctl
 {
@@ -89,12 +89,6 @@ constexpr std::array all_qp_counters{
     qp_counter{"limited_paths_ns", &mrc_qp_row::limited_paths_ns},
     qp_counter{"limited_memory_ns", &mrc_qp_row::limited_memory_ns},
 };
-
-path_range range_of(const mrc_peer_row &peer)
-{
-    const std::uint32_t end = peer.group_base + std::uint32_t{peer.planes} * peer.uplinks;
-    return {.first = peer.group_base, .end = end};
-}
 
 json::object daemon_view(const daemon_process &process)
 {
@@ -251,6 +245,35 @@ json::array clients_of(const host_maps &maps)
     return all;
 }
 
+json::object client_of(const host_maps &maps, std::uint32_t session)
+{
+    const client_table clients = maps.clients();
+    const auto found = clients.find(session);
+    if (found == clients.end())
+        throw ctl_error{fmt::format("no session {}; `mrcctl client list` names those that there are", session)};
+    json::object view = client_view(session, found->second,
+                                    static_cast<std::uint64_t>(kernel::monotonic_now().time_since_epoch().count()));
+    std::set<std::uint32_t> workers;
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t rx_bytes = 0;
+    json::array qps;
+    for (std::uint32_t number = 0; number < MRC_MAX_QPS; ++number) {
+        const mrc_qp_row row = maps.qps()[number];
+        if (row.qpn == 0 || row.session != session)
+            continue;
+        workers.insert(row.worker);
+        tx_bytes += row.tx_bytes;
+        rx_bytes += row.rx_bytes;
+        qps.push_back(qp_view(row));
+        qps.back().as_object()["client"] = owner_or_null(clients, row);
+    }
+    view["tx_bytes"] = tx_bytes;
+    view["rx_bytes"] = rx_bytes;
+    view["workers"] = json::array(workers.begin(), workers.end());
+    view["qps"] = std::move(qps);
+    return view;
+}
+
 json::array qps_of(const host_maps &maps)
 {
     const client_table clients = maps.clients();
@@ -332,6 +355,12 @@ json::object status_of(const host_maps &maps)
             {"drops", drops_view(maps.verdicts())}};
 }
 
+path_range range_of(const mrc_peer_row &peer)
+{
+    const std::uint32_t end = peer.group_base + std::uint32_t{peer.planes} * peer.uplinks;
+    return {.first = peer.group_base, .end = end};
+}
+
 json::object count_paths(const host_maps &maps, const path_filter &wanted)
 {
     std::array<std::uint64_t, kernel::path_state_names.size()> counts{};
@@ -347,15 +376,7 @@ json::object count_paths(const host_maps &maps, const path_filter &wanted)
 
 path_range paths_toward(const host_maps &maps, const std::string &named)
 {
-    const auto address = tools::address_of_peer(named, maps.of().name);
-    if (!address)
-        throw ctl_error{address.error()};
-    const auto peer = maps.peer(service::parse_ip(*address).value_or(mrc_ip{}));
-    if (!peer)
-        throw ctl_error{fmt::format("'{}' is no peer that paths of instance '{}' lead to, as its own host is none; "
-                                    "`mrcctl qp list` names those in use",
-                                    *address, maps.of().name)};
-    return range_of(*peer);
+    return range_of(peer_named(maps, named).row);
 }
 
 } // namespace mrc::ctl

@@ -63,6 +63,8 @@ struct qp_counter {
 
 // Programs that are connected, by session.
 [[nodiscard]] boost::json::array clients_of(const host_maps &maps);
+// One of them, with its queue pairs and their workers. Throws ctl_error when there is none of this session.
+[[nodiscard]] boost::json::object client_of(const host_maps &maps, std::uint32_t session);
 // With the client that each belongs to.
 [[nodiscard]] boost::json::array qps_of(const host_maps &maps);
 // One QP, with its client and the states of the paths toward its peer. Throws ctl_error when there is none of this
@@ -76,6 +78,8 @@ struct qp_counter {
 
 // Number of paths by state.
 [[nodiscard]] boost::json::object count_paths(const host_maps &maps, const path_filter &wanted);
+// Those that packets to this peer may take.
+[[nodiscard]] path_range range_of(const mrc_peer_row &peer);
 // `named`: by address or name. Throws ctl_error for one that is no peer's.
 [[nodiscard]] path_range paths_toward(const host_maps &maps, const std::string &named);
 

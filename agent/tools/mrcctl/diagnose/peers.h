@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/mrcctl/diagnose/round_trips.h"
+#include "tools/mrcctl/peers.h"
 
 namespace mrc::ctl::diagnose
 {
@@ -16,9 +16,6 @@ struct chosen_peers {
     std::vector<peer_place> peers{}; // each host once
     std::size_t left_out = 0;        // hosts beyond most_peers
 };
-
-// All that the maps have, each host once, by the address that programs know.
-[[nodiscard]] std::vector<peer_place> peers_in_map(const host_maps &maps);
 
 // The one named; else those of queue pairs; else all that the maps have. Throws ctl_error for an address that is no
 // peer's.

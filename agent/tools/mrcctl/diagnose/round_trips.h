@@ -10,6 +10,7 @@
 #include "mrc/abi/maps.h"
 #include "tools/mrcctl/diagnose/snapshot.h"
 #include "tools/mrcctl/maps.h"
+#include "tools/mrcctl/peers.h"
 
 namespace mrc::ctl::diagnose
 {
@@ -18,12 +19,6 @@ struct trip_route {
     trip_key key{};
     mrc_ip carrier{}; // outer destination
     mrc_ip target{};  // inner destination
-};
-
-// A peer as the maps have it.
-struct peer_place {
-    mrc_ip address{};
-    mrc_peer_row row{};
 };
 
 // All ways that tell links and switches toward these peers apart, by ports that are usable; none in direct mode. And
