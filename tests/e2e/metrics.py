@@ -95,7 +95,8 @@ def check_lint(here):
     check({name: sum(key[0] == name for key in found) for name in families} == families, "-j has the same families")
     check(len(found) < 300, f"{len(found)} series, whatever the traffic")
     labels = {label for key in found for label, _ in key[1:]}
-    check(labels == {"plane", "device", "reason", "state", "verdict", "dropped"}, f"with these labels only: {labels}")
+    check(labels == {"plane", "worker", "device", "reason", "state", "verdict", "dropped"},
+          f"with these labels only: {labels}")
 
 
 def check_values(here):
@@ -126,6 +127,11 @@ def check_values(here):
         least_ns = min(path["rtt_min_ns"] for path in before[1] if path["plane"] == plane and path["rtt_min_ns"])
         found_ns = of(found, "mrc_path_rtt_min_seconds", plane=str(plane)) * 1e9
         check(abs(found_ns - least_ns) < 1, f"its RTT in seconds: {least_ns} ns")
+    worker = here.view("status")["workers"][0]
+    check(of(found, "mrc_worker_receive_packets_total", worker="0") == worker["rx_packets"] > 0 and
+          abs(of(found, "mrc_worker_cpu_seconds_total", worker="0") * 1e9 - worker["ran_ns"]) < 1 < worker["ran_ns"] and
+          abs(of(found, "mrc_worker_cpu_wait_seconds_total", worker="0") * 1e9 - worker["waited_ns"]) < 1,
+          f"its worker has the numbers of `status`: {worker}")
     clients, qps = here.view("client", "list"), here.view("qp", "list")
     check(of(found, "mrc_clients") == len(clients) == 1 and
           of(found, "mrc_qps", state="RTS") == len(qps) > 0 and

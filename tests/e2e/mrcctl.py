@@ -263,6 +263,15 @@ def check_status(here):
     after = here.maps.rows("ports")
     check(status["daemon"]["state"] == "stopped", "the daemon is stopped, and mrcctl says so")
     check(status["qps"]["count"] == QPS and status["qps"]["states"] == {"RTS": QPS}, "status counts the queue pairs")
+    check(status["version"] == run("--version").stdout.split()[-1], "and which version it is of")
+    rows, worker = here.maps.rows("workers"), status["workers"][0]
+    check(len(status["workers"]) == 1 and all(row["thread"] == 0 for row in rows[1:]) and
+          all(worker[name] == rows[0][name] for name in ("thread", "rounds", "rx_packets", "ran_ns", "lag_log2")) and
+          sum(worker["lag_log2"]) == worker["rx_packets"] > 0 and worker["ran_ns"] > 0 and
+          worker["lag_p50_below_ns"] <= worker["lag_p99_below_ns"], f"what its only worker did: {worker}")
+    check({(port["xdp"], port["engine"], port["queues"]) for port in listed} == {("native", "xdp", 1)} and
+          "p0, p1, p2, p3: XDP native, engine xdp, receive queues 1" in here.text("status"),
+          "and how packets come in and leave")
     names = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes")
     check(all(between(sum(row[name] for row in before), status["totals"][name], sum(row[name] for row in after))
               for name in names), "and adds up the ports")

@@ -83,7 +83,7 @@ kernel::unique_fd open_table(const instance &of, map_shape shape)
 host_maps::host_maps(instance of)
     : of_{std::move(of)}, host_{of_, "host", 1}, ports_{of_, "ports", MRC_MAX_PORTS},
       next_hops_{of_, "next_hops", MRC_MAX_NEXT_HOPS}, paths_{of_, "paths", 0}, signals_{of_, "signals", 0},
-      qps_{of_, "qps", MRC_MAX_QPS},
+      qps_{of_, "qps", MRC_MAX_QPS}, workers_{of_, "workers", MRC_MAX_WORKERS},
       verdicts_{open_table(
           of_, {.name = "verdicts", .key_size = sizeof(__u32), .row_size = sizeof(__u64), .rows = MRC_VERDICT_COUNT})},
       peers_{

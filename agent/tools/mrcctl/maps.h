@@ -90,6 +90,7 @@ public:
     [[nodiscard]] const pinned_array<mrc_path_row> &paths() const { return paths_; }
     [[nodiscard]] const pinned_array<mrc_signal_row> &signals() const { return signals_; }
     [[nodiscard]] const pinned_array<mrc_qp_row> &qps() const { return qps_; }
+    [[nodiscard]] const pinned_array<mrc_worker_row> &workers() const { return workers_; }
     [[nodiscard]] verdict_counts verdicts() const;
     [[nodiscard]] client_table clients() const;
     // By an MRC address of the peer, common or of a plane.
@@ -103,6 +104,7 @@ private:
     pinned_array<mrc_path_row> paths_;
     pinned_array<mrc_signal_row> signals_;
     pinned_array<mrc_qp_row> qps_;
+    pinned_array<mrc_worker_row> workers_;
     kernel::unique_fd verdicts_;
     kernel::unique_fd peers_;
 };

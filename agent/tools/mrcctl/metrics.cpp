@@ -246,6 +246,40 @@ void add_queue_pairs(family_list &to, const host_maps &maps)
     }
 }
 
+// Of a worker's row; times are nanoseconds there.
+struct worker_counter {
+    metric is;
+    __u64 mrc_worker_row::*of;
+    double unit;
+};
+
+constexpr worker_counter worker_counters[] = {
+    {{"mrc_worker_cpu_seconds_total", "Time that the worker's thread has had a processor."},
+     &mrc_worker_row::ran_ns,
+     1e-9},
+    {{"mrc_worker_cpu_wait_seconds_total", "Time that it was ready to run, and had none."},
+     &mrc_worker_row::waited_ns,
+     1e-9},
+    {{"mrc_worker_receive_packets_total", "Packets that it took from its sockets."}, &mrc_worker_row::rx_packets, 1},
+    {{"mrc_worker_receive_late_packets_total", "Of these, that had waited for longer than backlog_mark_us."},
+     &mrc_worker_row::rx_late,
+     1},
+    {{"mrc_worker_receive_dropped_packets_total", "Packets that found no room in its sockets."},
+     &mrc_worker_row::rx_dropped,
+     1},
+};
+
+void add_workers(family_list &to, const host_maps &maps)
+{
+    for (const worker_counter &counter : worker_counters) {
+        begin_family(to, counter.is, "counter");
+        for (std::uint32_t number = 0; number < maps.workers().size(); ++number)
+            if (const mrc_worker_row row = maps.workers()[number]; row.thread != 0)
+                add_sample(to, {{"worker", json_text(fmt::format("{}", number))}},
+                           static_cast<double>(row.*counter.of) * counter.unit);
+    }
+}
+
 void add_clients(family_list &to, const client_table &clients)
 {
     std::uint64_t registered_bytes = 0;
@@ -364,6 +398,7 @@ json::array metrics_of(const host_maps &maps)
     add_paths(all, maps);
     add_links(all, maps);
     add_faults(all, maps);
+    add_workers(all, maps);
     add_clients(all, maps.clients());
     add_queue_pairs(all, maps);
     begin_family(all, {"mrc_qp_errors_untold_total", "Queue pairs that failed without an event, too many at once."},

@@ -7,6 +7,7 @@
 #include <boost/json/array.hpp>
 
 #include "tools/mrcctl/views.h"
+#include "tools/mrcctl/workers.h"
 
 namespace mrc::ctl
 {
@@ -54,6 +55,8 @@ sample take_sample(const host_maps &maps)
     }
     for (std::uint32_t plane = 0; plane < MRC_MAX_PORTS; ++plane)
         taken.ports[plane] = maps.ports()[plane];
+    for (std::uint32_t number = 0; number < MRC_MAX_WORKERS; ++number)
+        taken.workers[number] = maps.workers()[number];
     taken.verdicts = maps.verdicts();
     return taken;
 }
@@ -107,12 +110,17 @@ json::object rates_view(const sample &before, const sample &after, qp_order by)
     for (std::uint32_t plane = 0; plane < MRC_MAX_PORTS; ++plane)
         if (after.ports[plane].device[0] != '\0')
             planes.push_back(plane_rates(plane, before.ports[plane], after.ports[plane], seconds));
+    json::array workers;
+    for (std::uint32_t number = 0; number < MRC_MAX_WORKERS; ++number)
+        if (after.workers[number].thread != 0)
+            workers.push_back(worker_rates(number, before.workers[number], after.workers[number], seconds));
     json::array qps;
     for (const auto &[qpn, qp] : after.qps) {
         const auto earlier = before.qps.find(qpn);
         qps.push_back(qp_rates(earlier == before.qps.end() ? mrc_qp_row{} : earlier->second, qp, seconds));
     }
-    json::object view{{"seconds", seconds}, {"planes", std::move(planes)}, {"qps", std::move(qps)}};
+    json::object view{
+        {"seconds", seconds}, {"planes", std::move(planes)}, {"workers", std::move(workers)}, {"qps", std::move(qps)}};
     sort_qps(view, by);
     return view;
 }

@@ -19,6 +19,7 @@ struct sample {
     std::uint64_t time_ns = 0; // CLOCK_MONOTONIC
     std::map<std::uint32_t, mrc_qp_row> qps;
     mrc_port_row ports[MRC_MAX_PORTS] = {};
+    mrc_worker_row workers[MRC_MAX_WORKERS] = {};
     verdict_counts verdicts;
 };
 
@@ -45,7 +46,7 @@ enum class qp_order : std::uint8_t { rate, loss, rtt, qpn };
 inline constexpr auto qp_order_names = std::to_array<std::string_view>({"rate", "loss", "rtt", "qpn"});
 
 void sort_qps(boost::json::object &view, qp_order by); // of rates_view()
-// {"seconds", "planes": [per port], "qps": [per QP]}
+// {"seconds", "planes": [per port], "workers": [each], "qps": [per QP]}
 [[nodiscard]] boost::json::object rates_view(const sample &before, const sample &after, qp_order by = qp_order::rate);
 // {"seconds", "verdicts": {name: packets in between}}
 [[nodiscard]] boost::json::object difference_view(const sample &before, const sample &after);

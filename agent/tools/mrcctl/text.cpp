@@ -13,6 +13,7 @@
 #include "kernel/map_names.h"
 #include "tools/mrcctl/json_text.h"
 #include "tools/mrcctl/views.h"
+#include "tools/mrcctl/workers.h"
 #include "tools/table/table.h"
 
 namespace mrc::ctl
@@ -201,6 +202,25 @@ std::string round_trips_text(const json::object &qp)
     return rows.empty() ? std::string{} : '\n' + to_table(columns, rows);
 }
 
+// How packets come in and leave, a line for all ports that have it in common.
+std::string ways_text(const json::array &ports)
+{
+    std::vector<std::pair<std::string, std::string>> ways; // and their ports
+    for (const json::value &port : ports) {
+        const auto said = [&](const char *key) { return to_text(port.at(key), column_unit::none); };
+        const std::string way =
+            fmt::format("XDP {}, engine {}, receive queues {}", said("xdp"), said("engine"), said("queues"));
+        if (const auto at = std::ranges::find(ways, way, &decltype(ways)::value_type::first); at != ways.end())
+            at->second += ", " + said("device");
+        else
+            ways.emplace_back(way, said("device"));
+    }
+    std::string result;
+    for (const auto &[way, devices] : ways)
+        fmt::format_to(std::back_inserter(result), "ports     {}: {}\n", devices, way);
+    return result;
+}
+
 } // namespace
 
 std::string members_text(const json::object &of)
@@ -234,6 +254,7 @@ std::string status_text(const json::object &status)
     auto out = std::back_inserter(result);
     fmt::format_to(out, "instance  {}\n", to_text(status.at("instance"), column_unit::none));
     fmt::format_to(out, "mrcd      {}\n", daemon_text(status.at("daemon").as_object()));
+    fmt::format_to(out, "version   {}\n", to_text(status.at("version"), column_unit::none));
     fmt::format_to(out, "payload   {} bytes a packet\n", to_text(status.at("payload_bytes"), column_unit::none));
     fmt::format_to(out, "paths     {} good, {} kept though bad, {} assumed bad, {} denied; groups: {}\n",
                    to_text(paths.at("good"), column_unit::none), to_text(paths.at("kept"), column_unit::none),
@@ -249,7 +270,9 @@ std::string status_text(const json::object &status)
         out, "wire      {} sent in {} packets; {} received in {}\n", to_text(totals.at("tx_bytes"), column_unit::bytes),
         to_text(totals.at("tx_packets"), column_unit::none), to_text(totals.at("rx_bytes"), column_unit::bytes),
         to_text(totals.at("rx_packets"), column_unit::none));
+    result += ways_text(status.at("ports").as_array());
     result += '\n' + ports_text(status.at("ports").as_array());
+    result += '\n' + workers_text(status.at("workers").as_array());
     const json::array drops = named_counts(status.at("drops").as_object(), true);
     static constexpr column drop_columns[] = {{"DROPPED FOR", "name"}, {"PACKETS", "count"}};
     result += drops.empty() ? "\nnothing was dropped\n" : '\n' + to_table(drop_columns, drops);
@@ -324,12 +347,14 @@ std::string top_text(const json::object &top, std::size_t lines)
         fmt::format("{}  mrcd {}  {} QPs, over {:.2f} s\n\n", to_text(top.at("instance"), column_unit::none),
                     daemon_text(top.at("daemon").as_object()), qps.size(), top.at("seconds").to_number<double>());
     result += (planes.empty() ? "no ports\n" : to_table(plane_rate_columns, planes)) + '\n';
+    const json::array &workers = top.at("workers").as_array();
+    result += worker_rates_text(workers) + '\n';
     const json::array &worst = top.at("worst_paths").as_array();
     if (!worst.empty())
         result += "the worst paths\n" + to_table(path_rate_columns, worst) + '\n';
-    // The heading, two empty lines, two lines of titles, and the line that tells how many are left out; of the worst
-    // paths their heading, titles and an empty line.
-    const std::size_t others = planes.size() + 6 + (worst.empty() ? 0 : worst.size() + 3);
+    // The heading, three empty lines, three lines of titles, and the line that tells how many are left out; of the
+    // worst paths their heading, titles and an empty line.
+    const std::size_t others = planes.size() + workers.size() + 8 + (worst.empty() ? 0 : worst.size() + 3);
     std::size_t shown = qps.size();
     if (lines != 0 && qps.size() + others - 1 > lines)
         shown = lines > others ? lines - others : 1;

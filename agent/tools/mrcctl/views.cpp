@@ -13,6 +13,7 @@
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/json_values.h"
 #include "tools/mrcctl/peers.h"
+#include "tools/mrcctl/workers.h"
 
 namespace mrc::ctl
 {
@@ -189,6 +190,9 @@ json::object port_view(std::uint32_t plane, const mrc_port_row &row)
             {"ifindex", row.ifindex},
             {"state", usable ? "up" : "down"},
             {"reason", usable ? json::value(nullptr) : json::value(name_in(kernel::port_reason_names, row.reason))},
+            {"xdp", name_in(kernel::xdp_mode_names, row.xdp)},
+            {"engine", name_in(kernel::engine_names, row.engine)},
+            {"queues", row.queues},
             {"mtu", row.mtu},
             {"mac", mac_or_null(row.mac)},
             {"address", address_or_null(row.address)},
@@ -343,16 +347,12 @@ json::object status_of(const host_maps &maps)
     json::object paths = count_paths(maps, {});
     paths["groups"] = groups.size();
     json::object totals = port_totals(ports);
-    return {{"instance", maps.of().name},
-            {"daemon", daemon_view(look_at_daemon(host))},
-            {"planes", host.planes},
-            {"plane_mask", host.plane_mask},
-            {"payload_bytes", host.payload_bytes},
-            {"ports", std::move(ports)},
-            {"paths", std::move(paths)},
-            {"qps", qp_totals(maps)},
-            {"totals", std::move(totals)},
-            {"drops", drops_view(maps.verdicts())}};
+    return {{"instance", maps.of().name},       {"daemon", daemon_view(look_at_daemon(host))},
+            {"version", text_in(host.version)}, {"planes", host.planes},
+            {"plane_mask", host.plane_mask},    {"payload_bytes", host.payload_bytes},
+            {"ports", std::move(ports)},        {"workers", workers_of(maps)},
+            {"paths", std::move(paths)},        {"qps", qp_totals(maps)},
+            {"totals", std::move(totals)},      {"drops", drops_view(maps.verdicts())}};
 }
 
 path_range range_of(const mrc_peer_row &peer)

@@ -10,6 +10,7 @@
 #include "kernel/map_names.h"
 #include "tools/mrcctl/text.h"
 #include "tools/mrcctl/views.h"
+#include "tools/mrcctl/workers.h"
 
 namespace mrc::ctl
 {
@@ -132,10 +133,39 @@ TEST(mrcctl_rates, a_small_screen_shows_what_fits)
         const std::string text = top_text(view, limit);
         return static_cast<std::size_t>(std::ranges::count(text, '\n'));
     };
-    EXPECT_EQ(lines(0), 55U) << "heading, no ports, titles, two empty lines, 50 QPs";
+    EXPECT_EQ(lines(0), 57U) << "heading, no ports, no workers, titles, three empty lines, 50 QPs";
     EXPECT_LE(lines(20), 20U);
     EXPECT_NE(top_text(view, 20).find("and "), std::string::npos);
     EXPECT_NE(top_text(view, 20).find("stopped"), std::string::npos);
+}
+
+TEST(mrcctl_rates, of_workers_are_parts_of_a_processors_time)
+{
+    mrc_worker_row before{};
+    before.thread = 5;
+    before.looked_ns = 1'000'000'000;
+    before.ran_ns = 400'000'000;
+    before.rx_packets = 100;
+    before.lag_log2[15] = 100;
+    mrc_worker_row after = before;
+    const json::object idle = worker_rates(2, before, after, 1);
+    EXPECT_TRUE(idle.at("load_ratio").is_null()) << "the daemon has not looked since";
+    EXPECT_TRUE(idle.at("lag_p50_below_ns").is_null());
+    after.looked_ns += 2'000'000'000;
+    after.ran_ns += 500'000'000;
+    after.waited_ns += 100'000'000;
+    after.rx_packets += 300;
+    after.lag_log2[0] = 200;
+    after.lag_log2[2] = 97;
+    after.lag_log2[15] += 3;
+    const json::object busy = worker_rates(2, before, after, 2);
+    EXPECT_EQ(busy.at("worker").to_number<int>(), 2);
+    EXPECT_DOUBLE_EQ(busy.at("load_ratio").as_double(), 0.25);
+    EXPECT_DOUBLE_EQ(busy.at("waited_ratio").as_double(), 0.05);
+    EXPECT_DOUBLE_EQ(busy.at("rx_packets_per_s").as_double(), 150);
+    EXPECT_EQ(busy.at("lag_p50_below_ns").to_number<int>(), 4096);
+    EXPECT_EQ(busy.at("lag_p99_below_ns").to_number<int>(), 16384) << "297 of 300";
+    EXPECT_NE(worker_rates_text({busy}).find("25.00 %"), std::string::npos);
 }
 
 TEST(mrcctl_rates, every_counter_of_a_queue_pair_is_shown)

@@ -57,6 +57,7 @@ TEST(mrcctl_text, top_counts_a_planes_paths_in_every_state)
                                  {"daemon", daemon},
                                  {"seconds", 1.0},
                                  {"planes", {json::object{{"plane", 0}, {"paths", paths_in_every_state()}}}},
+                                 {"workers", json::array{}},
                                  {"worst_paths", json::array{}},
                                  {"qps", json::array{}}},
                                 0));
