@@ -135,6 +135,44 @@ def probed():
               "a firewall is named, with the port that leads to it")
 
 
+def listed():
+    """Peers that are listed: nothing is said on the ports, whose own addresses count."""
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+        peers = {"a": "b=fd10::2,fd11::2", "b": "fd10::1,fd11::1"}
+        check_refused(hosts, ("port eth0 (plane 0) has no address", "ip address add"), "--yes", "--peer", peers["a"],
+                      names=["a"])
+        for number, name in enumerate(hosts.hosts(), 1):
+            for plane in range(2):
+                ip("-n", hosts.netns(name), "address", "add", f"fd1{plane}::{number}/64", "dev", f"eth{plane}", "nodad")
+        for peer, words in (("b=fd10::2", ("1 address for 2 ports", "--ports")),
+                            ("b=fd10::2,bee", ("'bee' is no address", "[NAME=]ADDRESS")),
+                            ("-b=fd10::2,fd11::2", ("--peer", "-b", "host name")),
+                            ("b=fd10::2,10.1.1.2", ("port eth1 (plane 1)", "peers' family"))):
+            check_refused(hosts, words, "--yes", "--peer", peer, names=["a"])
+        ear = hosts.start_setup("b", "--dry-run", "--wait", "6")
+        heard = [next(line for line in ear.stderr if line.startswith("listening on"))]
+        views_of_both = {name: views(hosts.setup("--yes", "--json", "--peer", peer, names=[name]))[name]
+                         for name, peer in peers.items()}
+        heard += ear.communicate(timeout=DEADLINE_S)[1].splitlines()
+        check(ear.returncode == 1 and "nobody was heard on any port" in heard[-1],
+              f"who listens hears nothing: {heard}")
+        view = views_of_both["a"]
+        check(view["peers"] == [{"name": "b", "says_name": None, "address": "fd10::2"}] and
+              [port["address"] for port in view["ports"]] == ["fd10::1", "fd11::1"], f"a knows b {view}")
+        check_config(hosts, "a", MOST_LINES - 1)
+        run_daemons(hosts)
+        used = hosts.transfer("a", "b", "b", "-n", "100", "-s", "64K")["plane_rx_packets"][:2]
+        check(min(used) > 0, f"by every plane: {used}")
+        for arguments in ([], ["--peer", "b"]):
+            view = json.loads(hosts.setup("--probe", "--json", *arguments, names=["a"])["a"][0])
+            check([(row["peer"], row["port"], row["answered"] == row["sent"] > 0) for row in view["planes"]] ==
+                  [("b", port, True) for port in ("eth0", "eth1")] and view["next"].endswith("mrc-perf b here"),
+                  f"and b answers: {view['planes']}")
+        err = hosts.setup("--probe", "--peer", "c", names=["a"], status=1)["a"][1]
+        check("'c' is no [[peer]]" in err and "allowed: b" in err, err.strip())
+
+
 def init():
     """mrcd --init on both: a sample that sets nothing is replaced, and kept; a configuration is left as it is."""
     with new_hosts("a", "b") as hosts:
@@ -296,7 +334,7 @@ def taken():
         check(not hosts.config("a").exists() and hosts.config("b").exists(), "and nothing is written")
 
 
-CASES = {each.__name__: each for each in (cables, names, probed, init, crossed, bridges, one_network, strangers,
+CASES = {each.__name__: each for each in (cables, names, probed, listed, init, crossed, bridges, one_network, strangers,
                                          refusals, kept_files, restored, taken)}
 
 

@@ -57,6 +57,15 @@ class unnumbered:
         check(not self.config(host).exists(), "and writes nothing")
         return done.stderr.strip().splitlines()[-1]
 
+    def probe(self, host, *arguments, status=0):
+        """By the mrcd that runs there. Returns what is printed."""
+        done = subprocess.run(self.fabric.enter(host, binary("mrcctl"), "setup", "--probe", "-o",
+                                                str(self.config(host)), *arguments),
+                              stdin=subprocess.DEVNULL, text=True, capture_output=True, check=False,
+                              env={**os.environ, "MRC_INSTANCE": self.instance(host)}, timeout=4 * DEADLINE_S)
+        check(done.returncode == status, f"setup --probe on {host} ends with {status} {done.stderr.strip()}")
+        return done.stderr if done.stderr else done.stdout
+
     def start(self, host, *argv):
         process = subprocess.Popen(self.fabric.enter(host, *argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True,
@@ -138,7 +147,29 @@ def switches(kind):
         print(text)
         lines = [line for line in text.splitlines() if not line.startswith("daemon.instance")]
         check(len(lines) <= MOST_LINES, f"in {len(lines)} lines")
+        names = hosts.folder / "names"
+        names.write_text(f"{views['h3']['address']} three\n", encoding="utf-8")
+        with hosts.config("h0").open("a", encoding="utf-8") as config:
+            config.write(f'fabric.hosts_file = "{names}"\n')
         run_between(hosts, "h0", "h3", views["h3"]["address"])
+        check_probes(hosts, views)
+
+
+def check_probes(hosts, views):
+    """An SRv6 fabric's configuration lists nobody: who is to be probed is said."""
+    for peer in ("three", views["h3"]["address"]):
+        view = json.loads(hosts.probe("h0", "--peer", peer, "--json"))
+        check([(row["peer"], row["port"], row["answered"] == row["sent"] > 0, row["rtt_ns"] > 0)
+               for row in view["planes"]] == [(peer, f"p{plane}", True, True) for plane in range(PLANES)],
+              f"by plane: speed, answers and round trip of {peer}")
+        check(view["next"] == f"mrc-perf on {peer}, then mrc-perf {peer} here", f"then: {view['next']}")
+    print(hosts.probe("h0", "--peer", "three"))
+    silent = views["h1"]["address"]
+    text = hosts.probe("h0", "--peer", "three", "--peer", silent, "--wait", "1", status=1)
+    check(f"{silent} does not answer on planes 0, 1, 2: is it set up" in text and "three does not" not in text, text)
+    check("--peer ADDRESS names one" in hosts.probe("h0", status=1), "without --peer there is nobody to probe")
+    check("no host of the fabric" in hosts.probe("h0", "--peer", "fd00::1", status=1), "nor somewhere else")
+    check("no name of a peer" in hosts.probe("h0", "--peer", "four", status=1), "nor a name that is nobody's")
 
 
 def site():
@@ -148,7 +179,10 @@ def site():
         plan.flush()
         with hosts_on("kernel", "--mrcd-config", plan.name) as hosts:
             like = f"/run/mrc-lab/{hosts.fabric.prefix}/config/h0.toml"
-            views = {host: hosts.found(host, "--yes", "--like", like) for host in ("h1", "h2")}
+            views = {host: hosts.found(host, "--yes", "--like", like, "--peer", "two") for host in ("h1", "h2")}
+            following = views["h1"]["next"]
+            check(f"then mrcctl setup --probe -o {hosts.config('h1')} --peer two, mrc-perf on two, then mrc-perf two "
+                  "here" in following, f"what comes next is said: {following}")
             for host, view in views.items():
                 check_place(hosts, host, view)
             text = hosts.config("h1").read_text(encoding="utf-8")
@@ -168,6 +202,9 @@ def refusals():
                           'peer = [{ addresses = ["fd00::2"] }]\n', encoding="utf-8")
         why = hosts.refusal("h0", "--yes", "--like", str(direct))
         check("is in direct mode" in why, why)
+        why = hosts.refusal("h0", "--yes", "--peer", "fd00::1")
+        check("--peer: 'fd00::1' is no host of this fabric" in why and
+              hosts.fabric.host("h0")["mrc_address"] in why, why)
         check("[y/N]" not in hosts.refusal("h0") and "--yes writes without asking" in hosts.refusal("h0"),
               "without a terminal nobody is asked")
         done = hosts.setup("h0", "--hosts", "2")

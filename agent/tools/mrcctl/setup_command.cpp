@@ -56,6 +56,14 @@ void add_setup(CLI::App &app, invocation &chosen)
         command->add_option("--hosts", wish->hosts, "NUMBER of hosts, this one included: end as soon as they agree")
             ->check(CLI::Range(2U, most_hosts));
     hosts->excludes(is_srv6);
+    CLI::Option *const peers =
+        command
+            ->add_option("--peer", wish->peers,
+                         "[NAME=]ADDRESS,... of another host, one for each port: no hello is sent. With --srv6 or "
+                         "--probe, ADDRESS or NAME of a host to probe")
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    hosts->excludes(peers);
     command->add_option("--wait", *wait_s, "SECONDS to listen at most")
         ->check(CLI::Range(1U, longest_wait_s))
         ->capture_default_str();
@@ -71,7 +79,8 @@ void add_setup(CLI::App &app, invocation &chosen)
         ->excludes(is_srv6)
         ->excludes(dry_run)
         ->excludes(force)
-        ->excludes(start);
+        ->excludes(start)
+        ->excludes(peers);
     const auto probe = std::make_shared<bool>();
     command->add_flag("--probe", *probe, "Only probe the peers of the file, by the daemon that runs")
         ->excludes(is_srv6)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What setup would write, by what it has found out: in direct mode from the hellos of others, in an SRv6 fabric from
-// loops over its switches.
+// loops over its switches; or from a list of the others.
 #pragma once
 
 #include <optional>
@@ -38,11 +38,13 @@ struct proposal_wish {
     const std::string &file;
 };
 
-// Both tell what they find on standard error. They throw std::runtime_error with what cannot be, and what helps.
+// They tell what they find on standard error, and throw std::runtime_error with what cannot be, and what helps.
 [[nodiscard]] proposal propose_direct(const proposal_wish &of);
 [[nodiscard]] proposal propose_srv6(const proposal_wish &of);
+// Direct mode with the hosts of wish.peers. Sends nothing.
+[[nodiscard]] proposal propose_listed(const proposal_wish &of);
 
-// For both.
+// For all.
 void say(const std::string &line);
 [[nodiscard]] std::string text_of_file(const std::string &path); // empty where there is none
 [[nodiscard]] std::string own_name();                            // of the host

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <stdexcept>
 
 #include <boost/json/array.hpp>
@@ -132,13 +134,31 @@ json::array view_of(const std::vector<port_facts> &facts, const std::vector<port
     return ports;
 }
 
-// In direct mode the daemon can say at once who answers.
-std::string next_command(const proposal &made, const names &to, bool started, bool has_peers)
+// Peers of the file, which in direct mode has all of them.
+setup_wish to_probe(const setup_wish &wish)
+{
+    setup_wish probing = wish;
+    if (!wish.srv6)
+        probing.peers.clear();
+    return probing;
+}
+
+// What has the daemon say who answers. Empty: nobody is known who could.
+std::string probing_of(const setup_wish &wish, const names &to)
+{
+    if (!wish.probe || (wish.srv6 && wish.peers.empty()))
+        return {};
+    std::string command = "mrcctl setup --probe" + (to.is_of_unit ? "" : " -o " + to.file);
+    for (const std::string &peer : to_probe(wish).peers)
+        command += " --peer " + peer;
+    return command;
+}
+
+std::string next_command(const proposal &made, const names &to, bool started, const std::string &probing)
 {
     if (started)
         return made.next;
-    const std::string probe =
-        has_peers ? "then mrcctl setup --probe" + (to.is_of_unit ? "" : " -o " + to.file) + ", " : "then ";
+    const std::string probe = probing.empty() ? "then " : fmt::format("then {}, ", probing);
     return to.is_of_unit ? fmt::format("systemctl enable {0} && systemctl restart {0} (or mrcd --config {1}), {2}{3}",
                                        to.unit, to.file, probe, made.next)
                          : fmt::format("mrcd --config {}, {}{}", to.file, probe, made.next);
@@ -158,10 +178,12 @@ void write(const proposal &made, const names &to, bool replace)
     remove_others(made.addresses);
 }
 
-// Of setup, on a device that is there.
-bool needs_address(const service::port_options &port)
+// The address of setup that a port's device, which is there, should have.
+std::optional<service::device_address> address_for(const service::port_options &port)
 {
-    return port.address && is_of_setup(*port.address) && kernel::probes::ifindex_of(port.device) != 0;
+    if (!port.address || !is_of_setup(*port.address) || kernel::probes::ifindex_of(port.device) == 0)
+        return std::nullopt;
+    return service::device_address{.device = port.device, .address = *port.address};
 }
 
 } // namespace
@@ -207,7 +229,9 @@ int run_setup(const setup_wish &wish)
         say(line);
     const std::vector<port_facts> facts = look_at(chosen.ports);
     const proposal_wish asked{.wish = wish, .ports = chosen.ports, .instance = to.instance, .file = to.file};
-    proposal made = wish.srv6 ? propose_srv6(asked) : propose_direct(asked);
+    proposal made = wish.srv6            ? propose_srv6(asked)
+                    : wish.peers.empty() ? propose_direct(asked)
+                                         : propose_listed(asked);
     require_valid(made.text, to);
 
     bool is_started = false;
@@ -219,10 +243,10 @@ int run_setup(const setup_wish &wish)
         if (wish.start && !is_started)
             say(fmt::format("{} is not started: there is no systemctl here, or it says why above", to.unit));
     }
-    const bool may_probe = wish.probe && !wish.srv6;
-    const probe_outcome probed = is_started && may_probe ? wish.probe(wish) : probe_outcome{};
+    const bool may_probe = wish.probe && (!wish.srv6 || !wish.peers.empty());
+    const probe_outcome probed = is_started && may_probe ? wish.probe(to_probe(wish)) : probe_outcome{};
     const std::string next = wish.dry_run          ? "mrcctl setup, without --dry-run"
-                             : probed.next.empty() ? next_command(made, to, is_started, may_probe)
+                             : probed.next.empty() ? next_command(made, to, is_started, probing_of(wish, to))
                                                    : probed.next;
     if (wish.json) {
         made.view["ports"] = view_of(facts, made.seats);
@@ -250,8 +274,8 @@ int restore_addresses(const setup_wish &wish)
         throw std::runtime_error{config.error().text()};
     std::vector<service::device_address> addresses;
     for (const service::port_options &port : config->ports)
-        if (needs_address(port))
-            addresses.push_back({.device = port.device, .address = *port.address});
+        if (auto address = address_for(port))
+            addresses.push_back(*std::move(address));
     (void)put_addresses(addresses);
     remove_others(addresses);
     return 0;
@@ -259,8 +283,8 @@ int restore_addresses(const setup_wish &wish)
 
 void restore_address(const service::port_options &port)
 {
-    if (needs_address(port))
-        (void)put_addresses(std::array{service::device_address{.device = port.device, .address = *port.address}});
+    if (const auto address = address_for(port))
+        (void)put_addresses(std::span{&*address, 1});
 }
 
 } // namespace mrc::setup

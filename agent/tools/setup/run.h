@@ -38,6 +38,9 @@ struct setup_wish {
     std::chrono::seconds longest{60};
     std::optional<std::uint32_t> hosts;
     std::optional<srv6_wish> srv6; // none: direct mode
+    // Direct mode: "[NAME=]ADDRESS,…" with one for each port, instead of hellos. SRv6: an address or a name, to be
+    // probed.
+    std::vector<std::string> peers;
     bool dry_run = false;
     bool yes = false;
     bool force = false;

@@ -10,6 +10,7 @@
 
 #include "service/config/options.h"
 #include "service/srv6_fabric.h"
+#include "session/host_names.h"
 #include "tools/setup/proposal.h"
 #include "tools/setup/srv6/place_search.h"
 
@@ -139,6 +140,12 @@ proposal propose_srv6(const proposal_wish &of)
     const service::srv6_fabric rules{config};
     const std::string address = service::to_text(rules.address_of(found.place));
 
+    for (const std::string &peer : of.wish.peers)
+        if (const auto given = service::parse_ip(peer); given ? !rules.host_of(*given) : !session::is_host_name(peer))
+            throw std::runtime_error{fmt::format("--peer: '{}' is no host of this fabric; allowed: an address of one, "
+                                                 "as {} for this one, or a name",
+                                                 peer, address)};
+
     say(fmt::format("this host is {}: downlink {} of leaf {}, {} plane{}, {} spine{} a plane, {} lea{}", address,
                     found.place.downlink, found.place.leaf, found.fabric.planes, found.fabric.planes == 1 ? "" : "s",
                     found.fabric.uplinks, found.fabric.uplinks == 1 ? "" : "s", found.fabric.leaves,
@@ -157,7 +164,9 @@ proposal propose_srv6(const proposal_wish &of)
             .addresses = {},
             .seats = std::move(seats),
             .question = "Is that this host's place in the fabric? Write",
-            .next = fmt::format("mrc-perf here, then mrc-perf {} on another host that is set up", address),
+            .next = of.wish.peers.empty()
+                        ? fmt::format("mrc-perf here, then mrc-perf {} on another host that is set up", address)
+                        : fmt::format("mrc-perf on {0}, then mrc-perf {0} here", of.wish.peers.front()),
             .view = {{"mode", "srv6"},
                      {"name", own_name()},
                      {"address", address},
