@@ -2,10 +2,9 @@
 #include "kernel/thread_times.h"
 
 #include <chrono>
+#include <ctime>
 #include <optional>
 #include <thread>
-
-#include <time.h>
 
 #include <gtest/gtest.h>
 
