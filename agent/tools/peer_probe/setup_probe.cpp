@@ -86,7 +86,7 @@ std::vector<probed_peer> listed_peers(const service::daemon_config &config, cons
         if (!known_by || is_own(config, *host))
             continue;
         const std::string address = service::to_text(*known_by);
-        probed_peer peer{.name = host->name.value_or(address), .address = address, .shared = {}, .planes = {}};
+        probed_peer peer{.name = host->name.value_or(address), .address = address, .shared = {}};
         for (const service::port_options &port : config.ports)
             if (host->addresses[port.plane.value])
                 peer.shared.insert(port.plane.value);
@@ -108,7 +108,7 @@ std::vector<probed_peer> named_peers(const service::daemon_config &config, const
         if (!address || !rules.host_of(*address))
             throw std::runtime_error{
                 fmt::format("--peer: {} is no host of the fabric of {}", *meant, config.origin.file)};
-        probed_peer peer{.name = name, .address = *meant, .shared = {}, .planes = {}};
+        probed_peer peer{.name = name, .address = *meant, .shared = {}};
         for (const service::port_options &port : config.ports)
             peer.shared.insert(port.plane.value);
         peers.push_back(std::move(peer));
@@ -130,9 +130,11 @@ std::vector<probed_peer> peers_of(const service::daemon_config &config, const st
 // Of a peer that does not answer.
 std::string planes_without_answer(const probed_peer &peer)
 {
+    if (!peer.planes && !peer.planes.error().empty())
+        return fmt::format("{}: {}", peer.name, peer.planes.error());
     std::vector<unsigned> silent;
     for (const unsigned plane : peer.shared)
-        if (const auto found = peer.planes.find(plane); found == peer.planes.end() || found->second.answered == 0)
+        if (!peer.planes || !peer.planes->contains(plane) || peer.planes->at(plane).answered == 0)
             silent.push_back(plane);
     if (silent.empty())
         return fmt::format("{} does not answer on all paths", peer.name);
