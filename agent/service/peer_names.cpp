@@ -28,6 +28,14 @@ mrc_ip address_of(const host_entry &host)
     return {};
 }
 
+// Whoever writes the file does not write to the terminal on which the log is read.
+std::string for_log(std::string name)
+{
+    name.resize(std::min(name.size(), session::most_name_bytes));
+    std::ranges::replace_if(name, [](char each) { return each < ' ' || each > '~'; }, '?');
+    return name;
+}
+
 class name_list
 {
 public:
@@ -47,7 +55,7 @@ public:
             return;
         if (const std::string reason = refusal_of(*place, name); !reason.empty())
             found_.refused.push_back(
-                fmt::format("{}: {} is not named '{}': {}", where, to_text(address), name, reason));
+                fmt::format("{}: {} is not named '{}': {}", where, to_text(address), for_log(name), reason));
         else if (!by_place_.contains(*place))
             add(address, name, "file");
     }

@@ -46,8 +46,9 @@ bool is_number(std::string_view label)
 bool is_address(const std::string &text)
 {
     std::array<unsigned char, sizeof(in6_addr)> place{};
-    return ::inet_pton(AF_INET6, text.c_str(), place.data()) == 1 ||
-           ::inet_pton(AF_INET, text.c_str(), place.data()) == 1;
+    const bool is_whole = text.find('\0') == std::string::npos; // inet_pton() reads up to there
+    return is_whole && (::inet_pton(AF_INET6, text.c_str(), place.data()) == 1 ||
+                        ::inet_pton(AF_INET, text.c_str(), place.data()) == 1);
 }
 
 std::string text_of_file(const std::filesystem::path &path)

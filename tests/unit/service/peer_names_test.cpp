@@ -57,6 +57,14 @@ TEST(peer_names, no_file_changes_a_peer_that_is_known)
     EXPECT_EQ(found.refused[2], "/h:3: fd00::3 is not named 'under_score': it is no host name");
 }
 
+TEST(peer_names, a_file_brings_no_bytes_of_its_own_to_the_log)
+{
+    const peer_names found = names_of("fd01::3 c\x1b[31m\n" + ("fd01::3 " + std::string(5000, 'x')) + "\n");
+    ASSERT_EQ(found.refused.size(), 2U);
+    EXPECT_EQ(found.refused[0], "/h:1: fd01::3 is not named 'c?[31m': it is no host name");
+    EXPECT_LT(found.refused[1].size(), 400U);
+}
+
 TEST(peer_names, a_name_is_of_one_host)
 {
     const auto twice =

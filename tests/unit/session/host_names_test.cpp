@@ -37,6 +37,8 @@ TEST(host_names, come_back_from_the_file_and_nothing_else_does)
     const std::vector<named_host> hosts{{"fd00::1", "b", "configuration"}, {"10.0.0.1", "c.example", "file"}};
     const std::string text = to_hosts_text(hosts);
     EXPECT_EQ(parse_hosts_text(text), hosts);
+    EXPECT_EQ(parse_hosts_text(text + std::string{"fd00::3\0x c # file\n", 19}), hosts)
+        << "nor what ends in the middle";
     EXPECT_EQ(parse_hosts_text(text + "fd00::1\nx y # z\nfd00::2 a b # file\nfd00::2 -a # file\nfd00::2 a # f g\n"),
               hosts);
     EXPECT_EQ(addresses_of_name("C.EXAMPLE", hosts), std::vector<std::string>{"10.0.0.1"});
