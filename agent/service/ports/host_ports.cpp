@@ -2,13 +2,16 @@
 #include "service/ports/host_ports.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "kernel/monotonic_clock.h"
 #include "kernel/probes/device.h"
 #include "kernel/probes/ring_cost.h"
+#include "kernel/shared_word.h"
 #include "kernel/startup_error.h"
 #include "service/log.h"
 #include "service/ports/nic_drivers.h"
@@ -250,7 +253,51 @@ mrc_port_reason host_ports::reason_of(std::size_t port, const port_condition &st
     return small && status.reason == MRC_PORT_IN_USE ? MRC_PORT_SMALL_MTU : status.reason;
 }
 
-void host_ports::show_next_hops(protocol::plane_index plane, const port_condition &status, ways_out &out)
+// The peer, or the leaf, has acknowledged what was sent there, a moment ago.
+bool host_ports::is_confirmed(std::uint32_t next_hop) const
+{
+    constexpr std::chrono::seconds moment{1};
+    const auto since = static_cast<std::uint64_t>(
+        std::max(kernel::monotonic_now().time_since_epoch() - moment, protocol::instant::duration::zero()).count());
+    const auto &paths = programs_.paths();
+    for (std::size_t path = 1; path < paths.size(); ++path)
+        if (paths[path].next_hop == next_hop && kernel::shared_word(programs_.signals()[path].last_ack_ns) > since)
+            return true;
+    return false;
+}
+
+// Who answers neighbour discovery for an address gets what is sent to it. As long as a peer acknowledges what goes to
+// the present neighbour it is the right one, whatever others on the link say.
+host_ports::frame_targets host_ports::targets_of(std::size_t port, const port_condition &status, mrc_port_reason reason)
+{
+    const port_options &options = config_.ports[port];
+    const bool has_link = reason == MRC_PORT_IN_USE || reason == MRC_PORT_NO_NEIGHBOUR ||
+                          reason == MRC_PORT_SEVERAL_NEIGHBOURS || reason == MRC_PORT_SMALL_MTU;
+    frame_targets targets;
+    const auto settled = [&](std::uint32_t row, const std::optional<mac_address> &told) {
+        const mrc_next_hop_row &present = programs_.next_hops()[row];
+        mac_address mac{};
+        std::ranges::copy(present.mac, mac.begin());
+        if (!has_link || present.resolved == 0 || told == mac || !is_confirmed(row))
+            return told;
+        targets.are_kept = true;
+        if (kept_hops_.insert(row).second)
+            log::warn("port {} (plane {}): a neighbour is {} now by what was said on the link; frames go to the one "
+                      "before, which answers, until it falls silent",
+                      options.device, options.plane.value, told ? "another" : "gone");
+        return std::optional{mac};
+    };
+    const bool has_gateway = (status.flags & MRC_PORT_NEIGHBOUR) != 0 && listed_hosts(config_).empty();
+    if (listed_hosts(config_).empty())
+        targets.gateway = settled(options.plane.value, has_gateway ? std::optional{status.gateway_mac} : std::nullopt);
+    targets.hosts.resize(listed_hosts(config_).size());
+    for (std::uint32_t host = 0; host < targets.hosts.size(); ++host)
+        targets.hosts[host] = settled(MRC_NEXT_HOP_ROW(host, options.plane.value),
+                                      host < status.next_hops.size() ? status.next_hops[host] : std::nullopt);
+    return targets;
+}
+
+void host_ports::show_targets(protocol::plane_index plane, const frame_targets &targets, ways_out &out)
 {
     const auto show = [&](std::uint32_t row, const std::optional<mac_address> &mac) {
         mrc_next_hop_row next{};
@@ -260,26 +307,31 @@ void host_ports::show_next_hops(protocol::plane_index plane, const port_conditio
         }
         programs_.next_hops()[row] = next;
     };
-    const bool has_gateway = status.next_hops.empty() && (status.flags & MRC_PORT_NEIGHBOUR) != 0;
-    show(plane.value, has_gateway ? std::optional{status.gateway_mac} : std::nullopt);
-    for (std::uint32_t host = 0; host < out.linked.size(); ++host) {
-        const auto next = host < status.next_hops.size() ? status.next_hops[host] : std::nullopt; // no device: none
-        show(MRC_NEXT_HOP_ROW(host, plane.value), next);
-        out.linked[host].set(plane, next.has_value());
+    show(plane.value, targets.gateway);
+    for (std::uint32_t host = 0; host < targets.hosts.size(); ++host) {
+        show(MRC_NEXT_HOP_ROW(host, plane.value), targets.hosts[host]);
+        out.linked[host].set(plane, targets.hosts[host].has_value());
     }
+    out.keeps_next_hops = out.keeps_next_hops || targets.are_kept;
 }
 
 host_ports::ways_out host_ports::update(const link_monitor &links)
 {
     const std::scoped_lock lock{changing_};
-    ways_out out{.up = {}, .linked = std::vector<protocol::plane_mask>(listed_hosts(config_).size())};
+    ways_out out{
+        .up = {}, .linked = std::vector<protocol::plane_mask>(listed_hosts(config_).size()), .keeps_next_hops = false};
     for (std::size_t i = 0; i < config_.ports.size(); ++i) {
         const port_condition &status = links.ports()[i];
         const protocol::plane_index plane = config_.ports[i].plane;
         mrc_port_row &row = programs_.ports()[plane.value];
-        const mrc_port_reason reason = reason_of(i, status);
+        mrc_port_reason reason = reason_of(i, status);
+        const frame_targets targets = targets_of(i, status, reason);
         const bool ours = reason != MRC_PORT_REPLACED && reason != MRC_PORT_SMALL_MTU;
-        const std::uint32_t flags = ours ? status.flags : status.flags & ~std::uint32_t{MRC_PORT_UP};
+        std::uint32_t flags = ours ? status.flags : status.flags & ~std::uint32_t{MRC_PORT_UP};
+        if (targets.are_kept && (reason == MRC_PORT_NO_NEIGHBOUR || reason == MRC_PORT_SEVERAL_NEIGHBOURS)) {
+            flags |= MRC_PORT_NEIGHBOUR;
+            reason = MRC_PORT_IN_USE;
+        }
         const bool ready = (flags & MRC_PORT_USABLE) == MRC_PORT_USABLE;
         if (!ready)
             row.flags = flags; // out of use before its addresses change
@@ -295,7 +347,7 @@ host_ports::ways_out host_ports::update(const link_monitor &links)
         view_.mtu[plane.value] = status.mtu;
         reasons_[plane.value] = reason;
         show_reason(plane.value);
-        show_next_hops(plane, status, out);
+        show_targets(plane, targets, out);
         row.flags = flags;
         out.up.set(plane, ready);
     }

@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +85,7 @@ public:
     struct ways_out {
         protocol::plane_mask up;                  // planes that are usable now
         std::vector<protocol::plane_mask> linked; // of them, direct: where the next hop to each listed host is known
+        bool keeps_next_hops = false;             // that the kernel has otherwise: to be looked at again
     };
     // Writes it into the rows of the ports and next hops, too.
     ways_out update(const link_monitor &links);
@@ -99,7 +102,15 @@ public:
 
 private:
     [[nodiscard]] mrc_port_reason reason_of(std::size_t port, const port_condition &status);
-    void show_next_hops(protocol::plane_index plane, const port_condition &status, ways_out &out);
+    // Where frames of a port go.
+    struct frame_targets {
+        std::optional<mac_address> gateway;
+        std::vector<std::optional<mac_address>> hosts; // direct: by listed host
+        bool are_kept = false;                         // some of them, which the kernel has otherwise
+    };
+    [[nodiscard]] frame_targets targets_of(std::size_t port, const port_condition &status, mrc_port_reason reason);
+    [[nodiscard]] bool is_confirmed(std::uint32_t next_hop) const;
+    void show_targets(protocol::plane_index plane, const frame_targets &targets, ways_out &out);
     void show_reason(std::uint32_t row);
     void show_plane_mask();
     void bind_sockets();
@@ -135,6 +146,7 @@ private:
     std::uint64_t drops_of_removed_ = 0;   // sockets
     ports_view view_;
     std::array<mrc_port_reason, MRC_MAX_PORTS> reasons_{}; // of the kernel
+    std::set<std::uint32_t> kept_hops_;                    // rows of next_hops of which it was said
 };
 
 // Attaches host_rx to all ports, in the place of the programs that `modes` holds there since they were tried, and logs

@@ -87,7 +87,7 @@ bool port_watch::take_in_new_devices()
         any_taken = any_taken || taken;
         any_refused = any_refused || !taken;
     }
-    around_.links.retry_each_second(any_refused);
+    around_.links.retry_each_second(any_refused || keeps_next_hops_);
     return any_taken;
 }
 
@@ -96,6 +96,7 @@ std::vector<port_change> port_watch::follow_links()
     const protocol::plane_mask before = around_.ports.view().up;
     const host_ports::ways_out out = around_.ports.update(around_.links);
     const protocol::plane_mask now = out.up;
+    keeps_next_hops_ = out.keeps_next_hops;
     protocol::plane_mask usable;
     around_.workers.call_each([&](unsigned number, datapath::worker &worker) {
         worker_ports &ports = around_.workers.ports(number);

@@ -63,6 +63,7 @@ private:
     boost::asio::io_context &context_;
     announcement announce_;
     std::vector<std::string> refusals_; // the last one of each configured port, so that it is told once
+    bool keeps_next_hops_ = false;
     link_watch watch_;
 };
 
