@@ -186,7 +186,7 @@ daemon::daemon(daemon_config config, daemon_place place, device_preparation prep
     for (const std::string &advice : worker_place_.advice)
         log::warn("{}", advice);
     listener_.open(config_, user_.who);
-    publish_names();
+    publish();
     port_watch_.warn_of_unusable();
     map_fabric();
     if (place_ == daemon_place::process)
@@ -498,15 +498,17 @@ void daemon::adopt(const daemon_config &fresh)
     if (report.changed.empty() && report.needs_restart.empty())
         log::info("nothing has changed");
     log::set_level(config_.daemon.level);
-    publish_names();
+    publish();
     session_config_ = std::make_shared<const daemon_config>(config_);
     if (report.congestion_changed)
         peers_.renew_congestion();
 }
 
-void daemon::publish_names()
+void daemon::publish()
 {
     for (const std::string &line : names_.publish(config_, rules_))
+        log::warn("{}", line);
+    if (const std::string line = published_.publish(config_); !line.empty())
         log::warn("{}", line);
 }
 

@@ -51,6 +51,7 @@
 #include "service/ports/link_monitor.h"
 #include "service/ports/live_call_recovery.h"
 #include "service/ports/port_watch.h"
+#include "service/published_config.h"
 #include "service/service_manager.h"
 #include "service/sessions/session_listener.h"
 #include "service/sessions/session_server.h"
@@ -108,7 +109,7 @@ private:
     void reload();
     void adopt(const daemon_config &fresh);
     void begin_end(const std::string &why);
-    void publish_names();
+    void publish();
     void feed_watchdog();
     [[nodiscard]] std::string summary() const;
 
@@ -167,7 +168,8 @@ private:
     boost::asio::posix::stream_descriptor notes_readable_;
     session_server sessions_;
     session_listener listener_;
-    published_names names_; // beside the listener's socket
+    published_names names_; // these two beside the listener's socket
+    published_config published_;
     service_manager manager_;
     boost::asio::steady_timer watchdog_;
     boost::asio::steady_timer report_timer_; // of the fabric map

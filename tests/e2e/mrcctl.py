@@ -48,27 +48,30 @@ class operator:
         self.maps = host_maps(self.instance)
         self.host = fabric.host(host)
         self.address = self.host["mrc_address"]
-        self.remark = ""  # of views of maps, while the daemon does not run
+        self.remark = None  # that stands beside what is shown
 
     def json(self, *arguments, status=0):
         done = run(*arguments, "--instance", self.instance, "-j")
-        if done.returncode != status or done.stderr not in ("", self.remark):
+        if done.returncode != status or not self.may_say(done.stderr):
             check(False, f"mrcctl {' '.join(arguments)}: status {done.returncode} of {status}: {done.stderr}")
         return json.loads(done.stdout)
 
     def text(self, *arguments):
         done = run(*arguments, "--instance", self.instance)
-        check(done.returncode == 0 and done.stderr in ("", self.remark), f"mrcctl {' '.join(arguments)} {done.stderr}")
+        check(done.returncode == 0 and self.may_say(done.stderr), f"mrcctl {' '.join(arguments)} {done.stderr}")
         return done.stdout
+
+    def may_say(self, complaint):
+        return not complaint or (self.remark is not None and self.remark in complaint)
 
     @contextlib.contextmanager
     def remarks(self, what):
-        """Views may say this of the daemon meanwhile."""
-        self.remark = f"mrcctl: mrcd of instance '{self.instance}' (pid {self.host['pid']}) {what}\n"
+        """Views may say this meanwhile."""
+        self.remark = what
         try:
             yield
         finally:
-            self.remark = ""
+            self.remark = None
 
     @contextlib.contextmanager
     def recording(self, command, says, *arguments, output=subprocess.DEVNULL):
@@ -468,6 +471,43 @@ def check_refusals(here, there):
           f"without privilege: {done.stderr.strip()}")
 
 
+def check_config(here):
+    """What mrcd has read, with origins; what its file says meanwhile; and what it takes of that."""
+    file = pathlib.Path(here.host["config"])
+    printed = subprocess.run([binary("mrcd"), "--config", str(file), "--print-config"], text=True, capture_output=True,
+                             check=True).stdout
+    check(here.text("config", "show") == printed, "config show prints what mrcd --print-config does")
+    shown = here.json("config", "show")
+    options = {option["key"]: option for option in shown["options"]}
+    line = next(i for i, text in enumerate(file.read_text("utf-8").splitlines(), 1) if text.startswith("hosts_file"))
+    check(shown["file"] == str(file) and shown["file_differs"] == [] and shown["file_problem"] is None and
+          options["fabric.planes"]["value"] == PLANES and options["port[1].device"]["value"] == "p1" and
+          options["fabric.hosts_file"]["origin"] == f"{file}:{line}" and
+          options["worker.affinity"]["origin"] == "default", "as JSON, too, with the line that each value came from")
+    before = file.read_text("utf-8")
+    changed = before + "[limits]\nclients = 77\n[tables]\npeers = 5000\n"
+    with (here.remarks("has changed since mrcd read it"),
+          tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".toml") as copy):
+        file.write_text(changed, encoding="utf-8")
+        limits = [one for one in here.json("config", "show")["file_differs"] if "limits.clients" in one]
+        check(len(limits) == 1 and "is now 77" in limits[0] and f"{file} has changed since mrcd read it" in
+              run("config", "show", "--instance", here.instance).stderr, f"a changed file is told: {limits}")
+        os.kill(here.host["pid"], signal.SIGHUP)
+        check(wait_until(lambda: [one.split(":")[0] for one in here.json("config", "show")["file_differs"]] ==
+                         ["tables.peers"], LIMIT_S), "what needs a restart is left after SIGHUP")
+        options = {option["key"]: option for option in here.json("config", "show")["options"]}
+        check(options["limits.clients"]["value"] == 77 and options["tables.peers"]["origin"] == "default",
+              "the rest is in force")
+        copy.write(here.text("config", "show"))
+        copy.flush()
+        check(subprocess.run([binary("mrcd"), "--config", copy.name, "--check"], stdout=subprocess.DEVNULL,
+                             check=False).returncode == 0, "what is printed is a configuration")
+        file.write_text(changed + "nonsense", encoding="utf-8")
+        check("would not take its file now" in run("config", "show", "--instance", here.instance).stderr,
+              "a file that is none is told")
+    file.write_text(before, encoding="utf-8")
+
+
 def check_dead(fabric, there):
     host = fabric.host("h1")
     os.kill(host["pid"], signal.SIGKILL)
@@ -486,6 +526,7 @@ def check_lab(fabric):
     check_faults(fabric, here)
     check_killed_client(fabric, here)
     check_top(here)
+    check_config(here)
     check_dead(fabric, there)
     return here
 

@@ -11,7 +11,8 @@ from mrcctl_help import help_of, help_texts, names_below, offered_by
 
 EVERYWHERE = {"-h", "--help", "-j", "--json", "--instance"}
 OBJECTS = ("status", "client", "qp", "path", "port", "peer", "counters", "event", "top", "diagnose", "metrics",
-           "capture", "trace", "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup")
+           "capture", "trace", "ev-profile", "ev-format", "cc-profile", "probe", "run", "adopt", "hosts", "setup",
+           "config")
 REFUSED = {
     (): OBJECTS,
     ("nonsense",): ("'nonsense'", *OBJECTS),
@@ -63,6 +64,7 @@ REFUSED = {
     ("ev-format", "create", "2", "--mode", "stev"): ("--widths", "mrcctl ev-format create --help"),
     ("cc-profile", "set", "3", "target=5"): ("'target=5' is no setting", "target_delay", "max_cwnd"),
     ("cc-profile", "set", "3", "base_rtt=1.5"): ("'base_rtt=1.5'", "a number that fits"),
+    ("config",): ("show",),
     ("probe",): ("DEST", "mrcctl probe --help"),
     ("probe", "fd00::1", "--count", "0"): ("--count", "1", "1000"),
     ("probe", "fd00::1", "-i", "-1"): ("--interval", "0", "86400"),

@@ -47,6 +47,7 @@ class answer(NamedTuple):
 
 
 STILL, LAST = "is stopped; its numbers stand still", "has ended; these are its last numbers"
+CONFIG_LEFT = "has ended; this was its configuration"
 NO_PINS = "no instance 'nobody'; there are: "
 NO_SOCKET = "no mrcd answers as instance 'nobody'; there are: "
 NOT_MINE = "(this needs root, or CAP_BPF and access to this file)"
@@ -95,6 +96,8 @@ COMMANDS = {
     "cc-profile list": ASKED, "cc-profile show 0": ASKED, "cc-profile create 3": ASKED, "cc-profile set 3 eta=1": ASKED,
     "cc-profile online 3": ASKED, "cc-profile offline 3": ASKED, "cc-profile delete 3": ASKED,
     "run -- true": ASKED, "adopt --cgroup /sys/fs/cgroup": ASKED, "adopt list": ASKED, "adopt undo 1": ASKED,
+    "config show": SHOWN | {"stopped": answer(0, "[fabric]", None), "dead": answer(0, "[fabric]", CONFIG_LEFT),
+                            "missing": answer(1, None, NO_SOCKET), "another's": answer(0, "[fabric]", None)},
     "hosts": always(0, "no peer has a name", None) | {"missing": answer(1, None, NO_SOCKET)},
 }
 OF_FABRIC = {

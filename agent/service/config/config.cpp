@@ -34,4 +34,9 @@ std::string print_config(const daemon_config &config)
                           [&](const std::string &name) { return is_of_fabric(config.fabric.mode, name); });
 }
 
+std::filesystem::path config_in_force(const std::filesystem::path &socket)
+{
+    return std::filesystem::path{socket}.replace_extension(".toml");
+}
+
 } // namespace mrc::service

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -272,5 +273,8 @@ using config_result = options::result<T>;
 
 // The effective configuration as TOML that parse_config accepts, each line with the origin of its value as a comment.
 [[nodiscard]] std::string print_config(const daemon_config &config);
+
+// Where a daemon keeps that for others to read: beside its socket, mrcd.toml for mrcd.sock.
+[[nodiscard]] std::filesystem::path config_in_force(const std::filesystem::path &socket);
 
 } // namespace mrc::service

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "service/config/options.h"
 #include <fmt/format.h>
@@ -29,23 +30,33 @@ bool is_one_of(const std::array<std::string_view, Count> &names, std::string_vie
     return std::ranges::find(names, name) != names.end();
 }
 
-void reload_option(std::string_view table, const options::option &candidate, const std::string &name, void *current,
+// Of a value that stays.
+void keep_origin(const std::string &name, const options::origins &before, options::origins &now)
+{
+    now.given.erase(name);
+    if (const auto known = before.given.find(name); known != before.given.end())
+        now.given.insert(*known);
+}
+
+// False: the old value stays.
+bool reload_option(std::string_view table, const options::option &candidate, const std::string &name, void *current,
                    const void *fresh, reload_report &report)
 {
     const std::string was = candidate.as_toml(current);
     const std::string wanted = candidate.as_toml(fresh);
     if (was == wanted)
-        return;
+        return true;
     const takes_effect when = when_changed(table, candidate.key);
     if (when == takes_effect::after_restart) {
         report.needs_restart.push_back(fmt::format("{}: stays {}, {} needs a restart", name, was, wanted));
-        return;
+        return false;
     }
     candidate.copy(current, fresh);
     report.changed.push_back(fmt::format("{}: {} is now {}{}", name, was, wanted,
                                          when == takes_effect::in_new_sessions ? ", in new sessions" : ""));
     if (table == "transport" && is_one_of(congestion_options, candidate.key))
         report.congestion_changed = true;
+    return true;
 }
 
 } // namespace
@@ -69,18 +80,28 @@ takes_effect when_changed(std::string_view table, std::string_view key)
 reload_report reload_config(daemon_config &current, const daemon_config &fresh)
 {
     reload_report report;
+    options::origins origin = fresh.origin;
     for (const options::part &table : config_options().parts()) {
         const std::size_t rows = table.count(&current);
         if (rows != table.count(&fresh)) { // they cannot be compared one by one
             report.needs_restart.push_back(
                 fmt::format("[[{}]]: stays {} times, {} times needs a restart", table.key, rows, table.count(&fresh)));
+            for (std::size_t row = 0; row < rows; ++row)
+                for (const options::option &each : table.content->options())
+                    keep_origin(fmt::format("{}.{}", table.name(row), each.key), current.origin, origin);
             continue;
         }
         for (std::size_t row = 0; row < rows; ++row)
-            for (const options::option &each : table.content->options())
-                reload_option(table.key, each, fmt::format("{}.{}", table.name(row), each.key), table.at(&current, row),
-                              table.at(&fresh, row), report);
+            for (const options::option &each : table.content->options()) {
+                const std::string name = fmt::format("{}.{}", table.name(row), each.key);
+                // What neither file says differs by what the daemon has found for itself.
+                const bool is_given = current.origin.has(name) || fresh.origin.has(name);
+                if (is_given &&
+                    !reload_option(table.key, each, name, table.at(&current, row), table.at(&fresh, row), report))
+                    keep_origin(name, current.origin, origin);
+            }
     }
+    current.origin = std::move(origin);
     return report;
 }
 

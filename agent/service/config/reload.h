@@ -27,7 +27,8 @@ struct reload_report {
     bool congestion_changed = false;        // windows that sessions share must be made anew
 };
 
-// Takes over from `fresh`, which has been checked as a whole, what can change while the daemon runs.
+// Takes over from `fresh`, which has been checked as a whole, what can change while the daemon runs, and the origins of
+// all values but those that stay as they were.
 [[nodiscard]] reload_report reload_config(daemon_config &current, const daemon_config &fresh);
 
 } // namespace mrc::service

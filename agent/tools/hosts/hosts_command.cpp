@@ -51,21 +51,6 @@ json::array view_of(const std::vector<session::named_host> &hosts)
     return rows;
 }
 
-// The one instance whose names are meant. That it runs is no condition: a block is removed when it has gone.
-std::string one_instance(const std::string &given)
-{
-    std::string meant = tools::instances_meant(given);
-    const std::vector<std::string> running = running_instances();
-    if (!meant.empty() && meant.find(',') == std::string::npos)
-        return meant;
-    if (meant.empty() && running.size() == 1)
-        return running.front();
-    if (meant.empty() && running.empty())
-        return "default";
-    throw ctl_error{
-        fmt::format("several instances; name one with --instance or MRC_INSTANCE: {}", instances_in_words())};
-}
-
 int change_file(const std::string &instance, const hosts_options &options)
 {
     const auto lines = options.write_to.empty()

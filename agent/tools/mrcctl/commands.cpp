@@ -21,6 +21,7 @@
 #include "tools/mrcctl/adopt_commands.h"
 #include "tools/mrcctl/capture/command.h"
 #include "tools/mrcctl/command_line.h"
+#include "tools/mrcctl/config_show.h"
 #include "tools/mrcctl/control_commands.h"
 #include "tools/mrcctl/diagnose/command.h"
 #include "tools/mrcctl/events.h"
@@ -311,6 +312,7 @@ std::optional<int> parse_command_line(int argc, char **argv, invocation &to)
     add_adopt(app, to);
     add_hosts_command(app, to);
     add_setup(app, to);
+    add_config(app, to);
     if (const auto words = completion::answer(app, argc, argv)) {
         fmt::print("{}", *words);
         return EXIT_SUCCESS;

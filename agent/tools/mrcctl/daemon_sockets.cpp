@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "tools/hosts/lookup.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/maps.h"
 #include "tools/mrcctl/process.h"
@@ -23,17 +24,6 @@ std::string name_meant(const std::string &name)
 {
     const std::vector<std::string> all = running_instances();
     return name.empty() && all.size() == 1 ? all.front() : name;
-}
-
-std::optional<daemon_process> process_of(const std::string &name)
-{
-    if (name.empty())
-        return std::nullopt;
-    try {
-        return look_at_daemon(pinned_array<mrc_host_row>{choose_instance(name, ""), "host", 1}[0]);
-    } catch (const ctl_error &) {
-        return std::nullopt; // its maps are elsewhere, or not for everybody
-    }
 }
 
 } // namespace
@@ -58,6 +48,31 @@ std::string instances_in_words()
 {
     const std::vector<std::string> names = running_instances();
     return names.empty() ? "none is running here" : fmt::format("there are: {}", fmt::join(names, ", "));
+}
+
+std::optional<daemon_process> process_of(const std::string &name)
+{
+    if (name.empty())
+        return std::nullopt;
+    try {
+        return look_at_daemon(pinned_array<mrc_host_row>{choose_instance(name, ""), "host", 1}[0]);
+    } catch (const ctl_error &) {
+        return std::nullopt; // its maps are elsewhere, or not for everybody
+    }
+}
+
+std::string one_instance(const std::string &given)
+{
+    std::string meant = tools::instances_meant(given);
+    const std::vector<std::string> running = running_instances();
+    if (!meant.empty() && meant.find(',') == std::string::npos)
+        return meant;
+    if (meant.empty() && running.size() == 1)
+        return running.front();
+    if (meant.empty() && running.empty())
+        return "default";
+    throw ctl_error{
+        fmt::format("several instances; name one with --instance or MRC_INSTANCE: {}", instances_in_words())};
 }
 
 void refuse_stopped(const std::string &name)

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "tools/mrcctl/process.h"
 
 namespace mrc::ctl
 {
@@ -16,6 +19,12 @@ inline constexpr const char *socket_root = "/run/mrc";
 [[nodiscard]] std::vector<std::string> running_instances();
 // "none is running here", or "there are: a, b".
 [[nodiscard]] std::string instances_in_words();
+
+// The one instance whose run folder is meant: the option's value, MRC_INSTANCE, or the only one; "default" where none
+// runs. That it runs is no condition. Throws ctl_error when several do.
+[[nodiscard]] std::string one_instance(const std::string &given);
+// By its maps; nothing: they are not there, or not for everybody.
+[[nodiscard]] std::optional<daemon_process> process_of(const std::string &name);
 
 // The next two know the daemon by its maps; who may not read them waits for an answer, and is told `why` none came. An
 // empty name is that of the only instance.

@@ -53,6 +53,31 @@ TEST(config_reload, nothing_to_do_for_the_same_file)
     EXPECT_FALSE(report.congestion_changed);
 }
 
+TEST(config_reload, what_the_daemon_has_found_is_no_change)
+{
+    daemon_config config = parsed(running);
+    config.worker.workers = 3; // which no file says
+    const auto report = reload_config(config, parsed(running));
+    EXPECT_TRUE(report.needs_restart.empty());
+    EXPECT_EQ(config.worker.workers, 3U);
+}
+
+TEST(config_reload, origins_are_those_of_the_values_in_force)
+{
+    daemon_config config = parsed(running);
+    const std::uint32_t planes = config.origin.given.at("fabric.planes").line;
+    std::string text = "\n" + running + "window_psns = 256\n[worker]\nworkers = 2\n";
+    text.replace(text.find("planes = 2"), 10, "planes = 1");
+    const auto report = reload_config(config, parsed(text));
+    EXPECT_EQ(report.changed.size(), 1U);
+    EXPECT_EQ(report.needs_restart.size(), 2U);
+    EXPECT_EQ(config.origin.given.at("fabric.leaves").line, planes + 2) << "of the same value, where it stands now";
+    EXPECT_EQ(config.origin.given.at("fabric.planes").line, planes) << "of one that stays, where it stood";
+    EXPECT_TRUE(config.origin.has("transport.window_psns"));
+    EXPECT_FALSE(config.origin.has("worker.workers")) << "a restart would take it";
+    EXPECT_EQ(reload_config(config, parsed(text)).needs_restart.size(), 2U) << "as often as it is asked";
+}
+
 TEST(config_reload, takes_what_can_change_and_names_the_rest)
 {
     daemon_config config = parsed(running);
