@@ -90,7 +90,7 @@ def check_replaced(running):
     now = device_of(running, "p1")
     check(now[0] != before[0] and now[1] == "02:00:00:00:00:77", f"p1 is another device now {before} {now}")
     row = maps.row("ports", 1)
-    check(row["ifindex"] == now[0] and row["reason"] == 0, "its row names it, and says that it is used")
+    check(row["ifindex"] == now[0] and row["reason"] == "MRC_PORT_IN_USE", "its row names it, and says that it is used")
     check(any("taken in" in line and "p1" in line for line in running.log_lines("h0", "info")), "the log says so")
 
 

@@ -102,7 +102,7 @@ COMMANDS = {
 }
 OF_FABRIC = {
     "switches": {"fabric show --config {config}": always(0, "block fcbb:bb00::/32", None),
-                 "setup --probe --wait 1 -o {config}": always(1, None, "it is in SRv6 mode")},
+                 "setup --probe --wait 1 -o {config}": always(1, None, "is in SRv6 mode, and lists no peers")},
     "cables": {"fabric show --config {config}": always(1, None, 'fabric.mode is "direct"'),
                "setup --probe --wait 1 -o {config}": ASKED},
 }
