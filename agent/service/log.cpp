@@ -42,7 +42,28 @@ std::shared_ptr<spdlog::logger> &logger()
     return only;
 }
 
+event_writer &writer_of_events()
+{
+    static event_writer only;
+    return only;
+}
+
 } // namespace
+
+void set_event_writer(event_writer writer)
+{
+    writer_of_events() = std::move(writer);
+}
+
+void write_event(log_level severity, const std::string &line, const mrc_event_row *event)
+{
+    if (!writes(severity))
+        return;
+    if (event != nullptr && writer_of_events())
+        writer_of_events()(severity, line, *event);
+    else
+        write(severity, line);
+}
 
 std::shared_ptr<spdlog::logger> replace_logger(std::shared_ptr<spdlog::logger> other)
 {

@@ -3,11 +3,14 @@
 // its headers: they are fmt's whole code in every file that logs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include "mrc/abi/maps.h"
 #include "service/config/config.h"
 
 namespace spdlog
@@ -26,6 +29,12 @@ void set_level(log_level least);
 
 [[nodiscard]] bool writes(log_level severity);
 void write(log_level severity, std::string_view line);
+
+// Where lines of events go instead, with their events: the journal keeps fields beside a line. Empty: where all go.
+using event_writer = std::function<void(log_level severity, const std::string &line, const mrc_event_row &event)>;
+void set_event_writer(event_writer writer);
+// `event`: null where the line is no event's.
+void write_event(log_level severity, const std::string &line, const mrc_event_row *event);
 
 template <typename... T>
 void debug(fmt::format_string<T...> text, T &&...values)

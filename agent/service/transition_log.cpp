@@ -109,12 +109,12 @@ void transition_log::tell(const mrc_event_row &event, protocol::instant now)
 {
     const mrc_event_class of = kernel::class_of(event.kind);
     if (const log_level level = level_of(event); level != log_level::info) {
-        around_.write(level, line_of(event));
+        around_.write(level, line_of(event), &event);
         return;
     }
     write_held_back(of, now);
     if (rates_[of].rate.take(now))
-        around_.write(log_level::info, line_of(event));
+        around_.write(log_level::info, line_of(event), &event);
     else
         ++rates_[of].held_back;
 }
@@ -124,8 +124,10 @@ void transition_log::write_held_back(mrc_event_class of, protocol::instant now)
     line_rate &lines = rates_[of];
     if (lines.held_back == 0 || !lines.rate.take(now))
         return;
-    around_.write(log_level::info, fmt::format("{} more changes of {}, too many for the log; mrcctl event has them",
-                                               lines.held_back, kernel::event_class_names[of]));
+    around_.write(log_level::info,
+                  fmt::format("{} more changes of {}, too many for the log; mrcctl event has them", lines.held_back,
+                              kernel::event_class_names[of]),
+                  nullptr);
     lines.held_back = 0;
 }
 

@@ -57,7 +57,8 @@ public:
 
     struct surroundings {
         unsigned planes = 0;
-        std::function<void(log_level, const std::string &)> write;
+        // A line, and the event whose text it is; null: it counts lines that were held back.
+        std::function<void(log_level, const std::string &, const mrc_event_row *)> write;
         std::function<void(const mrc_event_row &)> keep; // its number and the wall clock's time are still to be given
         // The one host that paths to a leaf lead to, by the leaf's number; zero: there may be several.
         std::function<mrc_ip(std::uint32_t leaf)> sole_host;

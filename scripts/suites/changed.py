@@ -30,7 +30,7 @@ NAMED_TESTS = [
     (r"agent/tools/mrc-switch/", ["e2e.lab_cuts", "e2e.lab_xdp_ping"]),
     (r"scripts/(lab/|mrc-lab)", ["e2e.lab_cuts", "e2e.lab_xdp_ping", "unit.lab_config"]),
     (r"scripts/(packaging|cmake)/", ["e2e.package", "e2e.rpm"]),
-    (r"scripts/packaging/systemd/", ["e2e.unit_start"]),
+    (r"scripts/packaging/systemd/", ["e2e.unit_start", "e2e.unit_journal"]),
     (r"scripts/packaging/kubernetes", ["e2e.container_daemon"]),
     (r"(scripts/packaging/completions|agent/tools/completion)/", ["e2e.completion"]),
     (r"scripts/demo", ["e2e.demo"]),

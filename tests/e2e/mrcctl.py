@@ -19,6 +19,8 @@ import tempfile
 import termios
 import time
 
+import pyte
+
 from lab_support import binary, check, lab, need_binaries, need_root
 from pinned_maps import bpftool, host_maps, used_paths, verdict_names
 from transfer_support import STEADY, run_client, server, stopped, transfer, wait_until
@@ -27,7 +29,6 @@ PLANES, SPINES = 4, 2
 LIMIT_S = 20
 NOBODY = 65534
 NAME = "node1"  # of h1
-HOME, CLEAR_BELOW = "\x1b[H", "\x1b[J"  # how a screen of top begins and ends
 MESSAGES, SIZE, QPS = 256, 1 << 20, 2
 # Counters that mrc-perf reports, too.
 SHARED_COUNTERS = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "retransmits", "spurious", "timeouts", "losses",
@@ -387,19 +388,23 @@ def check_top(here):
     check(done.returncode == 0 and len([json.loads(line) for line in done.stdout.splitlines()]) == 3,
           "top writes as many tables into a pipe as it is asked for")
     with on_terminal(here, "--interval", "0.05") as top:
-        check(top.shows(lambda shown: shown.count("PLANE") > 2), "on a terminal it is refreshed until q is pressed")
+        check(top.shows(lambda rows: any(row.startswith("PLANE") for row in rows)), "on a terminal there are tables")
+        first = top.rows()
+        check(top.shows(lambda rows: rows != first), "which others replace until q is pressed")
         top.press("q")
         check(top.process.wait(LIMIT_S) == 0, "q ends it")
     with on_terminal(here, "--interval", "3600") as top:
-        check(top.shows(lambda shown: "PLANE" in shown and "queue pairs" in shown), "the first time soon")
+        check(top.shows(lambda rows: "no queue pairs" in rows), "the first time soon")
         top.press("h")
-        check(top.shows(lambda shown: "the busiest (now)" in shown), "a key shows what keys there are, at once")
+        check(top.shows(lambda rows: "the busiest (now)" in rows[0]), "a key shows what keys there are, at once")
         top.press("l")
-        check(top.shows(lambda shown: "what loses most (now)" in shown), "another chooses who comes first")
+        check(top.shows(lambda rows: "what loses most (now)" in rows[0]), "another chooses who comes first")
         top.resize(9)
-        check(top.shows(lambda shown: HOME in shown and shown.endswith(CLEAR_BELOW) and
-                        0 < shown.rpartition(HOME)[2].count("\n") < 9),
-              "another size of the terminal shows it anew, fitting")
+        check(top.shows(lambda rows: rows[0].startswith("keys") and "PLANE" in "".join(rows)),
+              "another size of the terminal shows it anew")
+        top.resize(50, 20)
+        check(top.shows(lambda rows: rows[0] == "keys: which queue pa" and "no queue pairs" in rows),
+              "and what is wider than it is cut")
         top.process.send_signal(signal.SIGINT)
         check(top.process.wait(LIMIT_S) == 0, "a signal ends it, too")
 
@@ -412,7 +417,8 @@ class on_terminal:
         self.process = None
         self.resize(50)
         self.process = subprocess.Popen([binary("mrcctl"), "top", "--instance", here.instance, *arguments],
-                                        stdin=terminal, stdout=terminal, stderr=subprocess.STDOUT)
+                                        stdin=terminal, stdout=terminal, stderr=subprocess.STDOUT,
+                                        env=os.environ | {"TERM": "linux"})
         os.close(terminal)
 
     def __enter__(self):
@@ -426,19 +432,25 @@ class on_terminal:
     def press(self, key):
         os.write(self.controller, key.encode())
 
-    def resize(self, rows):
-        fcntl.ioctl(self.controller, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 250, 0, 0))
+    def resize(self, lines, columns=250):
+        """With nothing on it."""
+        self.screen = pyte.Screen(columns, lines)
+        self.written = pyte.ByteStream(self.screen)
+        fcntl.ioctl(self.controller, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         if self.process:
             self.process.send_signal(signal.SIGWINCH)  # it is no session's terminal
 
+    def rows(self):
+        return [row.rstrip() for row in self.screen.display]
+
     def shows(self, what):
-        """What is written from now on comes to satisfy this; its beginning may be the rest of an earlier screen."""
-        shown, deadline = b"", time.monotonic() + LIMIT_S
-        while time.monotonic() < deadline and select.select([self.controller], [], [], LIMIT_S)[0]:
-            shown += os.read(self.controller, 65536)
-            if what(shown.decode(errors="replace")):
-                return True
-        return False
+        """The rows of the screen come to satisfy this."""
+        deadline = time.monotonic() + LIMIT_S
+        while not what(self.rows()):
+            if time.monotonic() > deadline or not select.select([self.controller], [], [], LIMIT_S)[0]:
+                return False
+            self.written.feed(os.read(self.controller, 65536))
+        return True
 
 
 def refused(arguments, status, *words, env=None):

@@ -123,12 +123,33 @@ std::optional<std::uint64_t> transmitted_packets(const std::string &device)
     return std::nullopt;
 }
 
-std::uint32_t receive_queues(const std::string &device)
+std::optional<channel_counts> channels_of(const std::string &device)
 {
     ethtool_channels command{};
     command.cmd = ETHTOOL_GCHANNELS;
-    if (ask_ethtool(command, device))
-        return std::max<std::uint32_t>(command.rx_count + command.combined_count, 1);
+    if (!ask_ethtool(command, device))
+        return std::nullopt;
+    return channel_counts{
+        .receive = command.rx_count, .transmit = command.tx_count, .combined = command.combined_count};
+}
+
+bool set_channels(const std::string &device, const channel_counts &counts)
+{
+    ethtool_channels command{};
+    command.cmd = ETHTOOL_GCHANNELS;
+    if (!ask_ethtool(command, device))
+        return false;
+    command.cmd = ETHTOOL_SCHANNELS;
+    command.rx_count = counts.receive;
+    command.tx_count = counts.transmit;
+    command.combined_count = counts.combined;
+    return ask_ethtool(command, device);
+}
+
+std::uint32_t receive_queues(const std::string &device)
+{
+    if (const auto channels = channels_of(device))
+        return std::max<std::uint32_t>(channels->receive + channels->combined, 1);
     ethtool_rxnfc rings{};
     rings.cmd = ETHTOOL_GRXRINGS;
     return ask_ethtool(rings, device) ? std::max<std::uint32_t>(static_cast<std::uint32_t>(rings.data), 1) : 1;
@@ -148,6 +169,16 @@ std::vector<std::uint32_t> rss_table(const std::string &device)
         return {};
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(sizeof(size) / sizeof(std::uint32_t)));
     return words;
+}
+
+bool set_rss_table(const std::string &device, std::span<const std::uint32_t> table)
+{
+    std::vector<std::uint32_t> words(sizeof(ethtool_rxfh_indir) / sizeof(std::uint32_t) + table.size());
+    auto &command = *reinterpret_cast<ethtool_rxfh_indir *>(words.data());
+    command.cmd = ETHTOOL_SRXFHINDIR;
+    command.size = static_cast<std::uint32_t>(table.size());
+    std::ranges::copy(table, words.end() - static_cast<std::ptrdiff_t>(table.size()));
+    return ask_ethtool(command, device);
 }
 
 offloads offloads_of(const std::string &device)

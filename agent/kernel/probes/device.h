@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,21 @@ namespace mrc::kernel::probes
 
 // Receive queues that are in use; 1 where the driver does not tell.
 [[nodiscard]] std::uint32_t receive_queues(const std::string &device);
+// Of each kind, those that are in use; combined ones receive and transmit.
+struct channel_counts {
+    std::uint32_t receive = 0;
+    std::uint32_t transmit = 0;
+    std::uint32_t combined = 0;
+    friend bool operator==(const channel_counts &, const channel_counts &) = default;
+};
+// nullopt where the driver does not tell.
+[[nodiscard]] std::optional<channel_counts> channels_of(const std::string &device);
+// False: the driver refuses, or the caller may not (CAP_NET_ADMIN); the same below.
+[[nodiscard]] bool set_channels(const std::string &device, const channel_counts &counts);
 // For each entry of the RSS table, the queue that it sends packets to; empty where the driver has none.
 [[nodiscard]] std::vector<std::uint32_t> rss_table(const std::string &device);
+// With as many entries.
+[[nodiscard]] bool set_rss_table(const std::string &device, std::span<const std::uint32_t> table);
 
 struct offloads {
     bool transmit_checksum = false;

@@ -61,8 +61,8 @@ std::uint64_t guid_of(const link_monitor &links)
 } // namespace
 
 host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
-                       const port_plan &plan, const host_modes &modes, const link_monitor &links)
-    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan},
+                       const port_plan &plan, const host_modes &modes, const link_monitor &links, queue_limits &limits)
+    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, queue_limits_{limits},
       attached_(links.ports().begin(), links.ports().end()),
       sockets_{memory_for(modes, programs.workers()), modes.force_copy ? programs.scratch_device() : std::string{},
                plan.multi_buffer},
@@ -218,12 +218,9 @@ std::expected<std::string, std::string> host_ports::take_in(std::size_t port, co
     const std::uint32_t row = config_.ports[port].plane.value;
     run([&] { change_sockets(row, {}); });
     try {
-        const std::uint32_t queues = served_queues(config_.ports[port]);
-        if (queues > uses_[port].queues)
-            return std::unexpected{
-                fmt::format("it has {} receive queues, and there is packet memory for {}: ethtool -L "
-                            "{} combined {}, or restart mrcd",
-                            queues, uses_[port].queues, config_.ports[port].device, uses_[port].queues)};
+        if (!config_.ports[port].queues) // there is packet memory for so many
+            queue_limits_.limit(config_.ports[port].device, uses_[port].queues);
+        const std::uint32_t queues = std::min(served_queues(config_.ports[port]), uses_[port].queues);
         port_sockets::binding how = binding_of(port);
         how.queues = queues;
         port_sockets::fresh_sockets fresh = sockets_.bind_later(how);

@@ -28,6 +28,7 @@
 #include "service/ports/port_modes.h"
 #include "service/ports/port_plan.h"
 #include "service/ports/port_sockets.h"
+#include "service/ports/queue_limits.h"
 
 namespace mrc::service
 {
@@ -61,7 +62,7 @@ class host_ports final : public port_controls
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
     host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
-               const port_plan &plan, const host_modes &modes, const link_monitor &links);
+               const port_plan &plan, const host_modes &modes, const link_monitor &links, queue_limits &limits);
 
     [[nodiscard]] port_sockets::socket_list &sockets(unsigned worker) { return sockets_.all(worker); }
     // By port row.
@@ -124,6 +125,7 @@ private:
     const fabric_rules &rules_;
     kernel::host_programs &programs_;
     port_plan plan_;
+    queue_limits &queue_limits_;
     // By configured port: how it is used, in a few words each.
     struct use {
         std::uint32_t queues = 1; // that there is memory for

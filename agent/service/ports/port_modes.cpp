@@ -112,13 +112,7 @@ std::uint32_t served_queues(const port_options &port)
 {
     if (port.queues)
         return *port.queues;
-    const std::uint32_t queues = kernel::probes::receive_queues(port.device);
-    if (queues > MRC_MAX_QUEUES)
-        throw kernel::startup_error{"'" + port.device + "' has " + std::to_string(queues) +
-                                    " receive queues, at most " + std::to_string(MRC_MAX_QUEUES) +
-                                    " can be served: ethtool -L " + port.device + " combined " +
-                                    std::to_string(MRC_MAX_QUEUES)};
-    return queues;
+    return std::min<std::uint32_t>(kernel::probes::receive_queues(port.device), MRC_MAX_QUEUES);
 }
 
 port_trials try_ports(std::vector<kernel::probes::port_wish> wishes, kernel::probes::live_frames *frames)

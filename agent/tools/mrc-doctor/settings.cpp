@@ -117,11 +117,10 @@ finding examine_steering(const subject &of)
                     table.empty() ? "no RSS table" : fmt::format("RSS to {}", std::ranges::max(table) + 1),
                     kernel::probes::offloads_of(of.device).ntuple_filters ? "on" : "off");
     const std::string kind = of.driver == "veth" ? "rx" : "combined";
-    if (!of.port.queues && all > MRC_MAX_QUEUES)
-        return of.make(
-            "receive_steering", state::broken, found,
-            {.cost = fmt::format("mrcd ends at its start: it serves {} queues of a port at most", MRC_MAX_QUEUES),
-             .remedy = fmt::format("ethtool -L {} {} {}", of.device, kind, MRC_MAX_QUEUES)});
+    const bool can_limit = !table.empty() || kernel::probes::channels_of(of.device);
+    if (!of.port.queues && all > MRC_MAX_QUEUES && can_limit)
+        return of.make("receive_steering", state::works,
+                       fmt::format("{}; mrcd keeps RSS to the first {} while it runs", found, MRC_MAX_QUEUES));
     const bool kept_off = !table.empty() && std::ranges::max(table) < of.queues;
     if (of.queues >= all || kept_off)
         return of.make("receive_steering", state::works, found);

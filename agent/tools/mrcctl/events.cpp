@@ -16,6 +16,7 @@
 #include "kernel/event_history.h"
 #include "kernel/map_names.h"
 #include "kernel/monotonic_clock.h"
+#include "service/event_fields.h"
 #include "service/event_text.h"
 #include "tools/mrcctl/error.h"
 #include "tools/mrcctl/json_values.h"
@@ -32,101 +33,13 @@ namespace json = boost::json;
 constexpr std::chrono::milliseconds look_interval{100};
 constexpr std::uint64_t ns_per_s = 1'000'000'000;
 
-// What a path has, and the plane that it is of.
-void add_path_fields(json::object &view, const mrc_event_row &event, mrc_event_class of)
+json::value json_of(const service::event_field &field)
 {
-    view["plane"] = event.plane;
-    view["leaf"] = event.leaf;
-    view["profile"] = event.profile;
-    view["peer"] = address_or_null(event.peer);
-    view["paths"] = event.paths;
-    if (of == MRC_EVENTS_OF_PLANES)
-        return;
-    view["uplink"] = event.uplink;
-    view["path"] = event.path;
-    view["tx_packets"] = event.tx_packets;
-    view["losses"] = event.losses;
-    view["quiet_us"] = event.quiet_us == 0 ? json::value(nullptr) : json::value(event.quiet_us);
-}
-
-void add_link_fields(json::object &view, const mrc_event_row &event)
-{
-    view["plane"] = event.plane;
-    view["leaf"] = event.leaf == MRC_FAULT_NOWHERE ? json::value(nullptr) : json::value(event.leaf);
-    view["spine"] = event.uplink == MRC_LOOP_NO_SPINE ? json::value(nullptr) : json::value(event.uplink);
-    view["device"] = text_in(event.name);
-    view["blame"] = event.blame == MRC_BLAME_NOTHING ? json::value(nullptr)
-                                                     : json::value(name_in(kernel::link_blame_names, event.blame));
-    view["direction"] = name_in(kernel::link_direction_names, event.direction);
-    view["host"] = address_or_null(event.peer);
-    view["hosts"] = event.hosts;
-    view["witnesses"] = event.witnesses;
-    view["loops"] = event.tx_packets;
-    view["lost"] = event.losses;
-    view["extra_rtt_ns"] = event.extra_rtt_ns;
-}
-
-void add_drop_fields(json::object &view, const mrc_event_row &event)
-{
-    const bool has_port = event.plane != MRC_DROP_NO_PORT;
-    view["plane"] = has_port ? json::value(event.plane) : json::value(nullptr);
-    view["device"] = has_port ? json::value(text_in(event.name)) : json::value(nullptr);
-    view["verdict"] = json_text(kernel::verdict_name(event.verdict));
-    view["peer"] = address_or_null(event.peer);
-    view["qpn"] = event.qpn == 0 ? json::value(nullptr) : json::value(event.qpn);
-    view["drops"] = event.losses;
-    view["quiet_us"] = event.quiet_us == 0 ? json::value(nullptr) : json::value(event.quiet_us);
-}
-
-void add_session_fields(json::object &view, const mrc_event_row &event)
-{
-    view["session"] = event.session;
-    view["pid"] = event.pid;
-    view["uid"] = event.uid;
-    view["command"] = text_in(event.name);
-    view["queue_pairs"] = event.queue_pairs;
-    view["registered_bytes"] = event.registered_bytes;
-}
-
-// Those that the kind of event has.
-void add_fields(json::object &view, const mrc_event_row &event)
-{
-    const bool is_of_a_plane = event.kind != MRC_EVENT_PEER_HEARD && event.kind != MRC_EVENT_PEER_SILENT;
-    switch (kernel::class_of(event.kind)) {
-    case MRC_EVENTS_OF_PORTS:
-        view["plane"] = event.plane;
-        view["device"] = text_in(event.name);
-        return;
-    case MRC_EVENTS_OF_PLANES:
-    case MRC_EVENTS_OF_PATHS:
-        add_path_fields(view, event, kernel::class_of(event.kind));
-        return;
-    case MRC_EVENTS_OF_PEERS:
-        view["peer"] = address_or_null(event.peer);
-        view["plane"] = is_of_a_plane ? json::value(event.plane) : json::value(nullptr);
-        return;
-    case MRC_EVENTS_OF_LINKS:
-        add_link_fields(view, event);
-        return;
-    case MRC_EVENTS_OF_DROPS:
-        add_drop_fields(view, event);
-        return;
-    case MRC_EVENTS_OF_SESSIONS:
-        add_session_fields(view, event);
-        return;
-    case MRC_EVENTS_OF_QUEUE_PAIRS:
-        if (event.kind == MRC_EVENT_QP_ERRORS_UNTOLD) {
-            view["queue_pairs"] = event.queue_pairs;
-            return;
-        }
-        view["session"] = event.session;
-        view["qpn"] = event.qpn;
-        view["peer_qpn"] = event.peer_qpn;
-        view["peer"] = address_or_null(event.peer);
-        return;
-    case MRC_EVENT_CLASSES:
-        return;
-    }
+    if (const auto *number = std::get_if<std::uint64_t>(&field.value))
+        return *number;
+    if (const auto *words = std::get_if<std::string>(&field.value))
+        return json_text(*words);
+    return nullptr;
 }
 
 void print_event(const mrc_event_row &event, bool as_json)
@@ -215,7 +128,8 @@ json::object event_view(const mrc_event_row &event)
         {"reason", event.reason == MRC_REASON_NONE ? json::value(nullptr)
                                                    : json::value(name_in(kernel::event_reason_names, event.reason))},
         {"text", json_text(service::line_of(event))}};
-    add_fields(view, event);
+    for (const service::event_field &field : service::fields_of(event))
+        view[field.name] = json_of(field);
     return view;
 }
 

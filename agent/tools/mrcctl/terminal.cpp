@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/mrcctl/terminal.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <limits>
+#include <ranges>
 
+#define NCURSES_NOMACROS // they have the names of everything
+#include <curses.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -20,12 +23,6 @@ namespace mrc::ctl
 
 namespace
 {
-
-constexpr const char *enter_screen = "\x1b[?1049h\x1b[?25l"; // alternate screen, no cursor
-constexpr const char *leave_screen = "\x1b[?25h\x1b[?1049l";
-constexpr const char *home = "\x1b[H";
-constexpr const char *clear_line_end = "\x1b[K";
-constexpr const char *clear_below = "\x1b[J";
 
 kernel::unique_fd signals_to_wait_for()
 {
@@ -46,10 +43,20 @@ void write_out(const std::string &text)
 
 wake key_pressed()
 {
-    char key = 0;
-    if (::read(STDIN_FILENO, &key, 1) <= 0)
+    const int key = ::wgetch(stdscr);
+    if (key == ERR) // it was readable
         return {.why = wake::reason::end};
-    return {.why = wake::reason::key, .key = key};
+    return {.why = wake::reason::key, .key = key < 128 ? static_cast<char>(key) : '\0'};
+}
+
+// Another size of the terminal.
+void follow_size()
+{
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+        return;
+    ::resizeterm(size.ws_row, size.ws_col);
+    ::clearok(stdscr, TRUE);
 }
 
 wake signal_in(int signals)
@@ -57,6 +64,8 @@ wake signal_in(int signals)
     signalfd_siginfo info{};
     const bool is_size =
         ::read(signals, &info, sizeof(info)) == ssize_t{sizeof(info)} && info.ssi_signo == unsigned{SIGWINCH};
+    if (is_size)
+        follow_size();
     return {.why = is_size ? wake::reason::resized : wake::reason::end};
 }
 
@@ -66,49 +75,46 @@ terminal::terminal() : signals_{signals_to_wait_for()}
 {
     if (!signals_)
         throw ctl_error{"the kernel has no signalfd"};
-    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0 || ::tcgetattr(STDIN_FILENO, &before_) != 0)
+    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
         return;
-    termios raw = before_;
-    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    interactive_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
-    if (interactive_)
-        write_out(enter_screen);
+    screen_ = ::newterm(nullptr, stdout, stdin); // null: a terminal that terminfo does not know
+    if (screen_ == nullptr)
+        return;
+    ::cbreak();
+    ::noecho();
+    ::nodelay(stdscr, TRUE);
+    ::curs_set(0); // where the terminal can
 }
 
 terminal::~terminal()
 {
-    if (!interactive_)
+    if (screen_ == nullptr)
         return;
-    std::fputs(leave_screen, stdout);
-    std::fflush(stdout);
-    ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+    ::endwin();
+    ::delscreen(screen_);
 }
 
 std::size_t terminal::lines() const
 {
-    winsize size{};
-    if (!interactive_ || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
-        return 0;
-    return size.ws_row - 1U; // the last line's end would scroll the first one away
+    return screen_ == nullptr ? 0 : static_cast<std::size_t>(getmaxy(stdscr));
 }
 
 void terminal::show(const std::string &text) const
 {
-    if (!interactive_) {
+    if (screen_ == nullptr) {
         write_out(text);
         return;
     }
-    std::string screen = home;
-    std::size_t left = lines() == 0 ? std::numeric_limits<std::size_t>::max() : lines();
-    for (const char c : text) {
-        if (left == 0)
+    ::werase(stdscr);
+    int line = 0;
+    for (const auto part : std::views::split(text, '\n')) {
+        if (line >= getmaxy(stdscr))
             break;
-        left -= c == '\n' ? 1 : 0;
-        c == '\n' ? screen.append(clear_line_end).push_back(c) : screen.push_back(c);
+        std::string words{part.begin(), part.end()};
+        words.resize(std::min(words.size(), static_cast<std::size_t>(getmaxx(stdscr))));
+        ::mvwaddstr(stdscr, line++, 0, words.c_str());
     }
-    write_out(screen + clear_below);
+    ::wrefresh(stdscr);
 }
 
 wake terminal::wait(double seconds) const
@@ -118,7 +124,7 @@ wake terminal::wait(double seconds) const
     for (;;) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count();
         pollfd set[] = {{.fd = signals_.get(), .events = POLLIN, .revents = 0},
-                        {.fd = interactive_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}};
+                        {.fd = is_interactive() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}};
         const int ready = ::poll(set, std::size(set), left > 0 ? static_cast<int>(left) : 0);
         if (ready < 0 && errno != EINTR)
             throw ctl_error{"cannot wait for the terminal"};

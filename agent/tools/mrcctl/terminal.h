@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The screen of `mrcctl top`: on a terminal each table replaces the last one and keys are read as they come; otherwise
-// (a pipe, a file) tables follow each other.
+// The screen of `mrcctl top`, by ncurses: on a terminal each table replaces the last one and keys are read as they
+// come; otherwise (a pipe, a file, a terminal that terminfo does not know) tables follow each other.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include <termios.h>
-
 #include "kernel/unique_fd.h"
+
+struct screen;
 
 namespace mrc::ctl
 {
@@ -29,16 +29,15 @@ public:
     terminal &operator=(const terminal &) = delete;
     ~terminal(); // gives the terminal back as it was
 
-    [[nodiscard]] bool is_interactive() const { return interactive_; }
+    [[nodiscard]] bool is_interactive() const { return screen_ != nullptr; }
     // Lines on the screen; 0: no limit.
     [[nodiscard]] std::size_t lines() const;
-    // As much of it as the screen has lines for.
+    // As much of it as the screen has room for.
     void show(const std::string &text) const;
     [[nodiscard]] wake wait(double seconds) const;
 
 private:
-    bool interactive_ = false;
-    termios before_{};
+    screen *screen_ = nullptr; // a SCREEN of ncurses
     kernel::unique_fd signals_;
 };
 

@@ -13,6 +13,7 @@
 #include "service/first_port.h"
 #include "service/log.h"
 #include "service/sessions/session_listener.h"
+#include "tools/mrcd/journal.h"
 #include "tools/setup/init.h"
 #include "tools/setup/run.h"
 #include "tools/usage.h"
@@ -51,6 +52,7 @@ bool await_port(mrc::service::daemon_config &config)
 
 int serve(mrc::service::daemon_config config)
 {
+    mrc::journal::log_there(config.daemon.instance);
     if (!await_port(config))
         return 0;
     mrc::service::log::debug("at most {} descriptors", mrc::service::raise_descriptor_limit());

@@ -125,7 +125,7 @@ private:
     service::peer_directory peers_;
     std::vector<mrc_event_row> events_;
     service::transition_log log_{{.planes = 1,
-                                  .write = [](auto, const auto &) {},
+                                  .write = [](auto, const auto &, const auto *) {},
                                   .keep = [this](const mrc_event_row &event) { events_.push_back(event); },
                                   .sole_host = [](std::uint32_t) { return mrc_ip{}; }}};
     service::control_service control_;

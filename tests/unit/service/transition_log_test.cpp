@@ -35,8 +35,8 @@ struct written {
     mrc_ip sole_host{}; // of all leaves
     transition_log log{
         {.planes = 2,
-         .write = [this](log_level level,
-                         const std::string &line) { (level == log_level::info ? info : debug).push_back(line); },
+         .write = [this](log_level level, const std::string &line,
+                         const mrc_event_row *) { (level == log_level::info ? info : debug).push_back(line); },
          .keep = [this](const mrc_event_row &event) { events.push_back(event); },
          .sole_host = [this](std::uint32_t) { return sole_host; }}};
 
