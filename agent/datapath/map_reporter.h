@@ -95,7 +95,7 @@ public:
     void write(const worker_counters &counters, std::uint64_t socket_drops, protocol::instant now);
 
 private:
-    static constexpr std::chrono::milliseconds look_interval{100}; // at the thread's times, which is a system call
+    static constexpr std::chrono::milliseconds look_interval{100}; // at the thread's times, by system calls
 
     mrc_worker_row *row_; // borrowed
     kernel::thread_times times_;

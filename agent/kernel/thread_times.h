@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For how long a thread has had a processor, and for how long it waited for one: /proc/TID/schedstat (Linux,
-// Documentation/scheduler/sched-stats.rst). A system call for each look.
+// Documentation/scheduler/sched-stats.rst). Two system calls for each look.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ public:
         std::uint64_t ran_ns = 0;
         std::uint64_t waited_ns = 0; // ready to run
     };
-    // From any thread.
+    // From any thread, one at a time.
     [[nodiscard]] std::optional<times> read() const;
 
 private:
