@@ -101,6 +101,7 @@ log_level level_of(const mrc_event_row &event)
 void transition_log::note(mrc_event_row event, protocol::instant now)
 {
     event.time_ns = static_cast<__u64>(now.time_since_epoch().count());
+    write_text(event.peer_text, event.peer);
     around_.keep(event);
     tell(event, now);
 }

@@ -57,6 +57,9 @@ class map_watcher:
               f"no other plane is: {states}")
         check([(fault["plane"], fault["host"], fault["state"]) for fault in shown["faults"]] ==
               [(PLANE, self.peer, state)], "the list of faults has it")
+        row = self.here.maps.row("fabric_faults", 0)
+        check((row["state"], row["plane"], row["host_text"]) == (f"MRC_LINK_{state.upper()}", PLANE, self.peer),
+              "and bpftool prints it")
         text = self.here.text("fabric", "map")
         check(f"way to peer {self.peer}" in text, f"people read it:\n{text}")
         metrics = self.here.text("metrics")

@@ -173,6 +173,8 @@ def check_bpftool(here):
     check(all(by_number[event["number"]]["kind"] == f"MRC_EVENT_{event['event'].upper()}" in kinds and
               by_number[event["number"]]["reason"] == f"MRC_REASON_{(event['reason'] or 'none').upper()}"
               for event in events), f"with names: {by_number[last]['kind']}, {by_number[last]['reason']}")
+    check(all(by_number[event["number"]]["peer_text"] == (event.get("peer") or event.get("host") or "")
+              for event in events) and any(row["peer_text"] for row in by_number.values()), "and addresses as text")
     check(here.operator.maps.row("host", 0)["events"] >= last, "and the number of the last")
 
 

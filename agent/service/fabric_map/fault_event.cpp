@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/fabric_map/fault_event.h"
 
+#include "service/address.h"
+
 namespace mrc::service
 {
 
@@ -47,6 +49,7 @@ mrc_fault_row row_of(const fabric_fault &fault, protocol::instant since, const f
     row.uplink = fault.place.spine;
     if (fault.place.downlink != MRC_FAULT_NOWHERE)
         row.host = rules.address_of({.leaf = fault.place.leaf, .downlink = fault.place.downlink});
+    write_text(row.host_text, row.host);
     row.loops = fault.loops;
     row.lost = fault.lost;
     row.extra_rtt_ns = fault.extra_rtt_ns;

@@ -648,7 +648,9 @@ struct mrc_fault_row {
     __u32 hosts;        /* that find it at fault */
     __u32 witnesses;    /* hosts that find the same good, by which a link is told from a switch */
     __u32 reserved4;
-    __u64 since_ns; /* named, CLOCK_MONOTONIC */
+    __u64 since_ns;                   /* named, CLOCK_MONOTONIC */
+    char host_text[MRC_ADDRESS_TEXT]; /* `host`, for readers */
+    __u64 reserved5[3];
 };
 
 /* What is in a loop's UDP payload, in the host's own byte order: nobody else reads it. */
@@ -800,9 +802,10 @@ struct mrc_event_row {
     __u32 extra_rtt_ns;                /* of slow links: beyond the least that their loops have taken */
     enum mrc_link_direction direction; /* of links: which way packets are lost */
     __u8 reserved2[3];
-    __u32 hosts;              /* of links: that find it at fault … */
-    __u32 witnesses;          /* … and that find the same good */
-    enum mrc_verdict verdict; /* of drops */
+    __u32 hosts;                      /* of links: that find it at fault … */
+    __u32 witnesses;                  /* … and that find the same good */
+    enum mrc_verdict verdict;         /* of drops */
+    char peer_text[MRC_ADDRESS_TEXT]; /* `peer`, for readers; of drops empty */
 };
 
 /*
@@ -1034,12 +1037,12 @@ MRC_ASSERT_SIZE(struct mrc_qp_row, 576);
 MRC_ASSERT_SIZE(struct mrc_qp_in_use, 72);
 MRC_ASSERT_SIZE(struct mrc_worker_row, 256);
 MRC_ASSERT_SIZE(struct mrc_client_row, 64);
-MRC_ASSERT_SIZE(struct mrc_event_row, 168);
+MRC_ASSERT_SIZE(struct mrc_event_row, 208);
 MRC_ASSERT_OFFSET(struct mrc_event_row, kind, 16);
 MRC_ASSERT_SIZE(struct mrc_drop_row, 16);
 MRC_ASSERT_SIZE(struct mrc_loop_row, 256);
 MRC_ASSERT_SIZE(struct mrc_loop_arrival, 8);
-MRC_ASSERT_SIZE(struct mrc_fault_row, 64);
+MRC_ASSERT_SIZE(struct mrc_fault_row, 128);
 MRC_ASSERT_SIZE(struct mrc_loop, 24);
 MRC_ASSERT_SIZE(struct mrc_rx_meta, 32);
 MRC_ASSERT_SIZE(struct mrc_rx_config, 208);
