@@ -108,12 +108,13 @@ def within(deadline, lines):
 
 def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None, host="h0"):
     """A client on a host to its end, to this address of h1, or to an address. on_sample(sample, process) sees the
-    progress as it comes."""
+    progress as it comes; without it there is none, for which each queue pair would be asked."""
     started = time.monotonic()
     deadline = started + limit_s
     address = address or fabric.host("h1")[to]
     with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
-        process = start_perf(fabric, host, address, "--json", "--interval", str(INTERVAL_MS), *arguments, stdout=out)
+        progress = ("--interval", str(INTERVAL_MS)) if on_sample else ()
+        process = start_perf(fabric, host, address, "--json", *progress, *arguments, stdout=out)
         try:
             complaints = follow(process, on_sample, deadline)
             process.wait(max(1, deadline - time.monotonic()))

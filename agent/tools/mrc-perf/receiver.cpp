@@ -10,6 +10,14 @@
 namespace mrc::perf
 {
 
+namespace
+{
+
+constexpr int rest_for_query =
+    20; // each queue pair is asked: with a thousand, a look would take longer than its period
+
+} // namespace
+
 stream_receiver::stream_receiver(endpoint &local, channel &peer, const test_plan &plan,
                                  std::unique_ptr<payload_sink> sink)
     : local_{local}, peer_{peer}, plan_{plan}, sink_{std::move(sink)}, placed_(plan.qps), started_{run_clock::now()},
@@ -79,7 +87,9 @@ bool stream_receiver::sample(run_clock::time_point now)
     last_counted_ = counted;
     last_sample_ = now;
     const auto period = std::chrono::milliseconds{plan_.interval_ms};
-    next_sample_ = std::max(*next_sample_ + period, now + period / 2); // late ones are not caught up with
+    const auto took = run_clock::now() - now;
+    // Late ones are not caught up with.
+    next_sample_ = std::max({*next_sample_ + period, now + period / 2, now + rest_for_query * took});
     return true;
 }
 
