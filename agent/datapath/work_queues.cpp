@@ -115,6 +115,11 @@ bool only_waits(const worker_qp &qp)
     return !has_requests(qp) && qp.protocol->only_waits();
 }
 
+std::optional<protocol::window_wish> waits_for_window(worker_qp &qp)
+{
+    return has_requests(qp) ? std::nullopt : qp.protocol->waits_for_window();
+}
+
 bool is_idle(const worker_qp &qp)
 {
     return only_waits(qp) && qp.protocol->outstanding() == 0 && qp.protocol->next_deadline() == protocol::never;

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "datapath/worker_client.h"
 #include "protocol/types.h"
@@ -17,7 +19,10 @@ namespace mrc::datapath
 // Nothing to take, to send, or to complete, but what something else must bring.
 [[nodiscard]] bool only_waits(const worker_qp &qp);
 
-// The same, and nothing to wait for.
+// It has something to send, but waits for room in its congestion window.
+[[nodiscard]] std::optional<protocol::window_wish> waits_for_window(worker_qp &qp);
+
+// Only waits, and for nothing.
 [[nodiscard]] bool is_idle(const worker_qp &qp);
 
 // Send requests, while the queue pair has room for them; of a failed one, send and receive requests, which are flushed.

@@ -81,8 +81,14 @@ public:
     }
     bool retire(worker_qp &qp)
     {
-        if (!only_waits(qp))
-            return false;
+        if (!only_waits(qp)) {
+            const auto wish = waits_for_window(qp);
+            if (!wish)
+                return false;
+            of_.windows_.add(qp, *wish);
+            of_.waiting_.add(qp);
+            return true;
+        }
         if (!is_idle(qp)) {
             of_.waiting_.add(qp);
             return true;
@@ -196,6 +202,7 @@ void worker::add_qp(std::unique_ptr<worker_qp> qp)
     if (added.posted)
         added.posted->announce();
     waiting_.enter(added);
+    windows_.enter(added);
     activate(added);
 }
 
@@ -211,6 +218,7 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
     qp->client->by_bell[qp->bell] = nullptr;
     resting_.remove(*qp);
     waiting_.leave(*qp);
+    windows_.leave(*qp);
     changed_.forget(*qp);
     deadlines_.remove(*qp);
     qp->protocol.reset(); // what they have borrowed is this thread's
@@ -336,6 +344,7 @@ std::size_t worker::round()
     if (timer_gate_.may_run(received.unread))
         run_timers(now);
     look_at_ways();
+    windows_.admit([this](worker_qp &qp) { activate(qp); });
     work += turns_.run(desk_.transmit(now), turn_work{*this});
     if (now >= next_watch_) {
         desk_.watch(qps_.connected().peers(), now);

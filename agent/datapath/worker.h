@@ -6,7 +6,8 @@
 // what                                               where
 // queue pairs, and the hosts that they use           queue_pair_table.h, connections.h
 // whose turn it is                                   turn_scheduler.h
-// who waits: for the peer, for a time, for nothing   waiting_queue_pairs.h, deadline_heap.h, resting_queue_pairs.h
+// who waits: for the peer, for room, for a time,     waiting_queue_pairs.h, crowded_windows.h, deadline_heap.h,
+// for nothing                                        resting_queue_pairs.h
 // requests in, completions out                       work_queues.h
 // packets of hosts and paths, not of queue pairs     endpoint_desk.h
 // encoding and transmit engines                      packet_output.h
@@ -33,6 +34,7 @@
 
 #include <poll.h>
 
+#include "datapath/crowded_windows.h"
 #include "datapath/deadline_heap.h"
 #include "datapath/endpoint_desk.h"
 #include "datapath/fair_receive.h"
@@ -151,6 +153,7 @@ public:
     void activate(worker_qp &qp)
     {
         waiting_.remove(qp);
+        windows_.remove(qp);
         turns_.activate(qp);
         changed_.note(qp);
     }
@@ -215,6 +218,7 @@ private:
     queue_pair_table qps_;
     resting_queue_pairs resting_;
     waiting_queue_pairs waiting_;
+    crowded_windows windows_;
     deadline_heap<worker_qp, &worker_qp::deadline> deadlines_;
     turn_scheduler turns_;
     packet_output output_;

@@ -25,6 +25,7 @@ namespace mrc::datapath
 
 struct worker_client;
 struct waiting_room;
+struct window_line;
 
 // Everything of one queue pair that lives in the worker.
 struct worker_qp {
@@ -54,6 +55,9 @@ struct worker_qp {
     protocol::instant idle_since;
     list_links<worker_qp> waiting; // waiting_queue_pairs.h
     waiting_room *room = nullptr;
+    list_links<worker_qp> before_window; // crowded_windows.h
+    window_line *line = nullptr;
+    protocol::window_wish wish;
     list_links<worker_qp> unreported; // map_reporter.h
     deadline_place deadline;          // deadline_heap.h
     bool active = false;              // in the client's list

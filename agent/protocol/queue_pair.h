@@ -105,6 +105,15 @@ public:
                !(sends() && requester_.wants_to_send());
     }
 
+    // Where it would, but for room in the congestion window: until there is some it waits, too.
+    [[nodiscard]] std::optional<window_wish> waits_for_window()
+    {
+        if (responder_.has_answer() || responder_.has_receive_completion() || requester_.queue.has_completion() ||
+            !sends())
+            return std::nullopt;
+        return protocol::waits_for_window(requester_);
+    }
+
     // In posting order; unsignalled requests appear only when they fail.
     [[nodiscard]] std::optional<completion> next_completion();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/send/send_limit.h"
 
+#include <algorithm>
+
 #include "protocol/send/segmentation.h"
 
 namespace mrc::protocol
@@ -35,6 +37,28 @@ bool may_fly(const requester_state &sender, std::uint32_t bytes)
     const auto &flying = sender.flying;
     return sender.control.can_send(bytes) &&
            (flying.charged_bytes == 0 || flying.charged_bytes + flying.silent_bytes + bytes <= sender.control.cwnd());
+}
+
+std::optional<window_wish> waits_for_window(requester_state &sender)
+{
+    const auto &due = sender.due;
+    if (sender.failure || sender.silence.active() || due.probe || due.probe_elsewhere || due.clean_probe ||
+        due.last_again)
+        return std::nullopt;
+    window_wish wish;
+    std::uint64_t packets = 0;
+    if (!sender.lost.empty()) {
+        wish.next = nominal(sender.packets[sender.lost.lowest()]);
+        packets = sender.lost.size();
+    } else if (sender.window_open() && may_start_next(sender)) {
+        wish.next = nominal(next_new(sender));
+        packets =
+            static_cast<std::uint64_t>(std::min(sender.queue.end(), sender.edge() + sender.window - 1) - sender.next);
+    }
+    if (packets == 0 || sender.control.can_send(wish.next))
+        return std::nullopt;
+    wish.all = packets * wish.next;
+    return wish;
 }
 
 transmission next_new(requester_state &sender)

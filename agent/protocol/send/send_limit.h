@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "protocol/send/requester_state.h"
 
@@ -27,6 +28,14 @@ enum class send_limit : std::uint8_t {
 
 // So many bytes fit into the congestion window, and into what this queue pair may have in flight.
 [[nodiscard]] bool may_fly(const requester_state &sender, std::uint32_t bytes);
+// What it would take of the congestion window.
+struct window_wish {
+    std::uint32_t next = 0; // bytes of the next packet
+    std::uint64_t all = 0;  // were all that it may send of that size
+};
+
+// Where only room in the congestion window keeps the next packet from leaving.
+[[nodiscard]] std::optional<window_wish> waits_for_window(requester_state &sender);
 // The next new packet, not sent yet; there is one: next < queue.end().
 [[nodiscard]] transmission next_new(requester_state &sender);
 // No queue that drains, and no immediate that the peer has no place for, keeps the next new packet from being sent.
