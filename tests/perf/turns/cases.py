@@ -170,8 +170,10 @@ def stalls(_builds):
 
 
 def beside(_builds):
-    return (row("", "alone", "two", small_beside(None)), row("", "beside 1 MB messages", "two", small_beside("near")),
-            row("", "1 MB messages in another lab", "two", small_beside("far")))
+    places = {"alone": None, "beside 1 MB messages": "near", "1 MB messages in another lab": "far"}
+    return tuple(row(how, what, "two", small_beside(where, *arguments))
+                 for how, arguments in (("sleeping", ("--events",)), ("spinning", ()))
+                 for what, where in places.items())
 
 
 def own_host(_builds):

@@ -279,12 +279,12 @@ def bulk(fabric, seconds):
             process.wait()
 
 
-def small_beside(which):
-    """Half round trips of 8 bytes, alone, or while another client of the same daemons ("near"), or of a second lab's
+def small_beside(which, *arguments):
+    """Half round trips of 8 bytes with these arguments of mrc-perf's, alone, or while another client of the same daemons ("near"), or of a second lab's
     on the same cores ("far"), sends as much as it can."""
     def run(at, seconds):
         fabric = {"near": at.fabric, "far": at.other}.get(which)
         with contextlib.nullcontext([]) if fabric is None else bulk(fabric, seconds + 60) as rate:
-            found = mrc("--lat")(at, seconds)
+            found = mrc("--lat", *arguments)(at, seconds)
         return found | ({"bulk_gbps": rate[0]} if rate else {})
     return run
