@@ -56,16 +56,22 @@ static const __u32 icrc_table[256] = {
     0xb40bbe37, 0xc30c8ea1, 0x5a05df1b, 0x2d02ef8d,
 };
 
+/* What may change on the way, as ones. */
+static __always_inline void icrc_mask(struct ipv6hdr *ip6, struct udphdr *udp, struct mrc_bth *bth)
+{
+    *(__be32 *)ip6 |= bpf_htonl(0x0FFFFFFF);
+    ip6->hop_limit = 0xFF;
+    udp->check = 0xFFFF;
+    bth->var_res = 0xFF;
+}
+
 /* Over the first `bytes` bytes; overwrites the masked fields of the message. On the wire it stands little-endian. */
 static __always_inline __u32 icrc_of(struct icrc_message *message, __u32 bytes)
 {
     const __u8 *in = (const __u8 *)message;
     __u32 crc = MRC_ICRC_SEED;
 
-    *(__be32 *)&message->ip6 |= bpf_htonl(0x0FFFFFFF);
-    message->ip6.hop_limit = 0xFF;
-    message->udp.check = 0xFFFF;
-    message->bth.var_res = 0xFF;
+    icrc_mask(&message->ip6, &message->udp, &message->bth);
     for (__u32 i = 0; i < bytes; i++)
         crc = icrc_table[(crc ^ in[i]) & 0xFF] ^ crc >> 8;
     return ~crc;
