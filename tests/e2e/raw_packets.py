@@ -37,6 +37,9 @@ REFUSED = {
     ("stream", "--path", PATH, "--size", "3300"): ("--size is 3300", "up to 32"),
     ("stream", "--path", PATH, "--window", "0"): ("--window",),
     ("stream", "--path", PATH, "--transmit", "tcp"): ("--transmit", "af_xdp"),
+    ("stream", "--path", PATH, "--from-region"): ("--from-region", "allowed with --transmit xdp"),
+    ("stream", "--path", PATH, "--in-xdp", "answer"): ("--in-xdp is 'answer'", "allowed with stream: nothing, place"),
+    ("serve", "--path", PATH, "--in-xdp", "mark", "--sleep"): ("--sleep with --in-xdp mark", "nothing, place, answer"),
 }
 
 
@@ -55,7 +58,8 @@ def check_refusals(fabric):
     done = raw(fabric, "stream", "--path", PATH)
     check(done.returncode == 1 and "far end does not answer" in done.stderr, "nobody answers where nobody serves")
     said = raw(fabric, "--help").stdout
-    options = ("serve", "--path", "--transmit", "--window", "--copy", "--sleep", "--json")
+    options = ("serve", "--path", "--transmit", "--window", "--from-region", "--in-xdp", "--icrc", "--copy", "--sleep",
+               "--json")
     check(all(option in said for option in options), "--help names modes and options")
 
 
@@ -65,12 +69,15 @@ def arrived(fabric, plane, what="packets"):
     return link["stats64"]["rx"][what]
 
 
-def check_run(fabric, mode, transmit, *words, planes=labs.PLANES):
+def check_run(fabric, mode, transmit, *words, own=(), far=(), planes=labs.PLANES):
     both = ("--transmit", transmit, *words)
-    what = f"{mode} {' '.join(both)}, {planes} planes"
+    what = f"{mode} {' '.join((*both, *own, *far))}, {planes} planes"
     before = [(arrived(fabric, plane), arrived(fabric, plane, "bytes")) for plane in range(planes)]
-    report = programs.raw_report(fabric, mode, 1, *both, far_arguments=both, planes=planes)
-    check(report["sent"] > 0 and report["foreign"] == 0, f"{what}: {report['sent']} sent, none foreign")
+    report = programs.raw_report(fabric, mode, 1, *both, *own, far_arguments=(*both, *far), planes=planes)
+    check(report["sent"] > 0 and report["foreign"] == 0 == report["refused"],
+          f"{what}: {report['sent']} sent, none foreign")
+    in_xdp = "--in-xdp" in (*words, *far)
+    check(report["placed"] == report["received"] * in_xdp, f"{report['placed']} placed by the XDP program")
     if mode == "pingpong":
         times = report["lat_us"]
         check(0 < report["received"] <= report["sent"], f"{report['received']} are answered")
@@ -88,6 +95,20 @@ def check_run(fabric, mode, transmit, *words, planes=labs.PLANES):
         if mode != "pingpong":
             check(octets <= packets * length, "and none is longer")
     return report
+
+
+def check_in_xdp(fabric):
+    """Whatever the XDP program does with what arrives, all of it arrives."""
+    for transmit in TRANSMITS:
+        check_run(fabric, "stream", transmit, "--sleep", "--icrc")
+        check_run(fabric, "stream", transmit, "--sleep", "--icrc", far=("--in-xdp", "place"))
+        check_run(fabric, "messages", transmit, "--sleep", "--icrc", far=("--in-xdp", "answer"))
+        check_run(fabric, "pingpong", transmit, "--sleep", "--icrc", far=("--in-xdp", "answer"))
+        check_run(fabric, "pingpong", transmit, "--sleep", "--icrc", "--in-xdp", "place")
+    check_run(fabric, "stream", "af_xdp", "--sleep", far=("--in-xdp", "place"))
+    check_run(fabric, "pingpong", "af_xdp", "--icrc", "--in-xdp", "mark")
+    for words in ((), ("--icrc",)):
+        check_run(fabric, "stream", "xdp", "--sleep", *words, own=("--from-region",), far=("--copy",))
 
 
 def check_foreign(fabric):
@@ -138,6 +159,7 @@ def main():
             check(check_run(at.fabric, "pingpong", transmit, "--sleep")["payload_bytes"] == 8, "shorter ones")
         check_run(at.fabric, "pingpong", "af_xdp")
         check_run(at.fabric, "stream", "af_xdp", "--sleep", planes=1)
+        check_in_xdp(at.fabric)
         check_foreign(at.fabric)
         check_far_end_gone(at.fabric)
         check_text(at.fabric)

@@ -22,7 +22,6 @@ using kernel::monotonic_now;
 using protocol::duration;
 using protocol::instant;
 
-constexpr std::size_t buffer_bytes = 1 << 20;
 constexpr std::uint32_t reports_per_window = 8;
 constexpr std::uint32_t receive_batch = 64; // of each port
 constexpr int longest_sleep_ms = 1;
@@ -39,36 +38,27 @@ std::uint64_t nanoseconds(instant at)
     return static_cast<std::uint64_t>(std::chrono::nanoseconds{at.time_since_epoch()}.count());
 }
 
-std::vector<std::string> devices_of(const std::vector<path> &paths)
-{
-    std::vector<std::string> devices;
-    devices.reserve(paths.size());
-    for (const path &each : paths)
-        devices.push_back(each.device);
-    return devices;
-}
-
 // A program's memory, which payload comes from or goes to: message after message of its size.
 class program_buffer
 {
 public:
-    explicit program_buffer(bool used) : bytes_(used ? buffer_bytes : 0) {}
+    explicit program_buffer(bool used) : bytes_(used ? RAW_REGION_BYTES : 0) {}
 
     void fill(std::span<std::byte> payload, std::uint64_t number) const
     {
         if (!bytes_.empty())
-            std::memcpy(payload.data(), bytes_.data() + place(payload.size(), number), payload.size());
+            std::memcpy(payload.data(), bytes_.data() + place(payload, number), payload.size());
     }
     void take(std::span<const std::byte> payload, std::uint64_t number)
     {
-        if (!bytes_.empty())
-            std::memcpy(bytes_.data() + place(payload.size(), number), payload.data(), payload.size());
+        if (!bytes_.empty() && !payload.empty())
+            std::memcpy(bytes_.data() + place(payload, number), payload.data(), payload.size());
     }
 
 private:
-    [[nodiscard]] static std::size_t place(std::size_t length, std::uint64_t number)
+    [[nodiscard]] static std::size_t place(std::span<const std::byte> payload, std::uint64_t number)
     {
-        return number % (buffer_bytes / length) * length;
+        return offset_of(number, static_cast<std::uint32_t>(payload.size()));
     }
 
     std::vector<std::byte> bytes_;
@@ -84,7 +74,9 @@ public:
         for (;;) {
             const instant now = monotonic_now();
             const std::uint32_t frames = end_.way().receive(
-                receive_batch, [&](std::span<const std::byte> frame) { take(parse_frame(frame), now); });
+                receive_batch, [&](std::span<const std::byte> frame) { take(end_.parse(frame), now); });
+            if (end_.settings().in_xdp == RAW_MARK)
+                answer_marked();
             end_.engine().flush();
             if (frames == 0)
                 end_.idle(longest_sleep_ms);
@@ -98,30 +90,46 @@ private:
             ++totals_.foreign;
     }
 
+    // The payload is read where the XDP program has placed it.
+    void answer_marked()
+    {
+        while (const auto ping = end_.way().placed().look())
+            answer({.run = run_,
+                    .offset = offset_of(ping->number, static_cast<std::uint32_t>(ping->payload.size())),
+                    .number = ping->number,
+                    .kind = RAW_PONG,
+                    .path = ping->path,
+                    .payload_bytes = static_cast<std::uint32_t>(ping->payload.size())},
+                   ping->payload);
+    }
+
     // False: it is not of the run.
     bool act_on(const arrival &packet, instant now)
     {
         const note &what = packet.what;
-        if (what.kind == packet_kind::begin) {
+        if (what.kind == RAW_BEGIN) {
             begin(what);
             return true;
         }
         if (what.run != run_)
             return false;
+        if (packet.inner.size() == payload_at)
+            ++totals_.placed;
         switch (what.kind) {
-        case packet_kind::data:
+        case RAW_DATA:
             count(what, packet.payload, now);
             return true;
-        case packet_kind::ping:
+        case RAW_PING:
             ++totals_.packets;
             answer({.run = run_,
+                    .offset = what.offset,
                     .number = what.number,
-                    .kind = packet_kind::pong,
+                    .kind = RAW_PONG,
                     .path = what.path,
                     .payload_bytes = what.payload_bytes},
                    packet.payload);
             return true;
-        case packet_kind::finish:
+        case RAW_FINISH:
             report(what.path);
             return true;
         default:
@@ -135,6 +143,7 @@ private:
             totals_ = {};
             run_ = what.run;
             report_after_ = std::max<std::uint64_t>(what.number, 1);
+            end_.way().placed().begin(run_, report_after_);
         }
         report(what.path);
     }
@@ -145,16 +154,18 @@ private:
         if (totals_.packets == 0)
             totals_.first_ns = nanoseconds(now);
         totals_.last_ns = nanoseconds(now);
-        totals_.bytes += payload.size();
-        totals_.behind = std::max(totals_.behind, what.number + 1);
+        totals_.bytes += what.payload_bytes;
+        totals_.behind = std::max<std::uint64_t>(totals_.behind, what.number + 1);
         if (++totals_.packets % report_after_ == 0)
             report(what.path);
     }
 
     void report(std::uint8_t path)
     {
-        answer({.run = run_, .kind = packet_kind::totals, .path = path, .payload_bytes = sizeof totals_},
-               std::as_bytes(std::span{&totals_, 1}));
+        run_totals all = totals_;
+        end_.way().placed().add_to(all);
+        answer({.run = run_, .kind = RAW_TOTALS, .path = path, .payload_bytes = sizeof all},
+               std::as_bytes(std::span{&all, 1}));
     }
 
     // By the plane that the packet came by.
@@ -177,12 +188,13 @@ class conversation
 public:
     conversation(end &own, std::uint64_t report_after) : end_{own}
     {
+        end_.way().placed().begin(id_, report_after);
         const instant limit = monotonic_now() + answer_limit;
         while (!heard_) {
             if (monotonic_now() > limit)
                 throw run_error{
                     "the far end does not answer: is mrc-bench-raw serve running there, with the same paths?"};
-            ask({.number = report_after, .kind = packet_kind::begin});
+            ask({.number = report_after, .kind = RAW_BEGIN});
         }
     }
 
@@ -196,16 +208,23 @@ public:
     bool look(Callback &&on_pong)
     {
         const std::uint32_t frames = end_.way().receive(receive_batch, [&](std::span<const std::byte> frame) {
-            const auto packet = parse_frame(frame);
+            const auto packet = end_.parse(frame);
             const bool of_run = packet && packet->what.run == id_;
-            if (of_run && packet->what.kind == packet_kind::totals && packet->payload.size() == sizeof(run_totals))
+            if (of_run && packet->what.kind == RAW_TOTALS && packet->payload.size() == sizeof(run_totals))
                 hear(codec::load<run_totals>(packet->payload.data()));
-            else if (of_run && packet->what.kind == packet_kind::pong)
+            else if (of_run && packet->what.kind == RAW_PROGRESS)
+                result_.far.behind = std::max<std::uint64_t>(result_.far.behind, packet->what.number);
+            else if (of_run && packet->what.kind == RAW_PONG)
                 on_pong(packet->what.number);
             else
                 ++result_.foreign;
         });
-        return frames != 0;
+        if (end_.settings().in_xdp != RAW_MARK)
+            return frames != 0;
+        const auto placed = end_.way().placed().look();
+        if (placed)
+            on_pong(placed->number);
+        return frames != 0 || placed;
     }
     bool look()
     {
@@ -220,7 +239,7 @@ public:
         do {
             const std::uint64_t before = result_.far.packets;
             heard_ = false;
-            ask({.kind = packet_kind::finish});
+            ask({.kind = RAW_FINISH});
             if (!heard_ && monotonic_now() > limit)
                 throw run_error{"the far end no longer answers"};
             unchanged = result_.far.packets == before ? unchanged + 1 : 0;
@@ -273,6 +292,7 @@ public:
         }
         end_.engine().flush();
         run_.finish();
+        run_.result().refused = end_.way().placed().refused();
         return std::move(run_.result());
     }
 
@@ -288,8 +308,9 @@ private:
         std::uint32_t packets = 0;
         for (; packets < end_.settings().burst && under_way() < settings_.window && end_.engine().ready(); ++packets) {
             end_.queue({.run = run_.id(),
+                        .offset = offset_of(sent_, settings_.payload_bytes),
                         .number = sent_,
-                        .kind = packet_kind::data,
+                        .kind = RAW_DATA,
                         .path = static_cast<std::uint8_t>(sent_ % end_.paths()),
                         .payload_bytes = settings_.payload_bytes},
                        [&](std::span<std::byte> payload) { buffer_.fill(payload, sent_); });
@@ -323,7 +344,7 @@ private:
 
 } // namespace
 
-end::end(const end_settings &settings) : settings_{settings}, ports_{devices_of(settings.paths)}
+end::end(const end_settings &settings) : settings_{settings}, ports_{settings.paths, settings.in_xdp, settings.icrc}
 {
     std::uint32_t longest = MRC_PUSH_FRAME_MAX - MRC_ETHERNET_BYTES;
     for (const path &each : settings_.paths) {
@@ -333,7 +354,7 @@ end::end(const end_settings &settings) : settings_{settings}, ports_{devices_of(
     const auto room = static_cast<std::uint32_t>(longest - codec::ipv6_header_bytes);
     longest_payload_ = room < inner_bytes(4) ? 0 : (room - inner_bytes(0)) / 4 * 4; // pad included
     if (settings_.live_frames)
-        live_ = std::make_unique<live_transmit>(settings_.paths, settings_.burst);
+        live_ = std::make_unique<live_transmit>(settings_.paths, settings_.burst, settings_.from_region);
     else
         rings_ = std::make_unique<ring_transmit>(ports_, settings_.paths);
     engine_ = live_ ? &live_->engine() : rings_.get();
@@ -361,8 +382,9 @@ run_result run_ping_pong(end &own, const run_settings &settings)
         const std::uint64_t number = result.sent++;
         const instant begin = monotonic_now();
         own.send({.run = between.id(),
+                  .offset = offset_of(number, settings.payload_bytes),
                   .number = number,
-                  .kind = packet_kind::ping,
+                  .kind = RAW_PING,
                   .path = static_cast<std::uint8_t>(number % own.paths()),
                   .payload_bytes = settings.payload_bytes},
                  [&](std::span<std::byte> payload) { buffer.fill(payload, number); });
@@ -378,6 +400,7 @@ run_result run_ping_pong(end &own, const run_settings &settings)
             static_cast<std::uint32_t>(std::chrono::nanoseconds{monotonic_now() - begin}.count() / 2));
     }
     between.finish();
+    result.refused = own.way().placed().refused();
     std::ranges::sort(result.half_ns);
     return std::move(result);
 }

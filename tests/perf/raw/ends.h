@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -21,11 +23,14 @@ namespace mrc::raw
 {
 
 struct end_settings {
-    std::vector<path> paths;  // each by a device of its own
-    bool live_frames = false; // transmit by XDP, not by AF_XDP
-    bool copy = false;        // payload from and to a buffer of a program's, 1 MiB
-    bool sleep = false;       // in poll() while there is nothing to do; without, an end spins
-    std::uint32_t burst = 64; // packets between two looks at what arrives, and frames of a call
+    std::vector<path> paths;     // each by a device of its own
+    bool live_frames = false;    // transmit by XDP, not by AF_XDP
+    bool from_region = false;    // with live_frames: payload from memory that is the program's and raw_push's
+    raw_mode in_xdp = RAW_WHOLE; // what the XDP program does with what arrives
+    bool icrc = false;           // written, and checked by whoever takes the payload
+    bool copy = false;           // payload from and to a buffer of a program's, 1 MiB
+    bool sleep = false;          // in poll() while there is nothing to do; without, an end spins
+    std::uint32_t burst = 64;    // packets between two looks at what arrives, and frames of a call
 };
 
 // Of a run: the far end is silent.
@@ -54,7 +59,12 @@ public:
     {
         const std::span<std::byte> inner = engine_->reserve(what.path);
         write_inner(inner, what);
-        fill(inner.subspan(payload_at, what.payload_bytes));
+        if (settings_.from_region)
+            write_source(inner, what, live_->region(), settings_.icrc);
+        else
+            fill(inner.subspan(payload_at, what.payload_bytes));
+        if (settings_.icrc && !settings_.from_region)
+            write_icrc(inner.first(inner_bytes(what.payload_bytes)));
         engine_->commit({.path = what.path,
                          .host_usid = usids_[what.path],
                          .bytes = static_cast<std::uint16_t>(inner_bytes(what.payload_bytes))});
@@ -66,6 +76,14 @@ public:
         if (engine_->ready())
             queue(what, fill);
         engine_->flush();
+    }
+    // Of a frame that has arrived. Nothing when it is no packet of ours, or damaged.
+    [[nodiscard]] std::optional<arrival> parse(std::span<const std::byte> frame) const
+    {
+        const auto packet = parse_frame(frame, settings_.in_xdp == RAW_PLACE);
+        if (packet && settings_.icrc && packet->inner.size() > payload_at && !raw::has_right_icrc(*packet))
+            return std::nullopt;
+        return packet;
     }
     void idle(int limit_ms)
     {
@@ -98,6 +116,7 @@ struct run_result {
     run_totals far;                     // what arrived
     std::uint64_t answered = 0;         // of pings
     std::uint64_t foreign = 0;          // packets to our port here that are not of the run
+    std::uint64_t refused = 0;          // by the XDP program here, of any run
     std::uint64_t silences = 0;         // times that the far end said nothing for 100 ms
     std::vector<std::uint32_t> half_ns; // half round trips, in ascending order
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mrc-bench-raw: AF_XDP and live frames without a transport, over the switches of a lab whose hosts run no mrcd: what
 // there is for mrcd to lose. See tests/perf/README.md.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -31,10 +32,14 @@ constexpr std::uint32_t most_window = 4096; // what one port's receive ring and 
 constexpr std::uint32_t most_burst = 256;   // of a call with live frames
 constexpr std::uint32_t longest_size = 65536;
 
+// Of --in-xdp, by raw_mode.
+const std::vector<std::string> modes{"nothing", "place", "answer", "mark"};
+
 struct command_line {
     std::string mode;
     std::vector<std::string> paths;
     std::string transmit = "af_xdp";
+    std::string in_xdp = "nothing";
     end_settings own;
     run_settings run{.payload_bytes = 0, .seconds = 3, .window = 0};
     bool json = false;
@@ -59,6 +64,20 @@ void add_options(CLI::App &app, command_line &to)
     app.add_option("--transmit", to.transmit, "af_xdp: rings; xdp: live frames, as mrcd's XDP transmit engine")
         ->check(CLI::IsMember({"af_xdp", "xdp"}))
         ->capture_default_str();
+    app.add_flag("--from-region", to.own.from_region,
+                 "With --transmit xdp, not with serve: payload from memory that the XDP program reads, too, without a "
+                 "copy in between");
+    app.add_option(
+           "--in-xdp", to.in_xdp,
+           "What the XDP program does with what arrives, before AF_XDP. nothing. place: payload into memory that "
+           "both share, and headers go on. answer: the same with data and pings of up to 256 bytes, and the "
+           "answer leaves at once; of those nothing goes on; with serve. mark: pings and pongs of up to 256 "
+           "bytes likewise, but the program, which spins on that memory, sends the answer; at both ends")
+        ->check(CLI::IsMember(modes))
+        ->capture_default_str();
+    app.add_flag("--icrc", to.own.icrc,
+                 "Packets have an ICRC, which is checked by what takes the payload; at both ends. Without, a place for "
+                 "one");
     app.add_option("--seconds", to.run.seconds, "Of the run")
         ->check(CLI::Range(1U, most_seconds))
         ->capture_default_str();
@@ -97,6 +116,14 @@ void complete(command_line &to)
         throw usage_error{
             fmt::format("--path is given {} times; allowed: up to {}", to.own.paths.size(), MRC_MAX_PORTS)};
     to.own.live_frames = to.transmit == "xdp";
+    to.own.in_xdp = static_cast<raw_mode>(std::ranges::find(modes, to.in_xdp) - modes.begin());
+    if (to.own.from_region && (!to.own.live_frames || to.mode == "serve" || to.own.copy))
+        throw usage_error{"--from-region; allowed with --transmit xdp, without --copy, and not with serve"};
+    if (to.own.in_xdp == RAW_ANSWER && to.mode != "serve")
+        throw usage_error{"--in-xdp is 'answer'; allowed with " + to.mode + ": nothing, place, mark"};
+    if (to.own.in_xdp == RAW_MARK && to.own.sleep)
+        throw usage_error{"--sleep with --in-xdp mark; allowed with --sleep: nothing, place, answer. Nothing wakes a "
+                          "program that looks at memory"};
     if (to.run.window == 0)
         to.run.window = window_of_path * static_cast<std::uint32_t>(to.own.paths.size());
 }
@@ -137,6 +164,9 @@ boost::json::object report_of(const command_line &chosen, const run_result &resu
 {
     boost::json::object report{{"mode", chosen.mode},
                                {"transmit", chosen.transmit},
+                               {"from_region", chosen.own.from_region},
+                               {"in_xdp", chosen.in_xdp},
+                               {"icrc", chosen.own.icrc},
                                {"copy", chosen.own.copy},
                                {"sleeps", chosen.own.sleep},
                                {"planes", chosen.own.paths.size()},
@@ -144,6 +174,8 @@ boost::json::object report_of(const command_line &chosen, const run_result &resu
                                {"window", chosen.mode == "pingpong" ? 1 : chosen.run.window},
                                {"sent", result.sent},
                                {"foreign", result.foreign + result.far.foreign},
+                               {"placed", result.far.placed},
+                               {"refused", result.refused},
                                {"cpu_s", cpu_s}};
     if (chosen.mode == "pingpong") {
         const auto at = [&](double share) { return mrc::perf::percentile_us(result.half_ns, share); };

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include <arpa/inet.h>
+#include <isa-l/crc.h>
 
 #include "codec/byte_order.h"
+#include "codec/icrc.h"
 #include "kernel/probes/device.h"
 #include "mrc/abi/srv6.h"
 
@@ -15,7 +17,6 @@ namespace mrc::raw
 namespace
 {
 
-constexpr std::uint32_t magic = 0x6D726372;
 constexpr std::uint32_t block = MRC_USID_USUAL_BLOCK;
 
 mrc_carrier carrier_of(const mrc_ip &address)
@@ -76,19 +77,49 @@ void write_inner(std::span<std::byte> inner, const note &what)
     codec::store_be(ip + codec::ipv6_at::payload_length, behind_ip);
     codec::store_be(ip + codec::ipv6_header_bytes + codec::udp_at::length, behind_ip);
     note marked = what;
-    marked.magic = magic;
+    marked.magic = RAW_MAGIC;
     codec::store(ip + note_at, marked);
 }
 
-std::optional<arrival> parse_frame(std::span<const std::byte> frame)
+void write_icrc(std::span<std::byte> inner)
+{
+    const std::size_t covered = inner.size() - MRC_ICRC_LEN;
+    codec::store(inner.data() + covered, codec::icrc(inner.first(covered))); // little-endian, as this machine
+}
+
+void write_source(std::span<std::byte> inner, const note &what, std::span<const std::byte> region, bool icrc)
+{
+    raw_source source{.offset = what.offset, .payload_bytes = what.payload_bytes, .icrc = 0};
+    if (icrc) {
+        static constexpr std::array<unsigned char, 3> pad{};
+        const std::span<const std::byte> payload = region.subspan(what.offset, what.payload_bytes);
+        // ISA-L goes on from what it has returned.
+        source.icrc = crc32_gzip_refl(codec::icrc(inner.first(payload_at)),
+                                      reinterpret_cast<const unsigned char *>(payload.data()), payload.size());
+        source.icrc = crc32_gzip_refl(source.icrc, pad.data(), -payload.size() & 3U);
+    }
+    codec::store(inner.data() + payload_at, source);
+}
+
+bool has_right_icrc(const arrival &packet)
+{
+    const std::size_t covered = packet.inner.size() - MRC_ICRC_LEN;
+    return codec::load<std::uint32_t>(packet.inner.data() + covered) == codec::icrc(packet.inner.first(covered));
+}
+
+std::optional<arrival> parse_frame(std::span<const std::byte> frame, bool placed)
 {
     if (frame.size() < codec::outer_header_bytes + payload_at)
         return std::nullopt;
     const std::span<const std::byte> inner = frame.subspan(codec::outer_header_bytes);
     const note what = codec::load<note>(inner.data() + note_at);
-    if (what.magic != magic || what.payload_bytes > inner.size() || inner.size() != inner_bytes(what.payload_bytes))
+    if (what.magic != RAW_MAGIC)
         return std::nullopt;
-    return arrival{.what = what, .payload = inner.subspan(payload_at, what.payload_bytes)};
+    if (placed && inner.size() == payload_at)
+        return arrival{.what = what, .inner = inner, .payload = {}};
+    if (what.payload_bytes > inner.size() || inner.size() != inner_bytes(what.payload_bytes))
+        return std::nullopt;
+    return arrival{.what = what, .inner = inner, .payload = inner.subspan(payload_at, what.payload_bytes)};
 }
 
 std::array<std::byte, codec::outer_header_bytes> outer_of(const path &to)

@@ -14,6 +14,7 @@
 #include "mrc/abi/maps.h"
 #include "mrc/abi/wire.h"
 #include "protocol/packet_number.h"
+#include "raw/note.h"
 
 namespace mrc::raw
 {
@@ -36,29 +37,12 @@ struct path {
 // The far host's own uSID.
 [[nodiscard]] std::uint16_t host_usid(const path &to);
 
-enum class packet_kind : std::uint8_t {
-    begin = 1, // of a run; `number`: after how many data packets the far end tells its totals
-    data,
-    ping,
-    pong,
-    finish, // asks for the totals
-    totals, // struct run_totals is the payload
-};
-
-// In the host's byte order: both ends are of one kind.
-struct note {
-    std::uint32_t magic = 0;
-    std::uint32_t run = 0;
-    std::uint64_t number = 0;
-    packet_kind kind{};
-    std::uint8_t path = 0;
-    std::uint16_t reserved = 0;
-    std::uint32_t payload_bytes = 0;
-};
+using note = raw_note;
 
 // What has arrived of a run.
 struct run_totals {
     std::uint64_t packets = 0;
+    std::uint64_t placed = 0;   // of these, by the XDP program
     std::uint64_t bytes = 0;    // of payload
     std::uint64_t behind = 0;   // the highest number, and 1
     std::uint64_t foreign = 0;  // packets to our port that are no run's, or another run's
@@ -69,7 +53,7 @@ struct run_totals {
 inline constexpr std::size_t note_at = codec::ipv6_header_bytes + codec::udp_header_bytes;
 inline constexpr std::size_t payload_at =
     note_at + sizeof(mrc_bth) + sizeof(mrc_meth) + sizeof(mrc_tseth) + sizeof(mrc_reth);
-static_assert(note_at + sizeof(note) <= payload_at);
+static_assert(note_at == RAW_NOTE_AT && payload_at == RAW_PAYLOAD_AT && note_at + sizeof(note) <= payload_at);
 
 // The inner packet's length.
 [[nodiscard]] constexpr std::uint32_t inner_bytes(std::uint32_t payload_bytes)
@@ -77,15 +61,27 @@ static_assert(note_at + sizeof(note) <= payload_at);
     return protocol::nominal_bytes(payload_bytes);
 }
 
+// Where the payload of packet `number` belongs: message after message of its size.
+[[nodiscard]] constexpr std::uint32_t offset_of(std::uint64_t number, std::uint32_t payload_bytes)
+{
+    return static_cast<std::uint32_t>(number % (RAW_REGION_BYTES / payload_bytes) * payload_bytes);
+}
+
 // Writes everything but the payload of an inner packet.
 void write_inner(std::span<std::byte> inner, const note &what);
+// Behind all else, of an inner packet that is whole.
+void write_icrc(std::span<std::byte> inner);
+// In place of payload and ICRC, of a packet whose payload raw_push takes from `region`.
+void write_source(std::span<std::byte> inner, const note &what, std::span<const std::byte> region, bool icrc);
 
 struct arrival {
     note what;
-    std::span<const std::byte> payload;
+    std::span<const std::byte> inner;   // the whole packet, or its headers
+    std::span<const std::byte> payload; // empty: the XDP program has placed it
 };
-// Of a whole frame. Nothing when it is no packet of ours.
-[[nodiscard]] std::optional<arrival> parse_frame(std::span<const std::byte> frame);
+[[nodiscard]] bool has_right_icrc(const arrival &packet);
+// Of a frame that is whole, or, with `placed`, cut behind the headers. Nothing when it is no packet of ours.
+[[nodiscard]] std::optional<arrival> parse_frame(std::span<const std::byte> frame, bool placed);
 
 // Ethernet and outer header of a path. Frames go to all stations of the link, whose other end is one switch.
 [[nodiscard]] std::array<std::byte, codec::outer_header_bytes> outer_of(const path &to);

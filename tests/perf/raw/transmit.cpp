@@ -2,14 +2,15 @@
 #include "raw/transmit.h"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "host_push.skel.h"
+#include "raw_push.skel.h"
 
 #include "kernel/probes/device.h"
 #include "kernel/probes/xdp_attach.h"
@@ -64,60 +65,57 @@ std::size_t ring_transmit::queued() const
     return frames;
 }
 
-void live_transmit::unload::operator()(host_push_bpf *program) const
+namespace
 {
-    host_push_bpf__destroy(program);
+
+template <typename Skeleton>
+std::pair<std::shared_ptr<void>, const bpf_object *> load(const char *name)
+{
+    std::shared_ptr<Skeleton> loaded{Skeleton::open_and_load(), [](Skeleton *one) { Skeleton::destroy(one); }};
+    if (!loaded)
+        kernel::fail_startup(std::string{"cannot load BPF program "} + name);
+    const bpf_object *const object = loaded->obj;
+    return {std::move(loaded), object};
 }
 
-live_transmit::live_transmit(const std::vector<path> &paths, std::uint32_t burst)
-    : program_{host_push_bpf__open_and_load()}, scratch_{{.name = "raw%d"}}
+} // namespace
+
+live_transmit::live_transmit(const std::vector<path> &paths, std::uint32_t burst, bool from_region)
+    : scratch_{{.name = "raw%d"}}
 {
-    if (!program_)
-        kernel::fail_startup("cannot load BPF program host_push");
+    std::tie(owner_, object_) = from_region ? load<raw_push_bpf>("raw_push") : load<host_push_bpf>("host_push");
+    program_ = bpf_object__find_program_by_name(object_, from_region ? "raw_push" : "host_push");
     attach();
-    ports_ = {bpf_map__fd(program_->maps.ports), MRC_MAX_PORTS, "ports"};
-    next_hops_ = {bpf_map__fd(program_->maps.next_hops), MRC_MAX_NEXT_HOPS, "next_hops"};
-    paths_ = {bpf_map__fd(program_->maps.paths), MRC_USUAL_PATHS, "paths"};
-    for (std::size_t i = 0; i < paths.size(); ++i)
-        describe(paths[i], static_cast<std::uint32_t>(i));
+    rows_ = {map("ports"), map("next_hops"), map("paths")};
+    for (std::uint32_t row = 0; row < paths.size(); ++row) {
+        rows_.describe(paths[row], row);
+        const auto ifindex = static_cast<std::uint32_t>(kernel::probes::ifindex_of(paths[row].device));
+        if (bpf_map_update_elem(bpf_map__fd(map("tx_ports")), &row, &ifindex, BPF_ANY) != 0)
+            kernel::fail_startup("cannot redirect to '" + paths[row].device + "'");
+    }
+    if (from_region)
+        region_ = {bpf_map__fd(map("raw_region")), 1, "raw_region"};
     engine_ = std::make_unique<datapath::xdp_transmit>(
-        datapath::xdp_transmit_options{.program_fd = bpf_program__fd(program_->progs.host_push),
-                                       .slots_fd = bpf_map__fd(program_->maps.push_slots),
-                                       .ring_fd = bpf_map__fd(program_->maps.push_ring),
+        datapath::xdp_transmit_options{.program_fd = bpf_program__fd(program_),
+                                       .slots_fd = bpf_map__fd(map("push_slots")),
+                                       .ring_fd = bpf_map__fd(map("push_ring")),
                                        .burst = burst});
+}
+
+const bpf_map *live_transmit::map(const char *name) const
+{
+    return bpf_object__find_map_by_name(object_, name);
 }
 
 // Unattached, each call would rebuild the kernel's XDP dispatcher.
 void live_transmit::attach()
 {
-    kernel::probes::xdp_attachment attached = kernel::probes::attach_xdp(bpf_program__fd(program_->progs.host_push),
-                                                                         scratch_.ifindex(), kernel::xdp_mode::native);
+    kernel::probes::xdp_attachment attached =
+        kernel::probes::attach_xdp(bpf_program__fd(program_), scratch_.ifindex(), kernel::xdp_mode::native);
     if (!attached.attached())
         throw kernel::startup_error{"cannot attach host_push to its scratch device '" + scratch_.name() +
                                     "': " + attached.last().text()};
     link_ = std::move(attached.link);
-}
-
-void live_transmit::describe(const path &to, std::uint32_t row)
-{
-    const auto ifindex = static_cast<std::uint32_t>(kernel::probes::ifindex_of(to.device));
-    mrc_port_row &port = ports_[row];
-    port.ifindex = ifindex;
-    port.mtu = static_cast<std::uint16_t>(kernel::probes::mtu_of(to.device));
-    std::ranges::copy(kernel::probes::mac_address_of(to.device), std::begin(port.mac));
-    port.address = near_address;
-    port.flags = MRC_PORT_USABLE;
-    mrc_next_hop_row &next_hop = next_hops_[row];
-    std::ranges::fill(next_hop.mac, std::uint8_t{0xFF});
-    next_hop.resolved = 1;
-    mrc_path_row &leading = paths_[row];
-    leading.carrier = to.carrier;
-    leading.host_usid_at = static_cast<std::uint8_t>(to.host_usid_at);
-    leading.port = static_cast<std::uint8_t>(row);
-    leading.next_hop = static_cast<std::uint16_t>(row);
-    leading.state = MRC_PATH_GOOD;
-    if (bpf_map_update_elem(bpf_map__fd(program_->maps.tx_ports), &row, &ifindex, BPF_ANY) != 0)
-        kernel::fail_startup("cannot redirect to '" + to.device + "'");
 }
 
 } // namespace mrc::raw

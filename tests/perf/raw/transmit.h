@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "datapath/transmit_engine.h"
@@ -12,9 +14,12 @@
 #include "kernel/mapped_array.h"
 #include "kernel/tap_device.h"
 #include "raw/packet.h"
+#include "raw/path_rows.h"
 #include "raw/ports.h"
 
-struct host_push_bpf;
+struct bpf_map;
+struct bpf_object;
+struct bpf_program;
 
 namespace mrc::raw
 {
@@ -41,29 +46,31 @@ private:
     datapath::transmit_counters counters_;
 };
 
-// What host_push needs beside the engine.
+// What host_push needs beside the engine; or raw_push, whose packets have struct raw_source for payload and ICRC.
 class live_transmit
 {
 public:
     // `burst`: frames between which receivers run. Throws kernel::startup_error.
-    live_transmit(const std::vector<path> &paths, std::uint32_t burst);
+    live_transmit(const std::vector<path> &paths, std::uint32_t burst, bool from_region);
 
     [[nodiscard]] datapath::transmit_engine &engine() { return *engine_; }
+    // Where payload is to stand that leaves from the region.
+    [[nodiscard]] std::span<std::byte> region() const
+    {
+        return std::as_writable_bytes(std::span{region_[0].bytes}.first(RAW_REGION_BYTES));
+    }
 
 private:
-    struct unload {
-        void operator()(host_push_bpf *program) const;
-    };
-
+    [[nodiscard]] const bpf_map *map(const char *name) const;
     void attach();
-    void describe(const path &to, std::uint32_t row);
 
-    std::unique_ptr<host_push_bpf, unload> program_;
+    std::shared_ptr<void> owner_; // of the object, as a skeleton
+    const bpf_object *object_ = nullptr;
+    const bpf_program *program_ = nullptr;
     kernel::tap_device scratch_;
     kernel::unique_fd link_;
-    kernel::mapped_array<mrc_port_row> ports_;
-    kernel::mapped_array<mrc_next_hop_row> next_hops_;
-    kernel::mapped_array<mrc_path_row> paths_;
+    path_rows rows_;
+    kernel::mapped_array<raw_region> region_;
     std::unique_ptr<datapath::xdp_transmit> engine_;
 };
 

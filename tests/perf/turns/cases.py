@@ -97,6 +97,24 @@ def raw_streams(point):
     return [*rows, row(point, "raw AF_XDP, one plane", "kernel", raw("stream", "af_xdp", "--sleep", planes=1))]
 
 
+def raw_copies_in_xdp(point):
+    """The same with payload that XDP programs place or fetch, beside copies by programs. An ICRC, where there is one,
+    is checked by what takes the payload."""
+    rows = []
+    for transmit in RAW:
+        for label, words in (("", ()), (", ICRC", ("--icrc",))):
+            words = ("--sleep", *words)
+            if "--icrc" in words:
+                rows.append(row(point, f"{RAW[transmit]}, payload copied, ICRC", "kernel",
+                                raw("stream", transmit, *words, "--copy")))
+            rows.append(row(point, f"{RAW[transmit]}, placed in XDP{label}", "kernel",
+                            raw("stream", transmit, *words, own=("--copy",), far=("--in-xdp", "place"))))
+            if transmit == "xdp":
+                rows.append(row(point, f"XDP transmit from the program's memory{label}", "kernel",
+                                raw("stream", transmit, *words, own=("--from-region",), far=("--copy",))))
+    return rows
+
+
 def goodput(builds, sizes=SIZES):
     rows = []
     for size in sizes:
@@ -141,6 +159,12 @@ def latency(builds):
             rows += inside(size, "--lat", "-s", size, *(() if spin else ("--events",)), memory=("shared",), label=label)
     rows += [row("8", RAW[transmit] + label, "kernel", raw("pingpong", transmit, *words))
              for transmit in RAW for label, words in ((", sleeping", ("--sleep",)), (", spinning", ()))]
+    rows += [row("8", "raw AF_XDP, answered in XDP" + label, "kernel",
+                 raw("pingpong", "af_xdp", "--icrc", *words, far=("--in-xdp", "answer")))
+             for label, words in ((", sleeping", ("--sleep",)), (", spinning", ()))]
+    rows += [row("8", "raw AF_XDP, placed in XDP" + label, "kernel", raw("pingpong", "af_xdp", "--icrc", *words))
+             for label, words in ((", sleeping", ("--in-xdp", "place", "--sleep")),
+                                  (", spinning on the memory", ("--in-xdp", "mark")))]
     return tuple(rows)
 
 
@@ -152,6 +176,9 @@ def messages(builds):
     rows += [row("64 bytes, window 256", RAW[transmit] + label, "kernel",
                  raw("messages", transmit, "--sleep", *words, own=("--window", "256")))
              for transmit in RAW for label, words in (("", ()), (", payload copied", ("--copy",)))]
+    rows += [row("64 bytes, window 256", f"{RAW[transmit]}, answered in XDP", "kernel",
+                 raw("messages", transmit, "--sleep", "--icrc", own=("--window", "256", "--copy"),
+                     far=("--in-xdp", "answer"))) for transmit in RAW]
     return tuple(rows)
 
 
@@ -228,7 +255,7 @@ def all_cases(builds):
         "goodput": case("goodput of one queue pair, by message size; the peers' size is that of a call",
                         RATE, tcp, goodput(builds)),
         "cpu": case("processor time of the whole machine, both hosts and all switches, by gigabyte; 1 MB messages",
-                    {"cpu_s_per_gb": "s/GB"} | RATE, tcp, goodput(builds, ("1M",))),
+                    {"cpu_s_per_gb": "s/GB"} | RATE, tcp, (*goodput(builds, ("1M",)), *raw_copies_in_xdp("1M"))),
         "latency": case("half a round trip", ROUND_TRIP, "TCP over mrcnet0, sleeping", latency(builds)),
         "messages": case("messages by window; time of both mrcd for each, or of both raw programs",
                          {"mps": "M/s", "mrcd_us": "us"} | RATE, of_build("MRC, XDP, shared memory", first),

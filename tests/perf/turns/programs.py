@@ -246,12 +246,13 @@ def raw_report(fabric, mode, seconds, *arguments, far_arguments=(), planes=labs.
         return report | {"both_cpu_s": report["cpu_s"] + processor_seconds(far.pid) - before}
 
 
-def raw(mode, transmit, *both, own=(), planes=labs.PLANES):
-    """A run of mrc-bench-raw, from h0 to h1, whose hosts nobody else uses: `both` ends' options, and `own` of h0's."""
+def raw(mode, transmit, *both, own=(), far=(), planes=labs.PLANES):
+    """A run of mrc-bench-raw, from h0 to h1, whose hosts nobody else uses: `both` ends' options, `own` of h0's, and
+    `far` of h1's."""
     both = ("--transmit", transmit, *both)
 
     def run(at, seconds):
-        report = raw_report(at.fabric, mode, seconds, *both, *own, far_arguments=both, planes=planes)
+        report = raw_report(at.fabric, mode, seconds, *both, *own, far_arguments=(*both, *far), planes=planes)
         if "lat_us" in report:
             return {f"{name}_us": report["lat_us"][name] for name in ("p50", "p99", "p999")}
         return {"gbps": report["goodput_gbps"], "mps": report["msg_rate_mps"], "bytes": report["bytes"],
