@@ -74,7 +74,8 @@ public:
     }
     [[nodiscard]] bool region_is_empty() const
     {
-        return std::ranges::all_of(region(), [](std::uint8_t byte) { return byte == 0; });
+        const packet_bytes bytes = region();
+        return bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
     }
 
 private:
