@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// raw_push, the prototype of sending without a copy: headers come from the slot and payload from the region, and nothing
-// from behind it.
+// raw_push, the prototype of sending without a copy: headers come from the slot and payload from the region, and
+// nothing from behind it.
 #include <algorithm>
 #include <iterator>
 

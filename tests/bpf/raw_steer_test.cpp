@@ -95,7 +95,7 @@ packet_bytes packet(raw_note note)
 {
     note.magic = RAW_MAGIC;
     note.run = note.run == 0 ? raw_run : note.run;
-    const std::size_t payload = (note.payload_bytes + 3) / 4 * 4;
+    const std::size_t payload = (std::size_t{note.payload_bytes} + 3) / 4 * 4;
     return with_icrc(packet_builder()
                          .ethernet()
                          .ipv6({.source = near_end, .destination = host_usid})
@@ -247,7 +247,8 @@ TEST_F(raw_steer, what_is_too_long_or_of_another_run_is_the_programs)
         expect_left_alone(program, packet({.run = raw_run + 1, .kind = RAW_PING, .payload_bytes = 8}));
         expect_left_alone(program, packet({.kind = RAW_FINISH, .payload_bytes = 8}));
         expect_left_alone(program, packet({.kind = RAW_PING, .payload_bytes = 0}));
-        expect_left_alone(program, packet({.kind = mode == RAW_MARK ? RAW_DATA : RAW_PONG, .payload_bytes = 8}));
+        const raw_kind other = mode == RAW_MARK ? RAW_DATA : RAW_PONG;
+        expect_left_alone(program, packet({.kind = static_cast<std::uint8_t>(other), .payload_bytes = 8}));
     }
     expect_left_alone(steering(RAW_WHOLE, true), packet({.kind = RAW_PING, .payload_bytes = 8}));
 }

@@ -117,7 +117,7 @@ static __always_inline bool place(struct xdp_md *ctx, struct raw_mark *mark, con
     const __u32 only = 0;
     struct raw_region *region = bpf_map_lookup_elem(&raw_region, &only);
     __u32 offset = note->offset;
-    __u32 length = note->payload_bytes;
+    const __u32 length = note->payload_bytes;
 
     if (!region)
         return false;
@@ -130,10 +130,11 @@ static __always_inline bool place(struct xdp_md *ctx, struct raw_mark *mark, con
         return false;
     }
     /* The verifier bounds each of both, not their sum. The compiler must not drop what it can tell from above. */
-    asm volatile("" : "+r"(offset), "+r"(length));
-    if (offset > RAW_REGION_BYTES || length == 0 || length > RAW_LONGEST_PAYLOAD)
+    asm volatile("" : "+r"(offset));
+    if (offset > RAW_REGION_BYTES)
         return false;
-    return bpf_xdp_load_bytes(ctx, MRC_OUTER_BYTES + RAW_PAYLOAD_AT, region->bytes + offset, length) == 0;
+    return bpf_xdp_load_bytes(ctx, MRC_OUTER_BYTES + RAW_PAYLOAD_AT, region->bytes + offset, bounded_length(length)) ==
+           0;
 }
 
 static __always_inline void begin_run(struct raw_mark *mark, __u32 run)

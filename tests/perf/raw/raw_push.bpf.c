@@ -18,11 +18,13 @@ static __always_inline enum mrc_verdict write_payload(struct xdp_md *ctx, const 
     struct raw_region *region = bpf_map_lookup_elem(&raw_region, &only);
     /* Once: the program can write them. The verifier bounds each, not their sum, for which the region has room. */
     __u32 offset = *(volatile __u32 *)&source->offset;
-    __u32 length = *(volatile __u32 *)&source->payload_bytes;
+    const __u32 length = *(volatile __u32 *)&source->payload_bytes;
 
     if (!region || offset > RAW_REGION_BYTES || length > RAW_LONGEST_PAYLOAD || offset + length > RAW_REGION_BYTES)
         return MRC_PUSH_BAD_SLOT;
-    if (length != 0 && bpf_xdp_store_bytes(ctx, at, region->bytes + offset, length))
+    if (length == 0)
+        return MRC_GO_ON;
+    if (bpf_xdp_store_bytes(ctx, at, region->bytes + offset, bounded_length(length)))
         return MRC_PUSH_STORE;
     return MRC_GO_ON;
 }
