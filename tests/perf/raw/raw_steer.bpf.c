@@ -47,7 +47,8 @@ int raw_steer(struct xdp_md *ctx)
 
     if (!is_ours(&cursor))
         return XDP_PASS;
-    action = config.mode == RAW_WHOLE ? RAW_STEER : take_here(ctx, &cursor);
+    /* A port's marks have one writer: the CPU that has its first queue, where the socket is, too. */
+    action = config.mode == RAW_WHOLE || ctx->rx_queue_index != 0 ? RAW_STEER : take_here(ctx, &cursor);
     /* The last argument is what becomes of packets of a queue without a socket. */
     return action == RAW_STEER ? (int)bpf_redirect_map(&raw_sockets, ctx->rx_queue_index, XDP_PASS) : action;
 }
