@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The most ports and receive queues that mrcd serves: it starts, its packet memory is what docs/nics.md says, and bytes
-arrive by every port. A port with more queues has as many while mrcd runs, and all of them again when it has ended."""
+arrive by every port. A port with more queues has as many while mrcd runs, and all of them again when it has ended, also
+where an mrcd before it was killed."""
 
 import json
 import pathlib
@@ -66,9 +67,34 @@ def main():
         check(len(used) == PORTS and min(used) > 0, f"bytes by every port: {used}")
         drops = host_maps(hosts.instance("a")).verdicts().get("rx_drop_no_socket", 0)
         check(drops == 0, f"none on a queue without a socket: {drops}")
-        hosts.daemons["a"].terminate()
-        check(hosts.daemons["a"].wait(DEADLINE_S) == 0 and receive_queues(hosts, "eth0") == TOO_MANY,
-              "and all are back when it has ended")
+        check_kills(hosts)
+
+
+def kill(daemon):
+    daemon.kill()
+    daemon.wait(DEADLINE_S)
+
+
+def check_kills(hosts):
+    """How many queues a port of a has that had more, from one mrcd to the next."""
+    record = pathlib.Path("/run/mrc") / hosts.instance("a") / "mrcd.queues"
+    for _ in range(2):
+        kill(hosts.daemons["a"])
+        check(receive_queues(hosts, "eth0") == QUEUES and record.exists(), "mrcd is killed: they stay as they are")
+        hosts.start_daemon("a")
+        check(receive_queues(hosts, "eth0") == QUEUES, "and the next one serves them")
+    hosts.daemons["a"].terminate()
+    check(hosts.daemons["a"].wait(DEADLINE_S) == 0 and receive_queues(hosts, "eth0") == TOO_MANY,
+          "all are back when it has ended")
+    check(not record.exists(), "and nothing is on record")
+    hosts.start_daemon("a")
+    kill(hosts.daemons["a"])
+    text = hosts.config("a").read_text(encoding="utf-8")
+    own_rule = text.replace('device = "eth0"', f'device = "eth0", queues = {QUEUES}')
+    check(own_rule != text, "one whose configuration has queues of its own")
+    hosts.config("a").write_text(own_rule, encoding="utf-8")
+    hosts.start_daemon("a")
+    check(receive_queues(hosts, "eth0") == TOO_MANY and not record.exists(), "puts all back when it starts")
 
 
 if __name__ == "__main__":
