@@ -74,13 +74,25 @@ class machine:
     def __init__(self, process, target):
         self.process, self.target = process, target
 
-    def run(self, *argv):
-        """None: it has no process yet."""
+    def start(self, *argv):
+        """A process of the machine. None: it has none yet."""
         pid = child_of(self.process)
         if pid is None:
             return None
-        return subprocess.run(["nsenter", f"--target={pid}", "--mount", "--pid", "--net", "--ipc", "--", *argv],
-                              text=True, capture_output=True, check=False, timeout=DEADLINE_S)
+        return subprocess.Popen(["nsenter", f"--target={pid}", "--mount", "--pid", "--net", "--ipc", "--", *argv],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *argv):
+        process = self.start(*argv)
+        if process is None:
+            return None
+        with process:
+            try:
+                out, err = process.communicate(timeout=DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
     def is_up(self):
         answer = self.run("systemctl", "is-active", self.target)

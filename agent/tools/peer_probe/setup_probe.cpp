@@ -174,14 +174,6 @@ json::array rows_of(const probed_peer &peer, const service::daemon_config &confi
     return rows;
 }
 
-std::string arguments_of(const setup::setup_wish &wish)
-{
-    std::string text;
-    for (const std::string &peer : wish.peers)
-        text += " --peer " + peer;
-    return text;
-}
-
 } // namespace
 
 setup::probe_outcome probe_peers(const setup::setup_wish &wish)
@@ -198,7 +190,7 @@ setup::probe_outcome probe_peers(const setup::setup_wish &wish)
         std::this_thread::sleep_for(between_tries);
     if (std::ranges::none_of(peers, [](const probed_peer &peer) { return peer.planes.has_value(); }))
         throw std::runtime_error{
-            fmt::format("{}; once it answers: mrcctl setup --probe", peers.front().planes.error())};
+            fmt::format("{}; once it answers: {}", peers.front().planes.error(), setup::probe_command(wish))};
     setup::probe_outcome outcome;
     json::array rows;
     json::array troubles;
@@ -223,7 +215,7 @@ setup::probe_outcome probe_peers(const setup::setup_wish &wish)
         trouble_text += "\n" + doctor::to_text(report);
     }
     outcome.next = outcome.status == 0 ? fmt::format("mrc-perf on {0}, then mrc-perf {0} here", peers.front().name)
-                                       : "mend what is named, then mrcctl setup --probe" + arguments_of(wish);
+                                       : "mend what is named, then " + setup::probe_command(wish);
     outcome.text = to_table(columns, rows) + trouble_text + fmt::format("\nNext: {}\n", outcome.next);
     outcome.view = {{"planes", std::move(rows)}, {"troubles", std::move(troubles)}, {"next", outcome.next}};
     return outcome;

@@ -144,14 +144,11 @@ setup_wish to_probe(const setup_wish &wish)
 }
 
 // What has the daemon say who answers. Empty: nobody is known who could.
-std::string probing_of(const setup_wish &wish, const names &to)
+std::string probing_of(const setup_wish &wish)
 {
     if (!wish.probe || (wish.srv6 && wish.peers.empty()))
         return {};
-    std::string command = "mrcctl setup --probe" + (to.is_of_unit ? "" : " -o " + to.file);
-    for (const std::string &peer : to_probe(wish).peers)
-        command += " --peer " + peer;
-    return command;
+    return probe_command(to_probe(wish));
 }
 
 std::string next_command(const proposal &made, const names &to, bool started, const std::string &probing)
@@ -211,6 +208,19 @@ std::string config_file_of(const setup_wish &wish)
     return names_of(wish).file;
 }
 
+std::string probe_command(const setup_wish &wish)
+{
+    const names of = names_of(wish);
+    std::string command = "mrcctl setup --probe";
+    if (!of.is_of_unit)
+        command += " -o " + of.file;
+    else if (of.instance != "default")
+        command += " --instance " + of.instance;
+    for (const std::string &peer : wish.peers)
+        command += " --peer " + peer;
+    return command;
+}
+
 int run_setup(const setup_wish &wish)
 {
     const names to = names_of(wish);
@@ -246,7 +256,7 @@ int run_setup(const setup_wish &wish)
     const bool may_probe = wish.probe && (!wish.srv6 || !wish.peers.empty());
     const probe_outcome probed = is_started && may_probe ? wish.probe(to_probe(wish)) : probe_outcome{};
     const std::string next = wish.dry_run          ? "mrcctl setup, without --dry-run"
-                             : probed.next.empty() ? next_command(made, to, is_started, probing_of(wish, to))
+                             : probed.next.empty() ? next_command(made, to, is_started, probing_of(wish))
                                                    : probed.next;
     if (wish.json) {
         made.view["ports"] = view_of(facts, made.seats);

@@ -52,6 +52,8 @@ struct setup_wish {
 
 // That is written, and read by --restore and --probe.
 [[nodiscard]] std::string config_file_of(const setup_wish &wish);
+// What to type to have the same peers probed, or those of the same file.
+[[nodiscard]] std::string probe_command(const setup_wish &wish);
 
 // Tells what it finds on standard error, the result on standard output. Returns the exit status. Throws
 // std::runtime_error with what cannot be, and what helps; then nothing is written.

@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "kernel/probes/device.h"
+#include "kernel/probes/xdp_attach.h"
 #include "service/config/options.h"
 #include "service/srv6_fabric.h"
 #include "session/host_names.h"
@@ -104,8 +106,20 @@ std::string config_text(const found_place &found, const std::string &plan, const
     return text;
 }
 
+// An mrcd that runs takes all loops that come in, also those that are none of its own.
+void require_free(const proposal_wish &of)
+{
+    for (const std::string &port : of.ports)
+        if (const auto holder = kernel::probes::find_xdp_holder(kernel::probes::ifindex_of(port)))
+            throw std::runtime_error{
+                fmt::format("{} has {}, and loops that come back would not get past it; end what runs there, an mrcd "
+                            "by systemctl stop mrcd{}",
+                            port, holder->text(), of.instance == "default" ? "" : "@" + of.instance)};
+}
+
 found_place find(const proposal_wish &of, const place_wish &wish)
 {
+    require_free(of);
     loop_line line{of.ports};
     const std::vector<std::string> lacking = line.find_routers(longest_router_search);
     if (!lacking.empty())
