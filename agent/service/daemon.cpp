@@ -106,7 +106,9 @@ port_plan plan_for(const daemon_config &config, link_monitor &links)
     session_listener::refuse_if_running(config);
     require_ports(config, links);
     await_free_ports(config, links);
-    return plan_ports(config, links);
+    port_plan plan = plan_ports(config, links);
+    warn_of_settings(config, links);
+    return plan;
 }
 
 void log_counters(const worker_crew &workers, const host_ports &ports)

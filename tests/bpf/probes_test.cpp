@@ -198,6 +198,13 @@ TEST_F(probes_test, devices_of_this_namespace_are_described)
     EXPECT_TRUE(is_running("port0"));
     EXPECT_FALSE(is_running("wide"));
     EXPECT_TRUE(offloads_of("port0").transmit_checksum);
+    EXPECT_FALSE(has_feature("port0", "rx-gro-hw"));
+    EXPECT_FALSE(has_feature("port0", "no-such-feature"));
+    EXPECT_FALSE(has_feature("no-such-device", "rx-gro"));
+    for (const std::string state : {"off", "on"}) {
+        ASSERT_EQ(std::system(("ethtool -K port0 gro " + state).c_str()), 0); // NOLINT(cert-env33-c): our own words
+        EXPECT_EQ(has_feature("port0", "rx-gro"), state == "on");
+    }
     EXPECT_TRUE(transmitted_packets("port0").has_value());
     EXPECT_FALSE(transmitted_packets("absent").has_value());
     EXPECT_EQ(ifindex_of("absent"), 0);

@@ -218,6 +218,22 @@ def crossed():
         check_transfer(hosts, views(said), "a", "b")
 
 
+def mtus():
+    """One plane has a smaller MTU than the other: mrcd starts, names the port and the command, and uses both."""
+    with new_hosts("a", "b") as hosts:
+        cabled(hosts)
+        for name in hosts.hosts():
+            ip("-n", hosts.netns(name), "link", "set", "eth1", "mtu", "1500")
+        seen = views(hosts.setup("--hosts", "2", "--yes", "--json"))
+        run_daemons(hosts)
+        for name in hosts.hosts():
+            said = [line for line in (hosts.folder / f"{name}.log").read_text(encoding="utf-8").splitlines()
+                    if "its MTU is" in line]
+            check(len(said) == 1 and "port eth1 (plane 1): its MTU is 1500, that of others 3400" in said[0] and
+                  "ip link set dev eth1 mtu 3400" in said[0], f"{name} names the port and the command: {said}")
+        check_transfer(hosts, seen, "a", "b")
+
+
 def bridges():
     with new_hosts("a", "b", "c", "sw") as hosts:
         bridged(hosts, "a", "b", "c")
@@ -334,8 +350,8 @@ def taken():
         check(not hosts.config("a").exists() and hosts.config("b").exists(), "and nothing is written")
 
 
-CASES = {each.__name__: each for each in (cables, names, probed, listed, init, crossed, bridges, one_network, strangers,
-                                         refusals, kept_files, restored, taken)}
+CASES = {each.__name__: each for each in (cables, names, probed, listed, init, crossed, mtus, bridges, one_network,
+                                         strangers, refusals, kept_files, restored, taken)}
 
 
 def main():

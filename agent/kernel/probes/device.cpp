@@ -2,6 +2,7 @@
 #include "kernel/probes/device.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
@@ -181,6 +182,35 @@ bool set_rss_table(const std::string &device, std::span<const std::uint32_t> tab
     return ask_ethtool(command, device);
 }
 
+bool has_feature(const std::string &device, std::string_view name)
+{
+    constexpr std::size_t word = sizeof(std::uint32_t);
+    alignas(ethtool_sset_info) std::array<std::uint32_t, sizeof(ethtool_sset_info) / word + 1> size{};
+    auto &set = *reinterpret_cast<ethtool_sset_info *>(size.data());
+    set.cmd = ETHTOOL_GSSET_INFO;
+    set.sset_mask = 1ULL << ETH_SS_FEATURES;
+    if (!ask_ethtool(set, device) || set.sset_mask == 0)
+        return false;
+    const std::uint32_t count = set.data[0];
+    std::vector<std::uint32_t> room((sizeof(ethtool_gstrings) + std::size_t{count} * ETH_GSTRING_LEN) / word);
+    auto &names = *reinterpret_cast<ethtool_gstrings *>(room.data());
+    names.cmd = ETHTOOL_GSTRINGS;
+    names.string_set = ETH_SS_FEATURES;
+    names.len = count;
+    const std::uint32_t blocks = (count + 31) / 32;
+    std::vector<std::uint32_t> states((sizeof(ethtool_gfeatures) + blocks * sizeof(ethtool_get_features_block)) / word);
+    auto &features = *reinterpret_cast<ethtool_gfeatures *>(states.data());
+    features.cmd = ETHTOOL_GFEATURES;
+    features.size = blocks;
+    if (!ask_ethtool(names, device) || !ask_ethtool(features, device))
+        return false;
+    const auto *const text = reinterpret_cast<const char *>(names.data);
+    for (std::uint32_t at = 0; at < count; ++at)
+        if (std::string_view{text + std::size_t{at} * ETH_GSTRING_LEN} == name)
+            return (features.features[at / 32].active >> (at % 32) & 1U) != 0;
+    return false;
+}
+
 offloads offloads_of(const std::string &device)
 {
     const std::uint32_t flags = value_of(ETHTOOL_GFLAGS, device);
@@ -188,6 +218,7 @@ offloads offloads_of(const std::string &device)
             .segmentation = value_of(ETHTOOL_GTSO, device) != 0,
             .generic_receive = value_of(ETHTOOL_GGRO, device) != 0,
             .large_receive = (flags & ETH_FLAG_LRO) != 0,
+            .hardware_generic_receive = has_feature(device, "rx-gro-hw"),
             .ntuple_filters = (flags & ETH_FLAG_NTUPLE) != 0};
 }
 

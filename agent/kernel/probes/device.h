@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/mac_address.h"
@@ -43,11 +44,14 @@ struct channel_counts {
 // With as many entries.
 [[nodiscard]] bool set_rss_table(const std::string &device, std::span<const std::uint32_t> table);
 
+// By its name (ethtool(8), -k); false where the device knows none of that name.
+[[nodiscard]] bool has_feature(const std::string &device, std::string_view name);
 struct offloads {
     bool transmit_checksum = false;
     bool segmentation = false;
     bool generic_receive = false;
     bool large_receive = false;
+    bool hardware_generic_receive = false;
     bool ntuple_filters = false;
 };
 [[nodiscard]] offloads offloads_of(const std::string &device);

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "kernel/probes/device.h"
 #include "kernel/startup_error.h"
+#include "service/log.h"
 #include "service/ports/nic_drivers.h"
 
 namespace mrc::service
@@ -140,6 +144,50 @@ mtu_range mtus_of(std::span<const port_condition> ports)
         if (port.is_present())
             range = {.smallest = std::min(range.smallest, port.mtu), .largest = std::max(range.largest, port.mtu)};
     return range.largest == 0 ? mtu_range{} : range;
+}
+
+std::vector<std::string> mtu_advice(const daemon_config &config, std::span<const std::uint32_t> mtus)
+{
+    std::vector<std::string> lines;
+    std::vector<std::uint32_t> present;
+    std::ranges::copy_if(mtus, std::back_inserter(present), [](std::uint32_t mtu) { return mtu != 0; });
+    if (config.transmit.payload || present.empty())
+        return lines;
+    const std::uint32_t now = payload_of(config, std::ranges::min(present));
+    const std::uint32_t largest = std::ranges::max(present);
+    const std::uint32_t possible = payload_of(config, largest);
+    for (std::size_t port = 0; port < mtus.size(); ++port)
+        if (mtus[port] != 0 && payload_of(config, mtus[port]) < possible)
+            lines.push_back(
+                fmt::format("port {} (plane {}): its MTU is {}, that of others {}: all packets have {} bytes "
+                            "instead of {}; ip link set dev {} mtu {}, if its network carries that",
+                            config.ports[port].device, config.ports[port].plane.value, mtus[port], largest, now,
+                            possible, config.ports[port].device, largest));
+    return lines;
+}
+
+std::string joining_offloads(const kernel::probes::offloads &of)
+{
+    std::string off;
+    if (of.large_receive)
+        off = "lro off";
+    if (of.hardware_generic_receive)
+        off += off.empty() ? "rx-gro-hw off" : " rx-gro-hw off";
+    return off;
+}
+
+void warn_of_settings(const daemon_config &config, const link_monitor &links)
+{
+    std::vector<std::uint32_t> mtus;
+    for (const port_condition &port : links.ports())
+        mtus.push_back(port.is_present() ? port.mtu : 0);
+    for (const std::string &line : mtu_advice(config, mtus))
+        log::warn("{}", line);
+    for (const port_options &port : config.ports)
+        if (const std::string joining = joining_offloads(kernel::probes::offloads_of(port.device)); !joining.empty())
+            log::warn("port {}: the NIC joins packets before XDP sees them, and most drivers refuse native XDP then: "
+                      "ethtool -K {} {}",
+                      port.device, port.device, joining);
 }
 
 std::vector<kernel::port_attachment> attachments(const daemon_config &config, const fabric_rules &rules,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel/host_programs.h"
+#include "kernel/probes/device.h"
 #include "service/config/config.h"
 #include "service/fabric_rules.h"
 #include "service/ports/link_monitor.h"
@@ -68,6 +69,15 @@ void require_ports(const daemon_config &config, link_monitor &links);
 
 // Of the ports that are there.
 [[nodiscard]] mtu_range mtus_of(std::span<const port_condition> ports);
+
+// What makes every packet smaller than most ports would have it: for each port that does, a line with the command that
+// mends it. `mtus` are those of the configuration's ports, 0 where one is not there. Of a configured payload nothing.
+[[nodiscard]] std::vector<std::string> mtu_advice(const daemon_config &config, std::span<const std::uint32_t> mtus);
+// What has a NIC join packets before XDP sees them, as ethtool -K switches it off: "lro off rx-gro-hw off". Empty:
+// nothing.
+[[nodiscard]] std::string joining_offloads(const kernel::probes::offloads &of);
+// Both for the log, before ports are tried.
+void warn_of_settings(const daemon_config &config, const link_monitor &links);
 
 // As configured; for `auto` generic where the driver has no metadata (nic_drivers.h).
 [[nodiscard]] kernel::xdp_mode xdp_mode_of(attach_mode mode, std::string_view driver);

@@ -101,11 +101,12 @@ finding examine_checksum_offload(const subject &of)
 finding examine_receive_offload(const subject &of)
 {
     const kernel::probes::offloads found = kernel::probes::offloads_of(of.device);
-    return of.make(
-        "receive_offload", found.large_receive ? state::slower : state::works,
-        fmt::format("LRO {}, GRO {}", found.large_receive ? "on" : "off", found.generic_receive ? "on" : "off"),
-        {.cost = "the NIC joins packets before XDP sees them; most drivers refuse native XDP then",
-         .remedy = fmt::format("ethtool -K {} lro off", of.device)});
+    const std::string joining = service::joining_offloads(found);
+    return of.make("receive_offload", joining.empty() ? state::works : state::slower,
+                   fmt::format("LRO {}, GRO-HW {}, GRO {}", found.large_receive ? "on" : "off",
+                               found.hardware_generic_receive ? "on" : "off", found.generic_receive ? "on" : "off"),
+                   {.cost = "the NIC joins packets before XDP sees them; most drivers refuse native XDP then",
+                    .remedy = fmt::format("ethtool -K {} {}", of.device, joining)});
 }
 
 finding examine_steering(const subject &of)

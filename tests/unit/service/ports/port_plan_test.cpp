@@ -43,6 +43,43 @@ TEST(bond_refusal, bonds_and_their_members_are_refused_with_the_reason)
     EXPECT_TRUE(bond_refusal("eth0", "ixgbe", true).starts_with("port device 'eth0' is in a bond, which takes"));
 }
 
+daemon_config with_ports(std::uint8_t count)
+{
+    daemon_config config;
+    for (std::uint8_t port = 0; port < count; ++port) {
+        port_options &made = config.ports.emplace_back();
+        made.device = "eth" + std::to_string(port);
+        made.plane = protocol::plane_index{port};
+    }
+    config.fabric.mode = fabric_mode::direct;
+    return config;
+}
+
+TEST(mtu_advice, ports_that_keep_packets_small_are_named_with_the_command)
+{
+    daemon_config config = with_ports(4);
+    EXPECT_TRUE(mtu_advice(config, std::vector<std::uint32_t>{1500, 1500, 0, 1500}).empty()) << "all alike";
+    EXPECT_TRUE(mtu_advice(config, std::vector<std::uint32_t>{0, 0, 0, 0}).empty());
+    EXPECT_TRUE(mtu_advice(config, std::vector<std::uint32_t>{3400, 9000, 3400, 9000}).empty())
+        << "packets are no larger by that";
+    const auto lines = mtu_advice(config, std::vector<std::uint32_t>{3400, 1500, 0, 2000});
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0],
+              "port eth1 (plane 1): its MTU is 1500, that of others 3400: all packets have 1408 bytes instead "
+              "of 3072; ip link set dev eth1 mtu 3400, if its network carries that");
+    EXPECT_TRUE(lines[1].starts_with("port eth3 (plane 3): its MTU is 2000"));
+    config.transmit.payload = 1024;
+    EXPECT_TRUE(mtu_advice(config, std::vector<std::uint32_t>{3400, 1500, 0, 2000}).empty()) << "somebody chose it";
+}
+
+TEST(joining_offloads, are_named_as_ethtool_switches_them_off)
+{
+    EXPECT_EQ(joining_offloads({.generic_receive = true}), "") << "the kernel's own comes after XDP";
+    EXPECT_EQ(joining_offloads({.large_receive = true}), "lro off");
+    EXPECT_EQ(joining_offloads({.hardware_generic_receive = true}), "rx-gro-hw off");
+    EXPECT_EQ(joining_offloads({.large_receive = true, .hardware_generic_receive = true}), "lro off rx-gro-hw off");
+}
+
 TEST(xdp_mode, is_generic_where_the_driver_has_no_metadata)
 {
     struct row {
