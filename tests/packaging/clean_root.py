@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What docs/quickstart.md shows, as a new user does it: two hosts, each with a root file system of a Debian release
 that has our packages and what they depend on, and nothing of this machine but its kernel; on cables, then on switches.
-A cable is pulled while bytes flow, and every byte is right.
+A cable is pulled while bytes flow, and every byte is right. Then the examples of libmrc-dev, which are built there with
+the release's compilers, by make and pkg-config and by CMake's package, carry a file.
 
 usage: clean_root.py [RELEASE] [--packages FOLDER] [--write]
 
@@ -32,6 +33,8 @@ from setup_support import bridged, cabled, hosts_without_setup, ip, run  # noqa:
 DOCUMENT = ROOT / "docs/quickstart.md"
 BEGIN, END = "<!-- as a test saw it: tests/packaging/clean_root.py -->\n", "<!-- to here -->\n"
 INSTALLED = ("libmrc1", "mrcd")
+TO_BUILD_WITH = ("g++", "make", "cmake", "pkg-config")
+EXAMPLES = "/usr/share/doc/libmrc-dev/examples"
 # A host's own layer above the root that both share, and file systems of its own.
 ENTER = """
 mount -t tmpfs tmpfs "$layer"
@@ -73,15 +76,33 @@ def make_root(release, packages, root):
     """The release's smallest system with apt, in which apt installs our packages."""
     run("mmdebstrap", "--variant=apt", "--skip=cleanup/apt/lists", release, str(root), mirror())
     (root / "packages").mkdir()
-    for name in INSTALLED:
-        shutil.copy(next(packages.glob(f"{name}_*.deb")), root / "packages")
-    said = run("unshare", "--mount", "--propagation", "private", "sh", "-ec",
-               'mount --rbind /dev "$0/dev"; mount -t proc proc "$0/proc"; cp -L /etc/resolv.conf "$0/etc"; '
-               'exec chroot "$0" sh -c "DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends '
-               '/packages/*.deb"', str(root))
+    said = install(root, packages, INSTALLED)
     check("mrcctl setup" in said, f"apt installs {', '.join(INSTALLED)} on {release}, and says what comes next")
     names = run("chroot", str(root), "dpkg-query", "-W", "-f", "${Package}\n").split()
     check(not [name for name in names if name.endswith("-dev")], f"{len(names)} packages are there, none to build with")
+
+
+def inside(root, command):
+    return run("unshare", "--mount", "--propagation", "private", "sh", "-ec",
+               'mount --rbind /dev "$0/dev"; mount -t proc proc "$0/proc"; cp -L /etc/resolv.conf "$0/etc"; '
+               'exec chroot "$0" sh -ec "$1"', str(root), command)
+
+
+def install(root, packages, ours, others=()):
+    """Packages of this tree, and of the release."""
+    for name in ours:
+        shutil.copy(next(packages.glob(f"{name}_*.deb")), root / "packages")
+    files = " ".join(f"/packages/{name}_*.deb" for name in ours)
+    return inside(root, "DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "
+                        f"{files} {' '.join(others)}")
+
+
+def build_examples(root, packages):
+    """Returns the folders of what was built, in the root."""
+    install(root, packages, ("libmrc-dev",), TO_BUILD_WITH)
+    inside(root, f"cp -r {EXAMPLES} /root/by-make; make -C /root/by-make; "
+                 f"cmake -S {EXAMPLES} -B /root/by-cmake; cmake --build /root/by-cmake")
+    return ["/root/by-make", "/root/by-cmake"]
 
 
 class hosts_of_root(hosts_without_setup):
@@ -185,6 +206,24 @@ def walk(hosts, pull):
     return steps.text
 
 
+def carry_file(hosts, folders):
+    """By the examples, from a to b, the C program to the C++ one and back."""
+    steps = transcript(hosts)
+    steps.on_both("mrcctl setup --hosts 2 --yes")
+    start_daemons(hosts)
+    steps.on("a", "mrcctl setup --probe")
+    address = json.loads(steps.on("a", "mrcctl -j hosts"))[0]["address"]
+    want = steps.on("a", "head -c 5000001 /dev/urandom > /root/file; sha256sum < /root/file")
+    for folder in folders:
+        for sender, receiver in (("send_file_c", "send_file_cpp"), ("send_file_cpp", "send_file_c")):
+            far = hosts.start("b", "sh", "-c", f"exec {folder}/{receiver} > /root/copy")
+            line = far.stdout.readline()
+            check("waits on port" in line, f"b: {receiver} {line.strip()}")
+            steps.on("a", f"{folder}/{sender} {address} /root/file")
+            steps.end("b", receiver, far)
+            check(steps.on("b", "sha256sum < /root/copy") == want, f"{folder}: {sender} to {receiver}, as it was")
+
+
 def carried(hosts):
     said = hosts.start("a", "mrcctl", "-j", "port", "list").communicate(timeout=DEADLINE_S)[0]
     return json.loads(said)[1]["tx_packets"]
@@ -236,7 +275,8 @@ def main():
         work = pathlib.Path(folder)
         work.chmod(0o755)
         root = work / "root"
-        make_root(chosen.release, chosen.packages or own_packages(work / "packages"), root)
+        packages = chosen.packages or own_packages(work / "packages")
+        make_root(chosen.release, packages, root)
         with two_hosts(root) as hosts:
             cabled(hosts)
             text = walk(hosts, cable_of(hosts, "b", "eth1"))
@@ -244,6 +284,10 @@ def main():
             bridged(hosts, "a", "b")
             walk(hosts, cable_of(hosts, "sw", "aeth1"))
         settle_document(text, chosen.write)
+        built = build_examples(root, packages)
+        with two_hosts(root) as hosts:
+            cabled(hosts)
+            carry_file(hosts, built)
 
 
 if __name__ == "__main__":
