@@ -23,6 +23,7 @@
 #include "tools/mrc-doctor/peer/peer.h"
 #include "tools/mrc-doctor/ports.h"
 #include "tools/mrc-doctor/report.h"
+#include "tools/mrc-doctor/srv6_peer.h"
 #include "tools/peer_probe/peer_probe.h"
 #include "tools/usage.h"
 
@@ -77,8 +78,11 @@ int examine_peer(const doctor_command &wanted)
                                              "none is given by --config",
                                              default_config)};
     const std::string instance = config.daemon.instance;
-    const doctor::peer_report found = doctor::examine_peer(
-        config, wanted.peer, [&](const std::string &address) { return ctl::probe_planes(instance, address); });
+    const doctor::peer_report found =
+        config.fabric.mode == service::fabric_mode::direct
+            ? doctor::examine_peer(config, wanted.peer,
+                                   [&](const std::string &address) { return ctl::probe_planes(instance, address); })
+            : doctor::examine_srv6_peer(config, wanted.peer);
     if (wanted.json)
         fmt::print("{}\n", boost::json::serialize(doctor::to_json(found)));
     else

@@ -86,11 +86,6 @@ bool peer_report::is_reached() const
 
 const service::host_entry &find_peer(const service::daemon_config &config, const std::string &peer)
 {
-    if (config.fabric.mode != service::fabric_mode::direct)
-        throw std::runtime_error{
-            fmt::format("--peer examines direct mode, and {} has [fabric] mode = \"srv6\": a peer in "
-                        "direct mode is not reached from here, both must have the same",
-                        config.origin.file)};
     for (const service::host_entry &host : config.hosts)
         if (host.name && session::is_same_name(*host.name, peer))
             return host;

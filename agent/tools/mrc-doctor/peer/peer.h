@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mrc-doctor --peer`: a host of a configuration in direct mode, seen from this one by each plane.
+// `mrc-doctor --peer`: a host of a configuration in direct mode, seen from this one by each plane. SRv6 mode:
+// ../srv6_peer.h.
 #pragma once
 
 #include <expected>
@@ -34,7 +35,7 @@ using peer_prober = std::function<plane_probes(const std::string &address)>;
 
 // The row of [[peer]] that is meant by its name or an address. Throws std::runtime_error with those that there are.
 [[nodiscard]] const service::host_entry &find_peer(const service::daemon_config &config, const std::string &peer);
-// Throws std::runtime_error where nothing can be tried: SRv6 mode, no plane in common.
+// Throws std::runtime_error where nothing can be tried: no plane in common.
 [[nodiscard]] peer_report examine_peer(service::daemon_config config, const std::string &peer,
                                        const peer_prober &probe);
 
