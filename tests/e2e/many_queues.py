@@ -44,9 +44,7 @@ def doctor_on(hosts, name):
     return {each["probe"]: each["found"] for each in json.loads(out)["findings"]}
 
 
-def main():
-    need_root()
-    need_binaries("mrcctl", "mrcd", "mrc-doctor", "mrc-perf")
+def all_ports():
     with new_hosts("a", "b") as hosts:
         cable_with_queues(hosts, "eth0", TOO_MANY)
         for port in range(1, PORTS):
@@ -67,7 +65,13 @@ def main():
         check(len(used) == PORTS and min(used) > 0, f"bytes by every port: {used}")
         drops = host_maps(hosts.instance("a")).verdicts().get("rx_drop_no_socket", 0)
         check(drops == 0, f"none on a queue without a socket: {drops}")
-        check_kills(hosts)
+        end(hosts.daemons["a"])
+        check(receive_queues(hosts, "eth0") == TOO_MANY, "and all are back when it has ended")
+
+
+def end(daemon):
+    daemon.terminate()
+    check(daemon.wait(DEADLINE_S) == 0, "mrcd ends")
 
 
 def kill(daemon):
@@ -76,16 +80,18 @@ def kill(daemon):
 
 
 def check_kills(hosts):
-    """How many queues a port of a has that had more, from one mrcd to the next."""
+    """How many queues a's only port has that had more, from one mrcd to the next."""
+    cable_with_queues(hosts, "eth0", TOO_MANY)
+    hosts.setup("--hosts", "2", "--yes")
     record = pathlib.Path("/run/mrc") / hosts.instance("a") / "mrcd.queues"
+    hosts.start_daemon("a")
     for _ in range(2):
         kill(hosts.daemons["a"])
         check(receive_queues(hosts, "eth0") == QUEUES and record.exists(), "mrcd is killed: they stay as they are")
         hosts.start_daemon("a")
         check(receive_queues(hosts, "eth0") == QUEUES, "and the next one serves them")
-    hosts.daemons["a"].terminate()
-    check(hosts.daemons["a"].wait(DEADLINE_S) == 0 and receive_queues(hosts, "eth0") == TOO_MANY,
-          "all are back when it has ended")
+    end(hosts.daemons["a"])
+    check(receive_queues(hosts, "eth0") == TOO_MANY, "all are back when it has ended")
     check(not record.exists(), "and nothing is on record")
     hosts.start_daemon("a")
     kill(hosts.daemons["a"])
@@ -95,6 +101,14 @@ def check_kills(hosts):
     hosts.config("a").write_text(own_rule, encoding="utf-8")
     hosts.start_daemon("a")
     check(receive_queues(hosts, "eth0") == TOO_MANY and not record.exists(), "puts all back when it starts")
+
+
+def main():
+    need_root()
+    need_binaries("mrcctl", "mrcd", "mrc-doctor", "mrc-perf")
+    all_ports()
+    with new_hosts("a", "b") as hosts:
+        check_kills(hosts)
 
 
 if __name__ == "__main__":
