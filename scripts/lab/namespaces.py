@@ -151,12 +151,13 @@ def describe_device(name):
 
 
 def return_devices(prefix, borrowed):
-    """Gives back what the lab has of them, as it was: {device: {node, port, address, mtu}}."""
+    """Gives back what the lab has of them, as it was, to the network that this process is in: {device: {node, port,
+    address, mtu}}."""
     for name, was in borrowed.items():
         if path_of(prefix, was["node"]).exists():
             text = (f"link set dev {was['port']} down\n"
                     f"link set dev {was['port']} address {was['address']} mtu {was['mtu']}\n"
-                    f"link set dev {was['port']} netns 1 name {name}\n")
+                    f"link set dev {was['port']} netns {os.getpid()} name {name}\n")
             subprocess.run(enter(prefix, was["node"], ["ip", "-force", "-batch", "-"]), input=text, text=True,
                            capture_output=True, check=False)
 
