@@ -281,8 +281,8 @@ def bulk(fabric, seconds):
 
 
 def small_beside(which, *arguments):
-    """Half round trips of 8 bytes with these arguments of mrc-perf's, alone, or while another client of the same daemons ("near"), or of a second lab's
-    on the same cores ("far"), sends as much as it can."""
+    """Half round trips of 8 bytes with these arguments of mrc-perf's, alone, or while another client of the same
+    daemons ("near"), or of a second lab's on the same cores ("far"), sends as much as it can."""
     def run(at, seconds):
         fabric = {"near": at.fabric, "far": at.other}.get(which)
         with contextlib.nullcontext([]) if fabric is None else bulk(fabric, seconds + 60) as rate:
