@@ -98,6 +98,7 @@ private:
     std::optional<run_clock::time_point> next_sample_;
     run_clock::time_point last_sample_;
     traffic last_counted_;
+    run_clock::duration fastest_query_;
     boost::json::array phases_;
     double phase_from_ms_ = 0;
     bool finished_ = false;
