@@ -158,7 +158,7 @@ protected:
     std::vector<std::uint32_t> firsts_; // who has sent a packet for the first time
     test::worker_surroundings around_;
     test::remote_host host_{1};
-    protocol::fixed_window window_{10 * protocol::nominal_bytes(8)};
+    protocol::fixed_window window_{std::uint64_t{10} * protocol::nominal_bytes(8)};
     worker_peer peer_ = [this] {
         worker_peer to = host_.peer();
         to.congestion = &window_;
