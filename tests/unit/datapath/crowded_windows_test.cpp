@@ -70,6 +70,7 @@ TEST_F(crowd, as_many_go_on_as_there_is_room_for_their_turns)
 {
     fill();
     std::vector<const worker_qp *> order;
+    order.reserve(1000);
     for (unsigned n = 0; n < 1000; ++n)
         order.push_back(&wait(one_));
     make_room(3 * queue_pair_quantum);
@@ -90,6 +91,7 @@ TEST_F(crowd, clients_have_room_in_turn)
 {
     fill();
     std::vector<const worker_qp *> many;
+    many.reserve(100);
     for (unsigned n = 0; n < 100; ++n)
         many.push_back(&wait(one_));
     const worker_qp &alone = wait(other_);
@@ -99,8 +101,8 @@ TEST_F(crowd, clients_have_room_in_turn)
 
 TEST_F(crowd, an_empty_window_lets_one_packet_fly_whatever_its_size)
 {
-    wait(one_, {.next = 2 * window_bytes, .all = 2 * window_bytes});
-    wait(one_, {.next = 2 * window_bytes, .all = 2 * window_bytes});
+    wait(one_, {.next = 2 * window_bytes, .all = std::uint64_t{2} * window_bytes});
+    wait(one_, {.next = 2 * window_bytes, .all = std::uint64_t{2} * window_bytes});
     EXPECT_EQ(admit().size(), 1u);
 }
 
