@@ -101,17 +101,13 @@ public:
     // Until a packet, a request, its deadline, or a change of the ways to the peer, no call will find anything to do.
     [[nodiscard]] bool only_waits() const
     {
-        return !responder_.has_answer() && !responder_.has_receive_completion() && !requester_.queue.has_completion() &&
-               !(sends() && requester_.wants_to_send());
+        return !has_something_to_tell() && !(sends() && requester_.wants_to_send());
     }
 
     // Where it would, but for room in the congestion window: until there is some it waits, too.
     [[nodiscard]] std::optional<window_wish> waits_for_window()
     {
-        if (responder_.has_answer() || responder_.has_receive_completion() || requester_.queue.has_completion() ||
-            !sends())
-            return std::nullopt;
-        return protocol::waits_for_window(requester_);
+        return has_something_to_tell() || !sends() ? std::nullopt : protocol::waits_for_window(requester_);
     }
 
     // In posting order; unsignalled requests appear only when they fail.
@@ -148,6 +144,11 @@ public:
 
 private:
     [[nodiscard]] std::optional<outgoing> next_answer(instant now);
+    // To the peer, or to the program.
+    [[nodiscard]] bool has_something_to_tell() const
+    {
+        return responder_.has_answer() || responder_.has_receive_completion() || requester_.queue.has_completion();
+    }
     [[nodiscard]] bool receives() const { return state_ != qp_state::reset && state_ != qp_state::init; }
     [[nodiscard]] bool sends() const
     {

@@ -147,13 +147,7 @@ protected:
             (void)worker_.remove_qp(protocol::qpn{first_qp + n});
     }
 
-    [[nodiscard]] unsigned taking_turns()
-    {
-        unsigned active = 0;
-        for (std::uint32_t n = 0; n < count; ++n)
-            active += worker_.find_qp(protocol::qpn{first_qp + n})->active ? 1 : 0;
-        return active;
-    }
+    [[nodiscard]] unsigned taking_turns() { return test::taking_turns(worker_, first_qp, count); }
 
     static constexpr std::uint32_t first_qp = 16;
     static constexpr std::uint32_t count = 1000;

@@ -43,6 +43,15 @@ struct worker_surroundings {
     }
 };
 
+// Of `count` queue pairs with these numbers.
+[[nodiscard]] inline unsigned taking_turns(datapath::worker &at, std::uint32_t first, std::uint32_t count)
+{
+    unsigned active = 0;
+    for (std::uint32_t n = 0; n < count; ++n)
+        active += at.find_qp(protocol::qpn{first + n})->active ? 1 : 0;
+    return active;
+}
+
 // A packet for queue pair `number` from the host, as host_rx steers it; every byte of its payload is `fill`.
 inline void arrive(datapath::worker &at, const protocol::packet &content, const remote_host &from, std::uint32_t number,
                    std::byte fill = {})
