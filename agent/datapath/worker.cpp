@@ -12,7 +12,6 @@
 
 #include "codec/frame_codec.h"
 #include "datapath/work_queues.h"
-#include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 
 namespace mrc::datapath
@@ -54,7 +53,7 @@ public:
     {
         return qp.peer.own_host ? lane_of(qp).ready() : of_.output_.ready();
     }
-    [[nodiscard]] static instant now() { return kernel::monotonic_now(); }
+    [[nodiscard]] instant now() const { return of_.options_.clock(); }
     static std::size_t deliver(worker_qp &qp, std::size_t most) { return deliver_completions(qp, most); }
     static std::size_t take(worker_qp &qp, std::size_t most, instant now) { return take_requests(qp, most, now); }
     std::uint32_t send(worker_qp &qp, instant now)
@@ -121,7 +120,7 @@ worker::worker(worker_options options, resources borrowed)
       output_{options_.marks, io_.engines, *io_.paths}, desk_{{.output = output_,
                                                                .paths = *io_.paths,
                                                                .overlay = *io_.overlay,
-                                                               .clock = kernel::monotonic_now,
+                                                               .clock = options_.clock,
                                                                .on_peer_change = io_.on_peer_change,
                                                                .on_batch_done = io_.on_batch_done,
                                                                .speaks = io_.number == 0}},
@@ -229,7 +228,7 @@ std::unique_ptr<worker_qp> worker::remove_qp(protocol::qpn number)
 // Who is in use is what their groups ask from now on.
 void worker::forget(std::span<const worker_peer> hosts, std::span<const protocol::path_group *const> paths)
 {
-    desk_.watch(qps_.connected().peers(), kernel::monotonic_now());
+    desk_.watch(qps_.connected().peers(), options_.clock());
     host_set gone;
     for (const worker_peer &host : hosts)
         gone.insert(host.ports);
@@ -265,11 +264,11 @@ void worker::run()
 // Until a guest has no need of it.
 void worker::keep()
 {
-    instant idle_since = kernel::monotonic_now();
+    instant idle_since = options_.clock();
     while (!stopping_.load(std::memory_order_relaxed) && !turns_of_threads_.is_unwanted()) {
         if (round() != 0)
-            idle_since = kernel::monotonic_now();
-        else if (kernel::monotonic_now() - idle_since >= options_.spin)
+            idle_since = options_.clock();
+        else if (options_.clock() - idle_since >= options_.spin)
             sleep();
     }
 }
@@ -292,7 +291,7 @@ bool worker::round_as_guest(bool spins)
     for (unsigned rounds = 0; work != 0 && rounds < rounds_of_a_guest; ++rounds)
         work = round();
     if (sleeper_.is_parked())
-        sleeper_.wake_by(work != 0 ? kernel::monotonic_now() : next_deadline());
+        sleeper_.wake_by(work != 0 ? options_.clock() : next_deadline());
     return true;
 }
 
@@ -322,7 +321,7 @@ int worker::keep_as_guest(std::span<pollfd> descriptors, instant until)
                 std::ranges::count_if(descriptors, [](const pollfd &one) { return one.revents != 0; }));
         if (end == sleep_end::interrupted)
             return -1;
-        if (kernel::monotonic_now() >= until)
+        if (options_.clock() >= until)
             return 0;
     }
     return -1;
@@ -333,7 +332,7 @@ std::size_t worker::round()
     ++counters_.loops;
     std::size_t work = calls_.run_all();
     (void)memory_.replenish();
-    const instant now = kernel::monotonic_now();
+    const instant now = options_.clock();
     if (io_.trace != nullptr)
         io_.trace->look(now);
     const receive_result received = receive(now);
@@ -559,10 +558,10 @@ instant worker::next_deadline()
 {
     instant first = desk_.next_deadline();
     if (!output_.ready()) // what is due for it cannot leave
-        first = std::max(first, kernel::monotonic_now() + unsent_retry);
+        first = std::max(first, options_.clock() + unsent_retry);
     first = std::min(first, deadlines_.settle([](const worker_qp &qp) { return qp.protocol->next_deadline(); }));
     const bool stuck = output_.unsent() || memory_.take_refused();
-    return stuck ? std::min(first, kernel::monotonic_now() + unsent_retry) : first;
+    return stuck ? std::min(first, options_.clock() + unsent_retry) : first;
 }
 
 sleep_end worker::sleep(std::span<pollfd> own, instant until)

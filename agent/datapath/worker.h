@@ -58,6 +58,7 @@
 #include "datapath/worker_client.h"
 #include "kernel/cpu_list.h"
 #include "kernel/mapped_array.h"
+#include "kernel/monotonic_clock.h"
 #include "kernel/xsk_socket_pair.h"
 #include "mrc/abi/maps.h"
 #include "protocol/slab_pool.h"
@@ -67,12 +68,13 @@ namespace mrc::datapath
 
 struct worker_options {
     kernel::cpu_list cpus{}; // that its own thread runs on; empty: those of whoever starts it
-    packet_marks marks;
-    turn_limits turns;
+    packet_marks marks{};
+    turn_limits turns{};
     std::chrono::microseconds spin{0};
     // Packets that waited longer for the worker are counted; queue pairs answer for them (host_backlog.h). 0: none.
     std::chrono::microseconds backlog_mark{50};
     protocol::slab_limits memory{}; // of what queue pairs borrow while they have something under way
+    protocol::instant (*clock)() = kernel::monotonic_now; // what rounds go by
 };
 
 class worker

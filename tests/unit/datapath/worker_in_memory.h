@@ -43,6 +43,12 @@ struct worker_surroundings {
     }
 };
 
+// The options of a worker for which no time passes: nothing is sent again.
+[[nodiscard]] inline datapath::worker_options standing_still()
+{
+    return {.clock = [] { return protocol::instant{std::chrono::hours{1}}; }};
+}
+
 // Of `count` queue pairs with these numbers.
 [[nodiscard]] inline unsigned taking_turns(datapath::worker &at, std::uint32_t first, std::uint32_t count)
 {

@@ -76,7 +76,7 @@ protected:
     test::worker_surroundings around_;
     test::remote_host host_{1};
     test::rings_in_memory rings_{16};
-    worker worker_{{}, around_.resources()};
+    worker worker_{test::standing_still(), around_.resources()};
     std::uint32_t key_ = 0;
     std::vector<protocol::transport_ack_packet> answered_;
 };

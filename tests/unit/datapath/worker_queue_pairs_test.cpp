@@ -54,7 +54,7 @@ protected:
     protocol::peer_planes planes_{{}, paths_};
     protocol::fixed_window control_{1 << 20};
     no_memory memory_;
-    worker worker_{{}, around_.resources()};
+    worker worker_{test::standing_still(), around_.resources()};
     worker_client *client_ = [this] {
         auto client = std::make_unique<worker_client>();
         client->by_bell.resize(4);

@@ -87,7 +87,7 @@ protected:
     std::array<worker_client *, 2> clients_{};
     std::deque<test::rings_in_memory> rings_;
     std::uint32_t next_qp_ = first_qp;
-    worker worker_{{}, around_.resources()};
+    worker worker_{test::standing_still(), around_.resources()};
 };
 
 TEST_F(worker_turns, requests_of_failed_queue_pairs_are_flushed_in_their_clients_turns)
