@@ -22,6 +22,14 @@ std::uint32_t beyond(std::uint32_t value, std::uint32_t base)
     return value > base ? value - base : 0;
 }
 
+// Where the leaf loses packets, too, it may be all that does: loops by a spine pass it on the way out and on the way
+// back, its own loops once. So what they lose is compared by pass; a loop that is lost made one of them or both.
+loss_count comparable(const loss_count &spine, const loss_count &leaf)
+{
+    return leaf.lost < undecided_losses ? spine
+                                        : loss_count{.sent = 2 * spine.sent - spine.lost / 2, .lost = spine.lost};
+}
+
 } // namespace
 
 fabric_judge::fabric_judge(std::span<const loop_way> ways, const judge_settings &settings) : settings_{settings}
@@ -109,13 +117,16 @@ bool fabric_judge::is_dead(const way_evidence &of) const
     return !of.way.spine || leaf.last_arrival >= of.last_of_row + loop_record::heard_after;
 }
 
-// What is lost one after the other may be dead, which takes a moment longer to find.
+// What is lost one after the other may be dead, which takes a moment longer to find. What is lossy stays so on less:
+// a second of a lossy link's loops may well lose too few to be named by.
 bool fabric_judge::is_lossy(const way_evidence &of, const way_figures &seen, const way_figures &leaf) const
 {
-    if (seen.own.lost < least_losses || seen.bins < least_bins || of.losses_in_a_row >= dead_loops ||
-        ratio_beyond(seen.own, settings_.lossy) < once_in_a_thousand)
+    const bool stays = of.verdict.state == MRC_LINK_LOSSY;
+    const double sure = stays ? once_in_twenty : once_in_a_thousand;
+    if (of.losses_in_a_row >= dead_loops || (!stays && (seen.own.lost < least_losses || seen.bins < least_bins)) ||
+        ratio_beyond(seen.own, settings_.lossy) < sure)
         return false;
-    return !of.way.spine || ratio_above(seen.own, leaf.all) >= once_in_a_thousand;
+    return !of.way.spine || ratio_above(comparable(seen.own, leaf.all), leaf.all) >= sure;
 }
 
 bool fabric_judge::is_slow(const way_evidence &of, const way_figures &seen, const way_figures &leaf) const

@@ -26,7 +26,8 @@ bool fault_board::may_be_named(const fabric_fault &fault, bool alone, protocol::
     if (alone)
         return true;
     const bool is_beside_another = std::ranges::any_of(named_, [&](const auto &other) {
-        return !may_be_two(other.first.blame) && is_beside(other.first, fault.place);
+        return !may_be_two(other.first.blame) && !is_part_of(other.first, fault.place) &&
+               is_beside(other.first, fault.place);
     });
     const protocol::duration wait = is_beside_another               ? doubt
                                     : may_be_two(fault.place.blame) ? unsure_patience

@@ -7,6 +7,7 @@
 // that is new                      named when it has been found for `patience`
 // that may be two things           named when it has been found for `unsure_patience`: others may tell yet
 // that is new, beside a sure one   named when it has been found for `doubt`: until then the other one stays as it was
+// of a switch, beside its link     named as any that is new: what fewer and fewer hosts find looks smaller, not larger
 // that is gone                     taken back, unless another waits beside it
 //
 // Sans-IO, times as arguments.

@@ -184,4 +184,14 @@ bool is_beside(const fault_place &one, const fault_place &other)
     return one.plane == other.plane && meets(one.leaf, other.leaf) && meets(one.spine, other.spine);
 }
 
+bool is_part_of(const fault_place &link, const fault_place &whole)
+{
+    if (link.plane != whole.plane)
+        return false;
+    const bool is_uplink = link.blame == MRC_BLAME_LEAF_SPINE_LINK;
+    if (whole.blame == MRC_BLAME_SPINE)
+        return is_uplink && link.spine == whole.spine;
+    return whole.blame == MRC_BLAME_LEAF && link.leaf == whole.leaf && (is_uplink || link.blame == MRC_BLAME_HOST_LINK);
+}
+
 } // namespace mrc::service

@@ -60,5 +60,7 @@ struct fabric_fault {
 
 // Loops of the one go over the other, too: what is found of both may be one fault under two names.
 [[nodiscard]] bool is_beside(const fault_place &one, const fault_place &other);
+// A link of the switch.
+[[nodiscard]] bool is_part_of(const fault_place &link, const fault_place &whole);
 
 } // namespace mrc::service

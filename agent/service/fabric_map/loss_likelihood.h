@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How likely a rate of loss is, by what was counted. Ratios are twice the logarithm of a ratio of likelihoods (Wilks):
-// beyond 10.8 by chance once in a thousand.
+// beyond 3.8 by chance once in twenty, beyond 10.8 once in a thousand.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@ struct loss_count {
     [[nodiscard]] double rate() const { return sent == 0 ? 0 : lost / sent; }
 };
 
+inline constexpr double once_in_twenty = 3.84;
 inline constexpr double once_in_a_thousand = 10.83;
 
 // Logarithm of the likelihood of `seen` where each is lost with this probability.

@@ -96,6 +96,23 @@ TEST(fabric_judge, blames_no_spine_whose_leaf_goes_a_moment_later)
     }
 }
 
+// Of what it sends, or receives: a loop by a spine passes it twice.
+TEST(fabric_judge, blames_no_spine_whose_leaf_loses_packets)
+{
+    for (std::uint32_t seed = 1; seed <= 10 * seeds; ++seed) {
+        simulated_loops lab{2, 2, seed};
+        lab.run(2s);
+        lab.travel = [&lab](std::uint32_t way, auto) -> std::optional<protocol::duration> {
+            const bool is_lost = lab.happens(0.05) || (lab.ways[way].spine && lab.happens(0.05));
+            return is_lost && lab.is_on(way, lab.leaf(0)) ? std::nullopt : std::optional{20us};
+        };
+        EXPECT_LT(lab.run_until(lab.leaf(0), MRC_LINK_LOSSY, bound), bound) << "seed " << seed;
+        lab.run(5s);
+        EXPECT_EQ(lab.faults(), ways{lab.leaf(0)}) << "seed " << seed;
+        EXPECT_EQ(lab.ever_blamed.size(), 1U) << "seed " << seed;
+    }
+}
+
 TEST(fabric_judge, does_not_know_the_spines_behind_a_dead_link)
 {
     simulated_loops lab{2};
@@ -190,6 +207,20 @@ TEST(fabric_judge, calls_a_link_good_again_after_two_calm_seconds)
     EXPECT_EQ(lab.faults(), ways{lab.leaf(0)});
     EXPECT_LT(lab.run_until(lab.leaf(0), MRC_LINK_GOOD, 2s), 2s);
     EXPECT_EQ(lab.faults(), ways{});
+}
+
+// Of 200 loops a second ten are lost, give or take, which a second alone need not prove.
+TEST(fabric_judge, keeps_to_a_lossy_link_while_it_loses)
+{
+    for (std::uint32_t seed = 1; seed <= 10 * seeds; ++seed) {
+        simulated_loops lab{2, 2, seed};
+        lose(lab, lab.spine(0, 1), 0.05);
+        ASSERT_LT(lab.run_until(lab.spine(0, 1), MRC_LINK_LOSSY, bound), bound) << "seed " << seed;
+        for (int second = 0; second < 20; ++second) {
+            lab.run(1s);
+            EXPECT_EQ(lab.faults(), ways{lab.spine(0, 1)}) << "seed " << seed << ", second " << second;
+        }
+    }
 }
 
 TEST(fabric_judge, does_not_follow_a_link_that_flaps)

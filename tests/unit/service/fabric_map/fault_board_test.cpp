@@ -15,6 +15,8 @@ using protocol::duration;
 using protocol::instant;
 using test::h00;
 using test::h01;
+using test::h10;
+using test::h11;
 using test::reported;
 
 // A board that looks every 20 ms.
@@ -108,6 +110,25 @@ TEST(fault_board, names_more_exactly_what_was_one_of_two_things)
     EXPECT_EQ(by.named(), blames{MRC_BLAME_LEAF});
     ASSERT_EQ(by.changes.size(), 3U);
     EXPECT_TRUE(by.changes[2].is_renamed) << "it is not good again";
+}
+
+TEST(fault_board, names_a_switch_soon_after_a_link_of_it)
+{
+    watched leaf;
+    leaf.see(reported{}.accuse(h00, std::nullopt), 1s);
+    EXPECT_EQ(leaf.named(), blames{MRC_BLAME_HOST_LINK});
+    leaf.see(leaf_as_all_find_it(), fault_board::patience + 60ms);
+    EXPECT_EQ(leaf.named(), blames{MRC_BLAME_LEAF});
+    EXPECT_TRUE(leaf.changes.back().is_renamed);
+
+    watched spine;
+    const reported by_one_leaf = reported{}.accuse(h00, 1).accuse(h01, 1);
+    spine.see(by_one_leaf, 1s);
+    EXPECT_EQ(spine.named(), blames{MRC_BLAME_LEAF_SPINE_LINK});
+    spine.see(reported{by_one_leaf}.accuse(h10, 1).accuse(h11, 1), fault_board::patience + 60ms);
+    EXPECT_EQ(spine.named(), blames{MRC_BLAME_SPINE});
+    spine.see(by_one_leaf, 1s); // the others have found it gone
+    EXPECT_EQ(spine.named(), blames{MRC_BLAME_SPINE});
 }
 
 TEST(fault_board, tells_a_fault_that_becomes_worse)

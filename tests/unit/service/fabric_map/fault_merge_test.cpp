@@ -163,5 +163,22 @@ TEST(fault_merge, what_meets_in_a_switch_is_beside_it)
     EXPECT_FALSE(is_beside(leaf(0), elsewhere));
 }
 
+TEST(fault_merge, links_are_parts_of_the_switches_at_their_ends)
+{
+    const fault_place of_host = host_link(MRC_BLAME_HOST_LINK, h00);
+    const fault_place of_leaf = spine_link(MRC_BLAME_LEAF_SPINE_LINK, 0, 1);
+    EXPECT_TRUE(is_part_of(of_host, leaf(0)));
+    EXPECT_TRUE(is_part_of(of_leaf, leaf(0)));
+    EXPECT_TRUE(is_part_of(of_leaf, spine(1)));
+    EXPECT_FALSE(is_part_of(of_host, leaf(1)));
+    EXPECT_FALSE(is_part_of(of_leaf, spine(0)));
+    EXPECT_FALSE(is_part_of(of_host, spine(1)));
+    EXPECT_FALSE(is_part_of(leaf(0), of_leaf));
+    EXPECT_FALSE(is_part_of(leaf(0), spine(1)));
+    fault_place elsewhere = of_leaf;
+    elsewhere.plane = protocol::plane_index{1};
+    EXPECT_FALSE(is_part_of(elsewhere, leaf(0)));
+}
+
 } // namespace
 } // namespace mrc::service
