@@ -124,8 +124,8 @@ private:
     link_monitor links_;
     port_plan plan_;
     worker_place worker_place_;
-    queue_settings queue_settings_;
-    queue_limits queue_limits_;                                // before ports are tried as they will be used
+    device_settings device_settings_;
+    port_preparation preparation_;                             // before ports are tried as they will be used
     host_modes modes_;                                         // its attachments until programs_ takes their place
     std::uint64_t loop_cookie_;                                // of the fabric map; 0: there is none
     std::unique_ptr<kernel::socket_programs> socket_programs_; // null: no sockets can be adopted

@@ -102,7 +102,7 @@ def _build(directory, state, shape, nodes):
     namespaces.create_namespaces(runner, shape)
     namespaces.create_links(runner, shape)
     namespaces.borrow_devices(runner, shape)
-    namespaces.configure_nodes(runner, shape)
+    namespaces.configure_nodes(runner, shape, nodes)
     if nodes:
         _mount_bpffs()
         (processes.BPF_PINS / directory.prefix).mkdir(parents=True, exist_ok=True)

@@ -162,19 +162,19 @@ def return_devices(prefix, borrowed):
                            capture_output=True, check=False)
 
 
-def offload_lines(port):
+def offload_lines(port, has_mrcd):
     # A redirect into a veth is dropped silently unless the peer has native XDP or GRO on; and a checksum that is
-    # left to the "hardware" never gets computed when an XDP program forwards the frame.
-    return [f"ethtool -K {port.device} gro on tx off >/dev/null"]
+    # left to the "hardware" never gets computed when an XDP program forwards the frame: mrcd sees to that itself.
+    return [f"ethtool -K {port.device} gro on{'' if has_mrcd else ' tx off'} >/dev/null"]
 
 
-def configure_nodes(runner, fabric):
-    """Addresses, routes and offloads of every node."""
+def configure_nodes(runner, fabric, daemons):
+    """Addresses, routes and offloads of every node; `daemons`: nodes that get one."""
     scripts = {}
     for name, node in fabric.nodes.items():
         lines = ip_lines(["link set dev lo up"]) + fabric.node_lines(node)
         for port in node.ports:
-            lines += fabric.port_lines(port) + offload_lines(port)
+            lines += fabric.port_lines(port) + offload_lines(port, name in fabric.hosts and name in daemons)
         scripts[name] = lines
     runner.scripts(scripts)
 

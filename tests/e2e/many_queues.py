@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The most ports and receive queues that mrcd serves: it starts, its packet memory is what docs/nics.md says, and bytes
 arrive by every port. A port with more queues has as many while mrcd runs, and all of them again when it has ended, also
-where an mrcd before it was killed."""
+where an mrcd before it was killed; so it is with the checksums that are left to a veth."""
 
 import json
 import pathlib
@@ -30,6 +30,12 @@ def receive_queues(hosts, device):
     """That a's port has now."""
     said = hosts.start("a", "ethtool", "-l", device).communicate(timeout=DEADLINE_S)[0]
     return int(re.findall(r"^RX:\s+(\d+)", said, re.M)[-1])
+
+
+def leaves_checksums(hosts, device):
+    """Whether the kernel leaves checksums to a's port."""
+    said = hosts.start("a", "ethtool", "-k", device).communicate(timeout=DEADLINE_S)[0]
+    return re.search(r"^tx-checksumming: (\w+)", said, re.M)[1] == "on"
 
 
 def mappings_of(pid):
@@ -65,8 +71,11 @@ def all_ports():
         check(len(used) == PORTS and min(used) > 0, f"bytes by every port: {used}")
         drops = host_maps(hosts.instance("a")).verdicts().get("rx_drop_no_socket", 0)
         check(drops == 0, f"none on a queue without a socket: {drops}")
+        check(not any(leaves_checksums(hosts, f"eth{port}") for port in range(PORTS)),
+              "the kernel computes the checksums of what the overlay sends")
         end(hosts.daemons["a"])
         check(receive_queues(hosts, "eth0") == TOO_MANY, "and all are back when it has ended")
+        check(all(leaves_checksums(hosts, f"eth{port}") for port in range(PORTS)), "and left to the ports again")
 
 
 def end(daemon):
@@ -83,15 +92,17 @@ def check_kills(hosts):
     """How many queues a's only port has that had more, from one mrcd to the next."""
     cable_with_queues(hosts, "eth0", TOO_MANY)
     hosts.setup("--hosts", "2", "--yes")
-    record = pathlib.Path("/run/mrc") / hosts.instance("a") / "mrcd.queues"
+    record = pathlib.Path("/run/mrc") / hosts.instance("a") / "mrcd.ports"
     hosts.start_daemon("a")
     for _ in range(2):
         kill(hosts.daemons["a"])
         check(receive_queues(hosts, "eth0") == QUEUES and record.exists(), "mrcd is killed: they stay as they are")
+        check(not leaves_checksums(hosts, "eth0"), "and checksums, too")
         hosts.start_daemon("a")
         check(receive_queues(hosts, "eth0") == QUEUES, "and the next one serves them")
     end(hosts.daemons["a"])
     check(receive_queues(hosts, "eth0") == TOO_MANY, "all are back when it has ended")
+    check(leaves_checksums(hosts, "eth0"), "checksums are left to the port")
     check(not record.exists(), "and nothing is on record")
     hosts.start_daemon("a")
     kill(hosts.daemons["a"])
@@ -100,7 +111,9 @@ def check_kills(hosts):
     check(own_rule != text, "one whose configuration has queues of its own")
     hosts.config("a").write_text(own_rule, encoding="utf-8")
     hosts.start_daemon("a")
-    check(receive_queues(hosts, "eth0") == TOO_MANY and not record.exists(), "puts all back when it starts")
+    check(receive_queues(hosts, "eth0") == TOO_MANY and "channels" not in record.read_text(encoding="ascii"),
+          "puts all back when it starts")
+    check(not leaves_checksums(hosts, "eth0"), "but for checksums, which it changes itself")
 
 
 def main():

@@ -51,7 +51,7 @@ class cable:
         runner.batch([f"link add {ends[0]} type veth peer {ends[1]}"])
         self.restart_switch()
         for end in (leaf_end, fresh):
-            runner.script(end.node, self.shape.port_lines(end) + namespaces.offload_lines(end))
+            runner.script(end.node, self.shape.port_lines(end) + namespaces.offload_lines(end, end is fresh))
 
     def restart_switch(self):
         with lab_directory(self.prefix) as directory:

@@ -222,4 +222,10 @@ offloads offloads_of(const std::string &device)
             .ntuple_filters = (flags & ETH_FLAG_NTUPLE) != 0};
 }
 
+bool set_transmit_checksum(const std::string &device, bool on)
+{
+    ethtool_value command{.cmd = ETHTOOL_STXCSUM, .data = on ? 1U : 0U};
+    return ask_ethtool(command, device);
+}
+
 } // namespace mrc::kernel::probes

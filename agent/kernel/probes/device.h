@@ -55,5 +55,7 @@ struct offloads {
     bool ntuple_filters = false;
 };
 [[nodiscard]] offloads offloads_of(const std::string &device);
+// With it segmentation, which needs it. False: the driver refuses.
+[[nodiscard]] bool set_transmit_checksum(const std::string &device, bool on);
 
 } // namespace mrc::kernel::probes

@@ -61,8 +61,9 @@ std::uint64_t guid_of(const link_monitor &links)
 } // namespace
 
 host_ports::host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
-                       const port_plan &plan, const host_modes &modes, const link_monitor &links, queue_limits &limits)
-    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, queue_limits_{limits},
+                       const port_plan &plan, const host_modes &modes, const link_monitor &links,
+                       port_preparation &preparation)
+    : config_{config}, rules_{rules}, programs_{programs}, plan_{plan}, preparation_{preparation},
       attached_(links.ports().begin(), links.ports().end()),
       sockets_{memory_for(modes, programs.workers()), modes.force_copy ? programs.scratch_device() : std::string{},
                plan.multi_buffer},
@@ -218,8 +219,7 @@ std::expected<std::string, std::string> host_ports::take_in(std::size_t port, co
     const std::uint32_t row = config_.ports[port].plane.value;
     run([&] { change_sockets(row, {}); });
     try {
-        if (!config_.ports[port].queues) // there is packet memory for so many
-            queue_limits_.limit(config_.ports[port].device, uses_[port].queues);
+        preparation_.prepare(config_.ports[port], uses_[port].queues); // there is packet memory for so many
         const std::uint32_t queues = std::min(served_queues(config_.ports[port]), uses_[port].queues);
         port_sockets::binding how = binding_of(port);
         how.queues = queues;

@@ -27,8 +27,8 @@
 #include "service/ports/link_monitor.h"
 #include "service/ports/port_modes.h"
 #include "service/ports/port_plan.h"
+#include "service/ports/port_preparation.h"
 #include "service/ports/port_sockets.h"
-#include "service/ports/queue_limits.h"
 
 namespace mrc::service
 {
@@ -62,7 +62,8 @@ class host_ports final : public port_controls
 public:
     // Binds the sockets and builds the engines. Throws startup_error.
     host_ports(const daemon_config &config, const fabric_rules &rules, kernel::host_programs &programs,
-               const port_plan &plan, const host_modes &modes, const link_monitor &links, queue_limits &limits);
+               const port_plan &plan, const host_modes &modes, const link_monitor &links,
+               port_preparation &preparation);
 
     [[nodiscard]] port_sockets::socket_list &sockets(unsigned worker) { return sockets_.all(worker); }
     // By port row.
@@ -125,7 +126,7 @@ private:
     const fabric_rules &rules_;
     kernel::host_programs &programs_;
     port_plan plan_;
-    queue_limits &queue_limits_;
+    port_preparation &preparation_;
     // By configured port: how it is used, in a few words each.
     struct use {
         std::uint32_t queues = 1; // that there is memory for

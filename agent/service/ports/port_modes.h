@@ -66,7 +66,7 @@ struct port_trials {
 [[nodiscard]] host_modes settle_modes(engine_kind configured, port_trials tried,
                                       const kernel::probes::attempt &live_frames);
 
-// Receive queues of a port that get a socket: as configured, else all, but MRC_MAX_QUEUES at most (queue_limits.h).
+// Receive queues of a port that get a socket: as configured, else all, but MRC_MAX_QUEUES at most (port_preparation.h).
 [[nodiscard]] std::uint32_t served_queues(const port_options &port);
 
 // Tries the ports and settles their modes; those whose device is not there cannot be tried, and get what needs no

@@ -9,6 +9,7 @@
 #include "kernel/probes/device.h"
 #include "service/ports/nic_drivers.h"
 #include "service/ports/port_plan.h"
+#include "service/ports/port_preparation.h"
 
 namespace mrc::doctor
 {
@@ -89,13 +90,12 @@ std::optional<finding> examine_driver(const subject &of, bool several_buffers, s
 finding examine_checksum_offload(const subject &of)
 {
     const kernel::probes::offloads found = kernel::probes::offloads_of(of.device);
-    const bool unfinished = of.driver == "veth" && (found.transmit_checksum || found.segmentation);
-    return of.make("checksum_offload", unfinished ? state::slower : state::works,
-                   fmt::format("checksums {}, segmentation {}", found.transmit_checksum ? "on" : "off",
-                               found.segmentation ? "on" : "off"),
-                   {.cost = "nobody computes the checksums of ordinary sockets over mrcnet0 where an XDP program "
-                            "forwards their packets, and receivers drop them; MRC itself is not touched",
-                    .remedy = fmt::format("ethtool -K {} tx off", of.device)});
+    const bool unfinished = found.transmit_checksum && service::leaves_checksums_unfinished(of.driver);
+    return of.make(
+        "checksum_offload", state::works,
+        fmt::format("checksums {}, segmentation {}{}", found.transmit_checksum ? "on" : "off",
+                    found.segmentation ? "on" : "off",
+                    unfinished ? "; the device computes none, mrcd has the kernel do it while it runs" : ""));
 }
 
 finding examine_receive_offload(const subject &of)

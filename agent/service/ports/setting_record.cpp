@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/ports/queue_record.h"
+#include "service/ports/setting_record.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -23,50 +24,50 @@ namespace mrc::service
 namespace
 {
 
-constexpr std::size_t most_entries = 1U << 16; // of an RSS table
+constexpr std::size_t most_values = 1U << 16; // of an RSS table
 
-std::string line_of(const queue_change &change)
+std::string line_of(const setting_change &change)
 {
-    const auto counts = [](const kernel::probes::channel_counts &of) {
-        return fmt::format("{} {} {}", of.receive, of.transmit, of.combined);
-    };
-    if (change.table_before.empty())
-        return fmt::format("channels {} {} {} {}\n", change.device, change.ifindex, counts(change.channels_before),
-                           counts(change.channels_set));
-    return fmt::format("table {} {} {} {} {}\n", change.device, change.ifindex, change.table_before.size(),
-                       fmt::join(change.table_before, " "), fmt::join(change.table_set, " "));
+    return fmt::format("{} {} {} {} {} {}\n", name_of(change.what), change.device, change.ifindex, change.before.size(),
+                       fmt::join(change.before, " "), fmt::join(change.set, " "));
 }
 
-bool read_table(std::istream &words, std::vector<std::uint32_t> &to, std::size_t entries)
+bool read_values(std::istream &words, std::vector<std::uint32_t> &to, std::size_t count)
 {
-    to.resize(entries);
-    for (std::uint32_t &entry : to)
-        words >> entry;
+    to.resize(count);
+    for (std::uint32_t &value : to)
+        words >> value;
     return !words.fail();
 }
 
-bool read_counts(std::istream &words, kernel::probes::channel_counts &to)
+std::size_t usual_count(device_setting what)
 {
-    words >> to.receive >> to.transmit >> to.combined;
-    return !words.fail();
+    switch (what) {
+    case device_setting::rss_table:
+        break;
+    case device_setting::channels:
+        return 3;
+    case device_setting::transmit_checksum:
+        return 1;
+    }
+    return 0; // any
 }
 
-std::optional<queue_change> change_of(const std::string &line)
+std::optional<setting_change> change_of(const std::string &line)
 {
     std::istringstream words{line};
-    std::string kind;
-    queue_change change;
-    words >> kind >> change.device >> change.ifindex;
-    bool whole = false;
-    if (kind == "channels") {
-        whole = read_counts(words, change.channels_before) && read_counts(words, change.channels_set);
-    } else if (kind == "table") {
-        std::size_t entries = 0;
-        words >> entries;
-        whole = !words.fail() && entries > 0 && entries <= most_entries &&
-                read_table(words, change.table_before, entries) && read_table(words, change.table_set, entries);
-    }
-    if (!whole || !(words >> std::ws).eof())
+    std::string name;
+    std::size_t count = 0;
+    setting_change change;
+    words >> name >> change.device >> change.ifindex >> count;
+    const auto *const what = std::ranges::find(all_device_settings, name, name_of);
+    if (words.fail() || what == std::ranges::end(all_device_settings) || count == 0 || count > most_values)
+        return std::nullopt;
+    change.what = *what;
+    if (const std::size_t usual = usual_count(*what); usual != 0 && count != usual)
+        return std::nullopt;
+    if (!read_values(words, change.before, count) || !read_values(words, change.set, count) ||
+        !(words >> std::ws).eof())
         return std::nullopt;
     return change;
 }
@@ -78,15 +79,15 @@ std::uint64_t own_netns()
 
 } // namespace
 
-std::string print_changes(std::span<const queue_change> changes, std::uint64_t netns)
+std::string print_changes(std::span<const setting_change> changes, std::uint64_t netns)
 {
     std::string text = fmt::format("netns {}\n", netns);
-    for (const queue_change &change : changes)
+    for (const setting_change &change : changes)
         text += line_of(change);
     return text;
 }
 
-std::expected<std::vector<queue_change>, std::string> parse_changes(std::string_view text, std::uint64_t netns)
+std::expected<std::vector<setting_change>, std::string> parse_changes(std::string_view text, std::uint64_t netns)
 {
     std::istringstream lines{std::string{text}};
     std::string word;
@@ -94,11 +95,11 @@ std::expected<std::vector<queue_change>, std::string> parse_changes(std::string_
     std::string line;
     if (!(lines >> word >> of) || word != "netns" || !std::getline(lines, line) || !line.empty())
         return std::unexpected{std::string{"line 1 does not say whose network namespace it is of"}};
-    std::vector<queue_change> changes;
+    std::vector<setting_change> changes;
     for (unsigned number = 2; std::getline(lines, line); ++number) {
         const auto change = change_of(line);
         if (!change)
-            return std::unexpected{fmt::format("line {} is neither of an RSS table nor of channels", number)};
+            return std::unexpected{fmt::format("line {} is of no setting of a port", number)};
         changes.push_back(*change);
     }
     if (of != netns)
@@ -106,17 +107,17 @@ std::expected<std::vector<queue_change>, std::string> parse_changes(std::string_
     return changes;
 }
 
-queue_record::queue_record(const std::string &socket, kernel::user_identity user)
-    : path_{std::filesystem::path{socket}.replace_extension(".queues")},
+setting_record::setting_record(const std::string &socket, kernel::user_identity user)
+    : path_{std::filesystem::path{socket}.replace_extension(".ports")},
       folder_{std::filesystem::path{socket}.parent_path()}, user_{std::move(user)}
 {
 }
 
-std::expected<std::vector<queue_change>, std::string> queue_record::read() const
+std::expected<std::vector<setting_change>, std::string> setting_record::read() const
 {
     std::ifstream file{path_};
     if (!file)
-        return errno == ENOENT ? std::expected<std::vector<queue_change>, std::string>{}
+        return errno == ENOENT ? std::expected<std::vector<setting_change>, std::string>{}
                                : std::unexpected{fmt::format("{}: {}", path_, std::generic_category().message(errno))};
     if (const auto problem = kernel::find_folder_problem(folder_, user_.uid))
         return std::unexpected{fmt::format("{} may be anybody's: {}", path_, problem->what)};
@@ -126,8 +127,10 @@ std::expected<std::vector<queue_change>, std::string> queue_record::read() const
 }
 
 // Before the listener has made the folder, too.
-void queue_record::write(std::span<const queue_change> changes) const
+void setting_record::write(std::span<const setting_change> changes) const
 {
+    if (changes.empty())
+        return remove();
     const auto claimed = kernel::claim_folder(folder_, user_.uid);
     if (!claimed)
         kernel::fail_startup("cannot create '" + folder_ + "'", claimed.error().value());
@@ -138,7 +141,7 @@ void queue_record::write(std::span<const queue_change> changes) const
         kernel::fail_startup("cannot write '" + path_ + "'", written.error().value());
 }
 
-void queue_record::remove() const
+void setting_record::remove() const
 {
     std::error_code ignored;
     if (std::filesystem::remove(path_, ignored))
