@@ -42,7 +42,11 @@ port_abilities try_port(const port_wish &wish, live_frames *frames)
     if (!found.attachment.attached())
         return found;
     try_sockets(wish, found);
-    found.redirect = frames != nullptr ? frames->redirect_into(wish.device) : untried("not asked for");
+    if (frames == nullptr || !wish.redirect) {
+        found.redirect = untried("not asked for");
+        return found;
+    }
+    found.redirect = frames->redirect_into(wish.device);
     if (found.redirect.worked())
         found.redirect_cost = frames->cost(wish.device);
     return found;

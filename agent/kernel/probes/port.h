@@ -20,6 +20,7 @@ struct port_wish {
     xdp_mode mode = xdp_mode::automatic;
     std::uint32_t queues = 1;  // that get an AF_XDP socket, from 0 on
     bool multi_buffer = false; // packets of several buffers can arrive
+    bool redirect = true;      // live frames may be redirected into it
 };
 
 struct port_abilities {
@@ -31,7 +32,7 @@ struct port_abilities {
     std::optional<send_cost> redirect_cost;   // none: no redirect has worked
 };
 
-// Needs the port and its queues for itself. `frames`: nullptr where nobody will redirect.
+// Needs the port and its queues for itself. `frames`: nullptr where nobody will redirect into any port.
 [[nodiscard]] port_abilities try_port(const port_wish &wish, live_frames *frames);
 
 } // namespace mrc::kernel::probes

@@ -22,7 +22,7 @@ constexpr nic_driver drivers[] = {
     {.name = "gve", .single_buffer_mtu = 2032},
     {.name = "virtio_net", .single_buffer_mtu = 3506, .several_buffers = true, .metadata = true},
     {.name = "hv_netvsc", .single_buffer_mtu = 3506},
-    {.name = "veth", .single_buffer_mtu = 3506, .several_buffers = true, .metadata = true},
+    {.name = "veth", .single_buffer_mtu = 3506, .several_buffers = true, .metadata = true, .returns_frames = true},
 };
 
 } // namespace
@@ -37,6 +37,12 @@ bool has_metadata(std::string_view driver)
 {
     const nic_driver *const known = find_nic_driver(driver);
     return known == nullptr || known->metadata;
+}
+
+bool returns_frames(std::string_view driver)
+{
+    const nic_driver *const known = find_nic_driver(driver);
+    return known != nullptr && known->returns_frames;
 }
 
 std::uint32_t largest_single_buffer_mtu(std::string_view driver)

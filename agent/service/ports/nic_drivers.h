@@ -15,6 +15,7 @@ struct nic_driver {
     bool several_buffers = false;
     bool metadata = false;       // room for what host_rx writes in front of packets (bpf_xdp_adjust_meta)
     bool own_queue_only = false; // loses frames redirected on a CPU whose number is no queue's
+    bool returns_frames = false; // redirected ones at once: no transmit ring holds them
 };
 
 // Null: nothing is known of it.
@@ -22,6 +23,10 @@ struct nic_driver {
 
 // Whether a driver's own XDP has that room. Those that nothing is known of are taken to have it.
 [[nodiscard]] bool has_metadata(std::string_view driver);
+
+// Whether frames that are redirected into such a device are given back within microseconds. Of others they come back
+// when the NIC has sent them, or with a later call (docs/nics.md). Drivers that nothing is known of do not.
+[[nodiscard]] bool returns_frames(std::string_view driver);
 
 // The largest MTU at which mrcd gets native XDP with packets of one buffer: what the driver takes, at most
 // single_buffer_mtu.

@@ -7,6 +7,7 @@
 
 #include "kernel/probes/device.h"
 #include "kernel/startup_error.h"
+#include "service/ports/nic_drivers.h"
 
 namespace mrc::service
 {
@@ -51,18 +52,22 @@ std::vector<kernel::probes::port_wish> wishes_for(const daemon_config &config, c
     wishes.reserve(config.ports.size());
     for (std::size_t i = 0; i < config.ports.size(); ++i)
         if (links.ports()[i].is_present())
-            wishes.push_back({.device = config.ports[i].device,
-                              .ifindex = static_cast<int>(links.ports()[i].ifindex),
-                              .mode = xdp_mode_of(config.ports[i]),
-                              .queues = served_queues(config.ports[i]),
-                              .multi_buffer = plan.multi_buffer});
+            wishes.push_back(
+                {.device = config.ports[i].device,
+                 .ifindex = static_cast<int>(links.ports()[i].ifindex),
+                 .mode = xdp_mode_of(config.ports[i]),
+                 .queues = served_queues(config.ports[i]),
+                 .multi_buffer = plan.multi_buffer,
+                 .redirect = may_redirect(plan.engine, kernel::probes::driver_of(config.ports[i].device))});
     return wishes;
 }
 
-// Puts those between that could not be tried.
-void add_missing(const daemon_config &config, const link_monitor &links, const port_plan &plan,
-                 const kernel::probes::attempt &live_frames, host_modes &modes)
+// Puts those between that could not be tried. Their driver is unknown: they send as the others, by XDP where all do.
+void add_missing(const daemon_config &config, const link_monitor &links, host_modes &modes)
 {
+    const engine_choice transmit{
+        .engine = std::ranges::all_of(modes.ports, &port_modes::uses_xdp) ? engine_kind::xdp : engine_kind::af_xdp,
+        .reason = {}};
     const std::uint32_t most_queues = std::ranges::max_element(modes.ports, {}, &port_modes::queues)->queues;
     for (std::size_t i = 0; i < config.ports.size(); ++i) {
         if (links.ports()[i].is_present())
@@ -70,7 +75,7 @@ void add_missing(const daemon_config &config, const link_monitor &links, const p
         const auto at = modes.ports.begin() + static_cast<std::ptrdiff_t>(i);
         modes.ports.insert(at, port_modes{.queues = config.ports[i].queues.value_or(most_queues),
                                           .attachment = {},
-                                          .transmit = choose_engine(plan.engine, {}, live_frames),
+                                          .transmit = transmit,
                                           .live_cost = {},
                                           .was_tried = false});
     }
@@ -103,9 +108,18 @@ engine_choice choose_engine(engine_kind configured, const kernel::probes::port_a
         return {.engine = af_xdp, .reason = {}};
     if (live_frames.refused())
         return {.engine = af_xdp, .reason = "the kernel refuses live frames: " + live_frames.text()};
+    if (!returns_frames(port.driver))
+        return {.engine = af_xdp,
+                .reason = (port.driver.empty() ? "its driver" : port.driver) +
+                          " keeps live frames until they are sent, and later"};
     if (port.redirect.refused())
         return {.engine = af_xdp, .reason = "XDP redirect into the port: " + port.redirect.text()};
     return {.engine = xdp, .reason = {}};
+}
+
+bool may_redirect(engine_kind configured, std::string_view driver)
+{
+    return configured == engine_kind::xdp || (configured == engine_kind::automatic && returns_frames(driver));
 }
 
 std::uint32_t served_queues(const port_options &port)
@@ -169,10 +183,10 @@ host_modes choose_modes(const daemon_config &config, const link_monitor &links, 
         throw kernel::startup_error{refusal};
     plan.multi_buffer = plan.multi_buffer && tried.single_buffer.empty();
     require_attached(tried.ports);
-    const kernel::probes::attempt live_frames = frames ? frames->possible() : kernel::probes::worked();
-    host_modes modes = settle_modes(plan.engine, std::move(tried), live_frames);
+    host_modes modes =
+        settle_modes(plan.engine, std::move(tried), frames ? frames->possible() : kernel::probes::worked());
     modes.several_buffers = plan.multi_buffer;
-    add_missing(config, links, plan, live_frames, modes);
+    add_missing(config, links, modes);
     return modes;
 }
 

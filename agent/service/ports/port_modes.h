@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel/probes/port.h"
@@ -20,11 +21,15 @@ struct engine_choice {
     engine_kind engine = engine_kind::xdp; // never automatic
     std::string reason;                    // why `auto` did not take the usual one; empty: it did
 };
-// `configured` as it is, and for `auto`: AF_XDP with zero copy, else XDP, and AF_XDP in copy mode where the kernel has
-// no live frames or the port drops what is redirected to it. What could not be tried, because the link is down, counts
-// as possible.
+// Of each port by itself. `configured` as it is, and for `auto`: AF_XDP with zero copy; else XDP on devices that give
+// frames back at once (nic_drivers.h); else AF_XDP in copy mode, as where the kernel has no live frames or the port
+// drops what is redirected to it. What could not be tried, because the link is down, counts as possible.
 [[nodiscard]] engine_choice choose_engine(engine_kind configured, const kernel::probes::port_abilities &port,
                                           const kernel::probes::attempt &live_frames);
+
+// Whether live frames may be redirected into a port with this driver; where not, mrcd tries none: a NIC would send them
+// to the network.
+[[nodiscard]] bool may_redirect(engine_kind configured, std::string_view driver);
 
 struct port_modes {
     std::uint32_t queues = 1;                  // that get an AF_XDP socket
@@ -70,9 +75,9 @@ struct port_trials {
 [[nodiscard]] std::uint32_t served_queues(const port_options &port);
 
 // Tries the ports and settles their modes; those whose device is not there cannot be tried, and get what needs no
-// trial: copy mode, and as many queues as the port that has most. Where several buffers are wanted and refused, the
-// plan falls back to one; where that leaves no room for the configured payload, and where a port takes no XDP program,
-// throws startup_error.
+// trial: copy mode, the engine that the others have, and as many queues as the port that has most. Where several
+// buffers are wanted and refused, the plan falls back to one; where that leaves no room for the configured payload, and
+// where a port takes no XDP program, throws startup_error.
 [[nodiscard]] host_modes choose_modes(const daemon_config &config, const link_monitor &links, port_plan &plan);
 
 } // namespace mrc::service

@@ -102,14 +102,21 @@ chosen_modes mode_of(const subject &of, const service::host_modes &all, const se
             .reason = chosen.transmit.reason};
 }
 
-port_outcome outcome_of(const subject &of, const service::tried_port &tried, bool redirects)
+// Whether frames can be redirected is told of each port that was tried; that they cannot, only where mrcd would do it.
+bool tells_redirect(service::engine_kind engine, const kernel::probes::port_abilities &abilities)
+{
+    return service::may_redirect(engine, abilities.driver) ||
+           (engine == service::engine_kind::automatic && abilities.redirect.worked());
+}
+
+port_outcome outcome_of(const subject &of, const service::tried_port &tried, const service::port_plan &plan)
 {
     const auto &[wish, abilities] = tried;
     port_outcome outcome;
     outcome.as_mrcd = {.native = abilities.attachment.native_attempt, .generic = abilities.attachment.generic_attempt};
     outcome.attached = abilities.attachment.attached();
     outcome.large_receive = kernel::probes::offloads_of(of.device).large_receive;
-    if (redirects)
+    if (tells_redirect(plan.engine, abilities))
         outcome.redirect = abilities.redirect;
     for (std::uint32_t queue = 0; outcome.attached && queue < of.queues; ++queue)
         outcome.queues.push_back(
@@ -142,7 +149,7 @@ std::string try_free_ports(const service::port_plan &plan, const std::vector<sub
     std::vector<port_outcome> outcomes;
     outcomes.reserve(free.size());
     for (std::size_t i = 0; i < free.size(); ++i)
-        outcomes.push_back(outcome_of(*free[i], tried.ports[i], frames.has_value()));
+        outcomes.push_back(outcome_of(*free[i], tried.ports[i], plan));
     {
         const service::host_modes modes = service::settle_modes(plan.engine, std::move(tried),
                                                                 frames ? frames->possible() : kernel::probes::worked());

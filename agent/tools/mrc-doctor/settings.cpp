@@ -79,7 +79,7 @@ std::optional<finding> examine_driver(const subject &of, bool several_buffers, s
                         .remedy = fmt::format("ip link set dev {} mtu {}", of.device,
                                               service::largest_single_buffer_mtu(of.driver))});
     const std::uint32_t queues = kernel::probes::receive_queues(of.device);
-    if (known->own_queue_only && queues < cpus && of.config.transmit.engine != service::engine_kind::af_xdp)
+    if (known->own_queue_only && queues < cpus && of.config.transmit.engine == service::engine_kind::xdp)
         return of.make("driver", state::slower, found,
                        {.cost = fmt::format("may lose what mrcd sends by XDP on CPUs from {} on: {} queues, {} CPUs",
                                             queues, queues, cpus),

@@ -67,12 +67,13 @@ TEST(nic_drivers, are_as_the_page_has_them)
                 });
 }
 
-TEST(nic_drivers, lose_frames_of_other_cpus_as_the_page_has_it)
+TEST(nic_drivers, handle_redirected_frames_as_the_page_has_it)
 {
     const std::regex row{R"(\| (\w+) \| .*)"};
     expect_rows("## Redirection into a port: `transmit.engine = \"xdp\"`", row,
                 [](const nic_driver &known, const std::string &line, const std::smatch &) {
                     EXPECT_EQ(known.own_queue_only, line.find("the CPU's own") != std::string::npos) << line;
+                    EXPECT_EQ(known.returns_frames, line.find("frames back at once") != std::string::npos) << line;
                 });
 }
 

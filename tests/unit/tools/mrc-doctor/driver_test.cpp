@@ -65,9 +65,12 @@ TEST(driver, without_metadata_loses_all_where_it_is_forced)
 
 TEST(driver, that_sends_by_the_cpus_own_queue_needs_one_for_each)
 {
-    expect({.driver = "i40e", .cpus = 8}, state::slower, "1 queues, 8 CPUs", "ethtool -L none0 combined 8");
-    expect({.driver = "i40e", .cpus = 8, .engine = service::engine_kind::af_xdp}, state::works, "", "");
-    expect({.driver = "ice", .cpus = 8}, state::works, "", "");
+    using enum service::engine_kind;
+    expect({.driver = "i40e", .cpus = 8, .engine = xdp}, state::slower, "1 queues, 8 CPUs",
+           "ethtool -L none0 combined 8");
+    expect({.driver = "i40e", .cpus = 8}, state::works, "", "");
+    expect({.driver = "i40e", .cpus = 8, .engine = af_xdp}, state::works, "", "");
+    expect({.driver = "ice", .cpus = 8, .engine = xdp}, state::works, "", "");
 }
 
 TEST(driver, that_nothing_is_known_of_has_no_row)

@@ -156,6 +156,7 @@ TEST(choose_engine, takes_the_fastest_that_was_not_refused)
         bool zero_copy;
         engine_kind expected;
         bool has_reason;
+        const char *driver = "veth";
     };
     const auto yes = kernel::probes::worked();
     const auto no = kernel::probes::refused(EOPNOTSUPP);
@@ -169,9 +170,17 @@ TEST(choose_engine, takes_the_fastest_that_was_not_refused)
         {no, no, engine_kind::automatic, true, engine_kind::af_xdp, false},
         {no, no, engine_kind::xdp, true, engine_kind::xdp, false},
         {yes, yes, engine_kind::af_xdp, false, engine_kind::af_xdp, false},
+        // NICs, and what nothing is known of, may keep frames for long.
+        {yes, yes, engine_kind::automatic, false, engine_kind::af_xdp, true, "ice"},
+        {yes, yes, engine_kind::automatic, false, engine_kind::af_xdp, true, "virtio_net"},
+        {yes, yes, engine_kind::automatic, false, engine_kind::af_xdp, true, "other"},
+        {yes, yes, engine_kind::automatic, false, engine_kind::af_xdp, true, ""},
+        {yes, yes, engine_kind::automatic, true, engine_kind::af_xdp, false, "ice"},
+        {yes, yes, engine_kind::xdp, false, engine_kind::xdp, false, "ice"},
     };
     for (const row &entry : table) {
         kernel::probes::port_abilities port;
+        port.driver = entry.driver;
         port.zero_copy = entry.zero_copy;
         port.redirect = entry.redirect;
         const auto chosen = service::choose_engine(entry.configured, port, entry.live_frames);
@@ -213,10 +222,26 @@ TEST(settle_modes, zero_copy_is_for_all_ports_or_for_none)
         ASSERT_EQ(modes.ports.size(), 2U);
         EXPECT_EQ(modes.ports[1].queues, 2U);
         for (const auto &port : modes.ports) {
-            EXPECT_EQ(port.transmit.engine, entry.force_copy ? xdp : af_xdp);
             EXPECT_FALSE(port.agent_answers);
         }
     }
+}
+
+// Each port has its own: a NIC beside a veth neither has its frames held nor the veth wait for them.
+TEST(settle_modes, the_engine_is_chosen_by_port)
+{
+    using enum service::engine_kind;
+    const auto engines = [](service::engine_kind configured) {
+        std::vector<service::engine_kind> of;
+        for (const auto &port :
+             service::settle_modes(configured, trials({{"ice", true}, {"veth", false}}), kernel::probes::worked())
+                 .ports)
+            of.push_back(port.transmit.engine);
+        return of;
+    };
+    EXPECT_EQ(engines(automatic), (std::vector{af_xdp, xdp}));
+    EXPECT_EQ(engines(xdp), (std::vector{xdp, xdp}));
+    EXPECT_EQ(engines(af_xdp), (std::vector{af_xdp, af_xdp}));
 }
 
 TEST(settle_modes, the_agent_answers_where_the_driver_would_lose_it)
