@@ -34,6 +34,7 @@ struct capture_request {
     __u8 point;   /* enum mrc_capture_point */
     __u8 port;
     bool chosen; /* what it was, or belongs to, was copied: it is, too */
+    __u8 skip;   /* bytes in front of it that are no part of it */
 };
 
 static __always_inline struct mrc_capture_ring *find_capture_ring(void)
@@ -59,7 +60,7 @@ static __always_inline __u32 bth_behind(__u32 header_bytes, bool ipv4)
 static __always_inline void fill_slot(MRC_CAPTURE_CTX *ctx, struct mrc_capture_slot *slot,
                                       const struct mrc_capture_ring *ring, const struct capture_request *request)
 {
-    const __u32 length = MRC_CAPTURE_LENGTH(ctx);
+    const __u32 length = MRC_CAPTURE_LENGTH(ctx) - request->skip;
     __u32 bytes = mrc_capture_bytes(ring, length);
 
     /*
@@ -67,7 +68,7 @@ static __always_inline void fill_slot(MRC_CAPTURE_CTX *ctx, struct mrc_capture_s
      * lower one is not 1, which the compiler makes a comparison with 0, from which Linux 6.1 learns nothing.
      */
     asm volatile("" : "+r"(bytes));
-    if (bytes < ETH_HLEN || bytes > MRC_CAPTURE_SNAP_MAX || MRC_CAPTURE_LOAD(ctx, 0, slot->bytes, bytes))
+    if (bytes < ETH_HLEN || bytes > MRC_CAPTURE_SNAP_MAX || MRC_CAPTURE_LOAD(ctx, request->skip, slot->bytes, bytes))
         bytes = 0;
     slot->length = length;
     slot->captured = (__u16)bytes;

@@ -29,6 +29,8 @@ static __always_inline void capture_departure(struct xdp_md *ctx, enum mrc_captu
 {
     struct capture_request request = {.point = (__u8)point, .port = (__u8)config.port, .chosen = true};
 
+    if (verdict == MRC_RX_STEERED)
+        request.skip = sizeof(struct mrc_rx_meta);
     capture(ctx, &request, verdict);
 }
 

@@ -108,6 +108,7 @@ static __always_inline bool has_socket(const struct xdp_md *ctx)
     return queue < MRC_MAX_QUEUES && bpf_map_lookup_elem(&xsks, &row);
 }
 
+/* What the worker is told stands in front of the packet, as a part of it: some drivers have no XDP metadata. */
 static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct rx_packet *packet)
 {
     const __u32 queue = ctx->rx_queue_index;
@@ -115,10 +116,10 @@ static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct r
 
     if (queue >= MRC_MAX_QUEUES)
         return MRC_RX_DROP_NO_SOCKET;
-    if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
+    if (bpf_xdp_adjust_head(ctx, -(int)sizeof(*meta)))
         return MRC_RX_DROP_RESIZE;
-    meta = (void *)(long)ctx->data_meta;
-    if ((void *)(meta + 1) > (void *)(long)ctx->data)
+    meta = (void *)(long)ctx->data;
+    if ((void *)(meta + 1) > (void *)(long)ctx->data_end)
         return MRC_RX_DROP_RESIZE;
     *meta = (struct mrc_rx_meta){
         .arrival_ns = packet->now,

@@ -379,14 +379,16 @@ void worker::write_gathered()
 
 void worker::on_frame(std::byte *data, std::uint32_t length, instant now)
 {
-    mrc_rx_meta meta;
-    std::memcpy(&meta, data - sizeof(meta), sizeof(meta));
-    if (meta.magic != MRC_RX_META_MAGIC || length < ethernet_bytes) {
+    mrc_rx_meta meta{};
+    constexpr std::size_t in_front = sizeof(meta) + ethernet_bytes;
+    if (length >= in_front)
+        std::memcpy(&meta, data, sizeof(meta));
+    if (meta.magic != MRC_RX_META_MAGIC) {
         ++counters_.drops[MRC_AGENT_DROP_NO_METADATA];
         return;
     }
     const bool trimmed = (meta.flags & MRC_RX_TRIMMED) != 0;
-    const auto parsed = codec::decode({data + ethernet_bytes, length - ethernet_bytes}, trimmed);
+    const auto parsed = codec::decode({data + in_front, length - in_front}, trimmed);
     if (!parsed) {
         ++counters_.drops[codec::verdict(parsed.error())];
         return;

@@ -128,7 +128,7 @@ public:
     // For threads that wait for what another brings, or are not going to make rounds for a while.
     [[nodiscard]] round_turns &turns_of_threads() { return turns_of_threads_; }
 
-    // A frame, Ethernet header first, with host_rx's metadata in front of it.
+    // What host_rx has steered here: its metadata, Ethernet header and inner packet.
     void on_frame(std::byte *data, std::uint32_t length, protocol::instant now);
 
     // Runs `task` on the worker thread between two rounds and waits for it; at once where there is no thread. For

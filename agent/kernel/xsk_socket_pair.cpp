@@ -23,7 +23,7 @@ namespace
 {
 
 constexpr std::uint32_t copy_mode_batch = 32; // net/xdp/xsk.c, TX_BATCH_SIZE
-constexpr std::size_t longest_packet = 16384; // a jumbo frame, its metadata, and room to spare
+constexpr std::size_t longest_packet = 16384; // a jumbo frame, what host_rx puts in front, and room to spare
 
 } // namespace
 
@@ -173,19 +173,16 @@ void xsk_socket_pair::refill(std::uint32_t received)
 
 xsk_socket_pair::received xsk_socket_pair::join(const xdp_desc &part)
 {
-    constexpr std::size_t metadata = sizeof(mrc_rx_meta);
     const std::byte *data = memory_.data(part.addr);
-    if (assembled_ == 0)
-        std::memcpy(assembly_.data(), data - metadata, metadata);
-    const bool fits = metadata + assembled_ + part.len <= assembly_.size();
+    const bool fits = assembled_ + part.len <= assembly_.size();
     if (fits)
-        std::memcpy(assembly_.data() + metadata + assembled_, data, part.len);
+        std::memcpy(assembly_.data() + assembled_, data, part.len);
     assembled_ =
         fits ? assembled_ + part.len : static_cast<std::uint32_t>(assembly_.size()); // too long: nothing fits any more
     if ((part.options & XDP_PKT_CONTD) != 0)
         return {};
     const std::uint32_t length = std::exchange(assembled_, 0);
-    return fits ? received{assembly_.data() + metadata, length} : received{};
+    return fits ? received{assembly_.data(), length} : received{};
 }
 
 bool xsk_socket_pair::transmit(frame packet, std::uint32_t length, bool more)

@@ -135,7 +135,7 @@ public:
 
 private:
     struct received {
-        std::byte *data = nullptr; // metadata stands in front
+        std::byte *data = nullptr;
         std::uint32_t length = 0;
     };
     // Takes one part of a packet that spans several frames; the whole packet comes with the last part.
@@ -162,7 +162,7 @@ private:
     std::uint32_t outstanding_ = 0;
     std::uint32_t refused_for_now_ = 0;
     bool zero_copy_ = false;
-    std::vector<std::byte> assembly_; // metadata and the parts of one packet, with multi_buffer
+    std::vector<std::byte> assembly_; // the parts of one packet, with multi_buffer
     std::uint32_t assembled_ = 0;     // bytes of packet in it
 };
 

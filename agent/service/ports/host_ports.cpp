@@ -35,7 +35,7 @@ packet_memory memory_for(const host_modes &modes, unsigned workers)
 void warn_of_mtu(const port_options &port, std::string_view driver, bool several_buffers, std::string_view attached)
 {
     const std::uint32_t mtu = kernel::probes::mtu_of(port.device);
-    if (attached != "generic" || port.mode != attach_mode::automatic || !has_metadata(driver) ||
+    if (attached != "generic" || port.mode != attach_mode::automatic || !has_headroom(driver) ||
         !refuses_mtu(driver, mtu, several_buffers))
         return;
     const std::uint32_t largest = largest_single_buffer_mtu(driver);
@@ -396,10 +396,10 @@ void attach_ports(const daemon_config &config, kernel::host_programs &programs, 
         log::info("port {} (plane {}): XDP {}, {}{}{}{}", config.ports[i].device, config.ports[i].plane.value,
                   attached[i], ports.describe(config.ports[i]), reason.empty() ? "" : "; " + reason,
                   modes.ports[i].agent_answers ? "; mrcd answers EV probes, for the driver loses XDP_TX" : "",
-                  has_metadata(driver) ? "" : "; the driver's own XDP has no room for metadata");
-        if (!has_metadata(driver) && config.ports[i].mode == attach_mode::native)
-            log::warn("port {}: host_rx drops every MRC packet, as native XDP of {} has no room for metadata; allowed "
-                      "there: mode = \"generic\" or \"auto\"",
+                  has_headroom(driver) ? "" : "; the driver's own XDP may have no room in front of packets");
+        if (!has_headroom(driver) && config.ports[i].mode == attach_mode::native)
+            log::warn("port {}: host_rx drops every MRC packet where native XDP of {} has no room in front of them; "
+                      "safe is mode = \"generic\" or \"auto\"",
                       config.ports[i].device, driver);
         warn_of_mtu(config.ports[i], driver, modes.several_buffers, attached[i]);
     }

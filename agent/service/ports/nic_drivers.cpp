@@ -13,16 +13,16 @@ namespace
 {
 
 constexpr nic_driver drivers[] = {
-    {.name = "mlx5_core", .single_buffer_mtu = 3498, .several_buffers = true, .metadata = true, .own_queue_only = true},
-    {.name = "ice", .single_buffer_mtu = 3046, .several_buffers = true, .metadata = true},
-    {.name = "ixgbe", .single_buffer_mtu = 3050, .metadata = true},
-    {.name = "i40e", .single_buffer_mtu = 3046, .several_buffers = true, .metadata = true, .own_queue_only = true},
-    {.name = "bnxt_en", .single_buffer_mtu = 3502, .several_buffers = true, .metadata = true},
+    {.name = "mlx5_core", .single_buffer_mtu = 3498, .several_buffers = true, .own_queue_only = true},
+    {.name = "ice", .single_buffer_mtu = 3046, .several_buffers = true},
+    {.name = "ixgbe", .single_buffer_mtu = 3050},
+    {.name = "i40e", .single_buffer_mtu = 3046, .several_buffers = true, .own_queue_only = true},
+    {.name = "bnxt_en", .single_buffer_mtu = 3502, .several_buffers = true},
     {.name = "ena", .single_buffer_mtu = 3498},
-    {.name = "gve", .single_buffer_mtu = 2032},
-    {.name = "virtio_net", .single_buffer_mtu = 3506, .several_buffers = true, .metadata = true},
+    {.name = "gve", .single_buffer_mtu = 2032, .headroom = false},
+    {.name = "virtio_net", .single_buffer_mtu = 3506, .several_buffers = true},
     {.name = "hv_netvsc", .single_buffer_mtu = 3506},
-    {.name = "veth", .single_buffer_mtu = 3506, .several_buffers = true, .metadata = true, .returns_frames = true},
+    {.name = "veth", .single_buffer_mtu = 3506, .several_buffers = true, .returns_frames = true},
 };
 
 } // namespace
@@ -33,10 +33,10 @@ const nic_driver *find_nic_driver(std::string_view name)
     return found == std::end(drivers) ? nullptr : found;
 }
 
-bool has_metadata(std::string_view driver)
+bool has_headroom(std::string_view driver)
 {
     const nic_driver *const known = find_nic_driver(driver);
-    return known == nullptr || known->metadata;
+    return known == nullptr || known->headroom;
 }
 
 bool returns_frames(std::string_view driver)

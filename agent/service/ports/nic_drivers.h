@@ -13,7 +13,7 @@ struct nic_driver {
     std::string_view name;           // as ethtool -i has it
     std::uint32_t single_buffer_mtu; // the largest, bytes, for programs that take packets of one buffer
     bool several_buffers = false;
-    bool metadata = false;       // room for what host_rx writes in front of packets (bpf_xdp_adjust_meta)
+    bool headroom = true;        // in front of packets, for what host_rx writes there (bpf_xdp_adjust_head)
     bool own_queue_only = false; // loses frames redirected on a CPU whose number is no queue's
     bool returns_frames = false; // redirected ones at once: no transmit ring holds them
 };
@@ -22,7 +22,7 @@ struct nic_driver {
 [[nodiscard]] const nic_driver *find_nic_driver(std::string_view name);
 
 // Whether a driver's own XDP has that room. Those that nothing is known of are taken to have it.
-[[nodiscard]] bool has_metadata(std::string_view driver);
+[[nodiscard]] bool has_headroom(std::string_view driver);
 
 // Whether frames that are redirected into such a device are given back within microseconds. Of others they come back
 // when the NIC has sent them, or with a later call (docs/nics.md). Drivers that nothing is known of do not.

@@ -47,7 +47,7 @@ kernel::xdp_mode xdp_mode_of(attach_mode mode, std::string_view driver)
 {
     switch (mode) {
     case attach_mode::automatic:
-        return has_metadata(driver) ? kernel::xdp_mode::automatic : kernel::xdp_mode::generic;
+        return has_headroom(driver) ? kernel::xdp_mode::automatic : kernel::xdp_mode::generic;
     case attach_mode::native:
         return kernel::xdp_mode::native;
     case attach_mode::generic:

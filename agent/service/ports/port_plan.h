@@ -79,7 +79,7 @@ void require_ports(const daemon_config &config, link_monitor &links);
 // Both for the log, before ports are tried.
 void warn_of_settings(const daemon_config &config, const link_monitor &links);
 
-// As configured; for `auto` generic where the driver has no metadata (nic_drivers.h).
+// As configured; for `auto` generic where the driver has no headroom (nic_drivers.h).
 [[nodiscard]] kernel::xdp_mode xdp_mode_of(attach_mode mode, std::string_view driver);
 [[nodiscard]] kernel::xdp_mode xdp_mode_of(const port_options &port);
 

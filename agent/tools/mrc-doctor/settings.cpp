@@ -19,10 +19,11 @@ namespace
 
 std::string describe(const service::nic_driver &driver)
 {
-    return fmt::format("{}: native XDP up to an MTU of {} in one buffer, {}several buffers, {}metadata; known of its "
-                       "source, not tried",
-                       driver.name, driver.single_buffer_mtu, driver.several_buffers ? "" : "no ",
-                       driver.metadata ? "" : "no ");
+    return fmt::format(
+        "{}: native XDP up to an MTU of {} in one buffer, {}several buffers, {}room in front of packets; known of "
+        "its source, not tried",
+        driver.name, driver.single_buffer_mtu, driver.several_buffers ? "" : "no ",
+        driver.headroom ? "" : "perhaps no ");
 }
 
 } // namespace
@@ -61,15 +62,15 @@ std::optional<finding> examine_driver(const subject &of, bool several_buffers, s
     if (known == nullptr)
         return std::nullopt;
     const std::string found = describe(*known);
-    if (!known->metadata && of.port.mode == service::attach_mode::native)
+    if (!known->headroom && of.port.mode == service::attach_mode::native)
         return of.make(
             "driver", state::broken, found,
-            {.cost = "every MRC packet is dropped: the receive program has no room for what it writes there",
+            {.cost = "every MRC packet is dropped where the receive program has no room for what it writes there",
              .remedy = by_hand(of.config.origin.file, "[port]", fmt::format("mode = \"auto\" for {}", of.device))});
-    if (!known->metadata)
+    if (!known->headroom)
         return of.make(
             "driver", state::slower, found,
-            {.cost = "mrcd takes generic XDP, several times slower: the driver's own would drop every packet",
+            {.cost = "mrcd takes generic XDP, several times slower: the driver's own might drop every packet",
              .remedy = {}});
     if (service::refuses_mtu(of.driver, of.mtu, several_buffers))
         return of.make("driver", state::slower, found,

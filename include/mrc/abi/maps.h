@@ -73,7 +73,7 @@ enum mrc_verdict {
     MRC_RX_DROP_WRONG_PEER,   /* the QP exists, but this source is not its peer */
     MRC_RX_DROP_UNKNOWN_PEER, /* endpoint operation from an address not in `peers` */
     MRC_RX_DROP_NO_SOCKET,    /* no AF_XDP socket on this queue */
-    MRC_RX_DROP_RESIZE,       /* bpf_xdp_adjust_head or _meta refused */
+    MRC_RX_DROP_RESIZE,       /* bpf_xdp_adjust_head refused */
     MRC_RX_DROP_NOT_FABRIC,   /* MRC or the uSID block on a port that is not a fabric port */
     MRC_RX_DROP_PROBE_RATE,   /* EV probe beyond the rate at which they are answered */
     MRC_RX_DROP_FOREIGN,      /* under our uSID, but for an address that is not this host's */

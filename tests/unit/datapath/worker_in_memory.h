@@ -73,7 +73,7 @@ inline void arrive(datapath::worker &at, const protocol::packet &content, const 
     meta.path = 1;
     meta.qp_row = MRC_QPN_ROW(number);
     std::memcpy(frame.data(), &meta, sizeof(meta));
-    at.on_frame(frame.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + *size),
+    at.on_frame(frame.data(), static_cast<std::uint32_t>(sizeof(meta) + ethernet_bytes + *size),
                 protocol::instant{std::chrono::seconds{1}});
 }
 

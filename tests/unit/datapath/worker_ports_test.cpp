@@ -51,8 +51,7 @@ protected:
         meta.qp_row = MRC_NO_QP;
         meta.path = 1;
         std::memcpy(frame.data(), &meta, sizeof(meta));
-        worker_.on_frame(frame.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + bytes),
-                         kernel::monotonic_now());
+        worker_.on_frame(frame.data(), static_cast<std::uint32_t>(frame.size()), kernel::monotonic_now());
     }
 
     test::worker_surroundings around_;

@@ -67,8 +67,8 @@ TEST_F(worker_sleep, verdicts_are_written_before_it)
         std::uint64_t before = 0;
         worker_.call([&] {
             before = worker_.counters().sleeps;
-            std::array<std::byte, sizeof(mrc_rx_meta) + 64> frame{}; // without metadata: dropped, and counted
-            worker_.on_frame(frame.data() + sizeof(mrc_rx_meta), 64, kernel::monotonic_now());
+            std::array<std::byte, 128> frame{}; // without metadata: dropped, and counted
+            worker_.on_frame(frame.data(), frame.size(), kernel::monotonic_now());
         });
         ASSERT_TRUE(written_.try_acquire_for(deadline));
         EXPECT_EQ(sleeps_when_written_, before);

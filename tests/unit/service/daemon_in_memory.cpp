@@ -165,8 +165,7 @@ void daemon_in_memory::take(const wire::frame &frame)
     frame_.assign(sizeof(meta) + ethernet_bytes, {});
     std::memcpy(frame_.data(), &meta, sizeof(meta));
     frame_.insert(frame_.end(), frame.bytes.begin(), frame.bytes.end());
-    worker().on_frame(frame_.data() + sizeof(meta), static_cast<std::uint32_t>(ethernet_bytes + frame.bytes.size()),
-                      kernel::monotonic_now());
+    worker().on_frame(frame_.data(), static_cast<std::uint32_t>(frame_.size()), kernel::monotonic_now());
 }
 
 void run(daemon_in_memory &a, daemon_in_memory &b, unsigned rounds)

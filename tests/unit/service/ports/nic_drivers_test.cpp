@@ -57,13 +57,13 @@ void expect_rows(const std::string &heading, const std::regex &row, Check check)
 
 TEST(nic_drivers, are_as_the_page_has_them)
 {
-    // | driver | largest MTU, one buffer | several buffers | metadata |
+    // | driver | largest MTU, one buffer | several buffers | headroom |
     const std::regex row{R"(\| (\w+) \| (\d+)[^|]* \| (\w+)[^|]* \| (\**\w+)[^|]* \|.*)"};
-    expect_rows("## Native XDP, packets of several buffers, metadata", row,
+    expect_rows("## Native XDP, packets of several buffers, headroom", row,
                 [](const nic_driver &known, const std::string &line, const std::smatch &cells) {
                     EXPECT_EQ(std::to_string(known.single_buffer_mtu), cells[2]) << line;
                     EXPECT_EQ(known.several_buffers, cells[3] != "no") << line;
-                    EXPECT_EQ(known.metadata, cells[4] == "yes") << line;
+                    EXPECT_EQ(known.headroom, cells[4] == "yes") << line;
                 });
 }
 

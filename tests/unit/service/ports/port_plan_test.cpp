@@ -90,10 +90,10 @@ TEST(xdp_mode, is_generic_where_the_driver_has_no_metadata)
     const row table[] = {
         {"mlx5_core", attach_mode::automatic, kernel::xdp_mode::automatic},
         {"", attach_mode::automatic, kernel::xdp_mode::automatic},
-        {"ena", attach_mode::automatic, kernel::xdp_mode::generic},
+        {"ena", attach_mode::automatic, kernel::xdp_mode::automatic},
         {"gve", attach_mode::automatic, kernel::xdp_mode::generic},
-        {"hv_netvsc", attach_mode::automatic, kernel::xdp_mode::generic},
-        {"ena", attach_mode::native, kernel::xdp_mode::native},
+        {"hv_netvsc", attach_mode::automatic, kernel::xdp_mode::automatic},
+        {"gve", attach_mode::native, kernel::xdp_mode::native},
         {"mlx5_core", attach_mode::generic, kernel::xdp_mode::generic},
     };
     for (const row &entry : table)
