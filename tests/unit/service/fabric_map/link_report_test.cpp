@@ -84,7 +84,7 @@ TEST(link_report, of_another_length_or_with_a_byte_that_is_no_report_s_is_none)
     EXPECT_FALSE(decode_link_report(longer));
 
     const std::size_t first_plane = 16;
-    const std::size_t first_fault = first_plane + 2 * 36;
+    const std::size_t first_fault = first_plane + 2 * std::size_t{36};
     struct change {
         std::size_t at;
         int value;

@@ -98,8 +98,10 @@ TEST(report_exchange, hurries_once_when_its_own_verdicts_change)
 TEST(report_exchange, keeps_its_budget_and_every_host_has_its_turn)
 {
     exchange of;
+    constexpr std::uint32_t leaves = 300;
     std::vector<host_place> many;
-    for (std::uint32_t leaf = 0; leaf < 300; ++leaf)
+    many.reserve(leaves);
+    for (std::uint32_t leaf = 0; leaf < leaves; ++leaf)
         many.push_back({.leaf = leaf, .downlink = 0});
     of.all.know(many);
     std::map<host_place, int> sent;
