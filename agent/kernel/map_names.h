@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -11,6 +12,13 @@
 
 namespace mrc::kernel
 {
+
+// Of a number that a map has; "unknown" of one that this table does not know.
+template <std::size_t Size>
+[[nodiscard]] constexpr std::string_view word_of(const std::array<std::string_view, Size> &table, std::size_t number)
+{
+    return number < Size ? table[number] : "unknown";
+}
 
 // In the order of enum mrc_verdict: the enumerator without MRC_, in small letters. What comes before the first
 // underscore is the program that counts it.
@@ -78,10 +86,9 @@ inline constexpr auto verdict_names = std::to_array<std::string_view>({
 });
 static_assert(verdict_names.size() == MRC_VERDICT_COUNT);
 
-// Of a number that a map has.
 [[nodiscard]] constexpr std::string_view verdict_name(std::uint32_t verdict)
 {
-    return verdict < verdict_names.size() ? verdict_names[verdict] : "unknown";
+    return word_of(verdict_names, verdict);
 }
 
 // "agent" of "agent_drop_rate".

@@ -31,7 +31,7 @@ field_value text_value(std::string_view words)
 template <std::size_t Size>
 field_value word_value(const std::array<std::string_view, Size> &words, std::size_t number)
 {
-    return text_value(number < Size ? words[number] : "unknown");
+    return text_value(kernel::word_of(words, number));
 }
 
 field_value address_value(const mrc_ip &of)

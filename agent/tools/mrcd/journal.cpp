@@ -55,12 +55,6 @@ int priority_of(service::log_level severity)
     return LOG_INFO;
 }
 
-template <std::size_t Size>
-std::string_view word(const std::array<std::string_view, Size> &words, std::size_t number)
-{
-    return number < Size ? words[number] : "unknown";
-}
-
 // A journal's names are capitals, digits and underscores.
 std::string named(std::string_view name, std::string_view value)
 {
@@ -72,9 +66,9 @@ std::string named(std::string_view name, std::string_view value)
 std::vector<std::string> entries_of(const std::string &instance, const mrc_event_row &event)
 {
     std::vector<std::string> entries{named("instance", instance),
-                                     named("event", word(kernel::event_kind_names, event.kind))};
+                                     named("event", kernel::word_of(kernel::event_kind_names, event.kind))};
     if (event.reason != MRC_REASON_NONE)
-        entries.push_back(named("reason", word(kernel::event_reason_names, event.reason)));
+        entries.push_back(named("reason", kernel::word_of(kernel::event_reason_names, event.reason)));
     for (const service::event_field &field : service::fields_of(event))
         if (const auto *number = std::get_if<std::uint64_t>(&field.value))
             entries.push_back(named(field.name, std::to_string(*number)));

@@ -29,12 +29,6 @@ using protocol::trace_reason;
 
 constexpr std::string_view recording_mark = "mrc-trace";
 
-template <std::size_t Size>
-std::string_view name_of(const std::array<std::string_view, Size> &names, std::size_t value)
-{
-    return value < Size ? names[value] : "unknown";
-}
-
 // Formats are compiled, as a line is made for every packet.
 template <typename Format, typename... Values>
 void put(text_buffer &to, const Format &format, const Values &...values)
@@ -66,8 +60,8 @@ bool has_psn(const mrc_trace_row &row)
 // States of paths in the words of protocol::path_state, which the ABI counts from another number.
 std::string_view state_name(const mrc_trace_row &row)
 {
-    return is_kind(row, trace_kind::path) ? name_of(kernel::path_state_names, row.value + 1)
-                                          : name_of(kernel::qp_state_names, row.value);
+    return is_kind(row, trace_kind::path) ? kernel::word_of(kernel::path_state_names, row.value + 1)
+                                          : kernel::word_of(kernel::qp_state_names, row.value);
 }
 static_assert(static_cast<int>(protocol::path_state::good) + 1 == MRC_PATH_GOOD &&
               static_cast<int>(protocol::path_state::denied) + 1 == MRC_PATH_DENIED);
@@ -174,12 +168,12 @@ bool take_text(recording &to, std::string_view text)
 
 std::string_view kind_name(const mrc_trace_row &row)
 {
-    return name_of(protocol::trace_kind_names, row.kind);
+    return kernel::word_of(protocol::trace_kind_names, row.kind);
 }
 
 std::string_view reason_name(const mrc_trace_row &row)
 {
-    return row.reason == 0 ? "" : name_of(protocol::trace_reason_names, row.reason);
+    return row.reason == 0 ? "" : kernel::word_of(protocol::trace_reason_names, row.reason);
 }
 
 std::string_view value_name(const mrc_trace_row &row)
