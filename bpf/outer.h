@@ -73,6 +73,7 @@ static __always_inline void write_outer(const struct headers *headers, const str
     ip6->nexthdr = fields->next_header;
     ip6->hop_limit = fields->hop_limit;
     copy_ip(&ip6->saddr, &way->port->address);
+    mrc_mark_source(&ip6->saddr, way->path);
     copy_ip(&ip6->daddr, &destination);
 }
 

@@ -36,10 +36,12 @@ void write_carrier(std::span<std::byte> frame, const departure &packet, const mr
                               packet.next_header);
         return;
     }
+    mrc_ip source = port.address;
+    mrc_mark_source(&source, &path);
     codec::write_outer(frame.first<codec::outer_header_bytes>(),
                        {.destination_mac = mac_of(next_hop.mac),
                         .source_mac = mac_of(port.mac),
-                        .source = port.address,
+                        .source = source,
                         .carrier = mrc_path_destination(&path, packet.host_usid),
                         .traffic_class = packet.tclass,
                         .flow_label = packet.flow_label,

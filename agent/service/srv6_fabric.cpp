@@ -55,7 +55,8 @@ mrc_ip address4_with(const ip_prefix &prefix, host_place host)
 
 srv6_fabric::srv6_fabric(const daemon_config &config)
     : options_{config.fabric}, usids_{config.fabric.usids},
-      self_{.leaf = config.host.leaf, .downlink = config.host.downlink}, ev_bits_{ev_bits_of(config)}
+      self_{.leaf = config.host.leaf, .downlink = config.host.downlink}, ev_bits_{ev_bits_of(config)},
+      outer_sources_{config.transmit.outer_sources}
 {
 }
 
@@ -211,6 +212,7 @@ mrc_path_row srv6_fabric::path_of(const path_group_rows &group, protocol::plane_
                        ? usids_.carrier({own, of_plane})
                        : usids_.carrier({own, usids_.spine(plane, uplink), usids_.leaf(plane, group.leaf), of_plane});
     path.state = MRC_PATH_GOOD;
+    path.source = static_cast<__u8>(uplink % outer_sources_); // all packets of an EV have one, and stay in order
     path.host_usid_at = static_cast<__u8>(mrc_usid_offset(usids_.block_bytes(), is_neighbour ? 1 : 3));
     path.group = static_cast<__u16>(group.leaf);
     path.plane = plane.value;

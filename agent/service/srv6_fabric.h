@@ -27,7 +27,7 @@ public:
 
     // The common address: inner source and destination.
     [[nodiscard]] mrc_ip address_of(host_place host) const override;
-    // The address of one plane: outer source.
+    // The address of one plane: outer source, which paths may mark (mrc_mark_source).
     [[nodiscard]] std::optional<mrc_ip> address_of(host_place host, protocol::plane_index plane) const override;
     [[nodiscard]] std::optional<mrc_ip> address4_of(host_place host) const override;
     [[nodiscard]] std::vector<mrc_ip> addresses_of(host_place host) const override;
@@ -68,6 +68,7 @@ private:
     usid_plan usids_;
     host_place self_;
     unsigned ev_bits_;
+    std::uint32_t outer_sources_; // toward a host on a plane, at most 256
 };
 
 } // namespace mrc::service

@@ -141,6 +141,20 @@ TEST_F(host_rx_reflect, answers_as_the_codec_would)
     EXPECT_EQ(program_->signal(row_of(2, 1)).packets, 2U);
 }
 
+// And what comes from any source is answered: nobody looks at it.
+TEST_F(host_rx_reflect, the_outer_source_of_an_answer_is_the_paths)
+{
+    constexpr std::size_t at = 14 + 8 + MRC_SOURCE_AT;
+    auto path = lookup<mrc_path_row>(program_->maps().paths, row_of(2, 1));
+    path.source = 7;
+    update(program_->maps().paths, row_of(2, 1), path);
+    packet_bytes asked = request({});
+    asked[at] = 9;
+    packet_bytes expected = response({});
+    expected[at] = 7;
+    EXPECT_TRUE(same_bytes(expected, expect(asked, MRC_RX_REFLECTED, XDP_TX).packet));
+}
+
 // Addresses change places, the EV stays where it was, and the frame goes to the neighbour on the way to the peer.
 TEST_F(host_rx_reflect, a_direct_path_is_answered_without_an_outer_header)
 {

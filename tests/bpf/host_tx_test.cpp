@@ -36,6 +36,24 @@ TEST_F(host_tx, pushes_every_byte_of_the_outer_header)
     }
 }
 
+TEST_F(host_tx, the_outer_source_is_the_paths)
+{
+    set_host_planes(1);
+    for (std::uint32_t uplink = 0; uplink < peer_uplinks; uplink++) {
+        mrc_path_row row = path(0, uplink);
+        row.source = static_cast<__u8>(uplink + 1);
+        update(skeleton_->maps.paths, row_of(0, uplink), row);
+    }
+    const packet_bytes packet = ipv6_datagram(1024, 5001, 0);
+    const prog_run_result result = expect(packet, MRC_TX_PUSHED, TC_ACT_REDIRECT);
+    ASSERT_EQ(result.packet.size(), packet.size() + 40);
+    const std::uint32_t uplink = result.packet[14 + 24 + 7];
+    packet_bytes expected =
+        outer_of(0, uplink, flow_label_of(result.packet), 0, IPPROTO_IPV6, std::span(packet).subspan(14));
+    expected[14 + 8 + MRC_SOURCE_AT] = static_cast<std::uint8_t>(uplink + 1);
+    EXPECT_TRUE(same_bytes(expected, result.packet));
+}
+
 TEST_F(host_tx, pushes_ipv4_inside_ipv6)
 {
     set_host_planes(1U << 1);

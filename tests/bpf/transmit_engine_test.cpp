@@ -206,6 +206,22 @@ TEST_P(transmit_engines, packets_arrive_byte_by_byte)
     EXPECT_EQ(port->programs->paths()[path_row].tx_packets, numbered);
 }
 
+TEST_P(transmit_engines, the_outer_source_is_the_paths)
+{
+    constexpr std::uint32_t other_row = 24;
+    constexpr std::size_t at = 14 + 8 + MRC_SOURCE_AT; // of the frame
+    mrc_path_row &other = port->programs->paths()[other_row];
+    other = port->programs->paths()[path_row];
+    other.source = 200;
+    packet_bytes marked = commit(200, ++numbered, other_row);
+    const packet_bytes plain = commit(200, ++numbered);
+    engine->flush();
+    marked[at] = 200;
+    EXPECT_EQ(far_end->next(), marked);
+    EXPECT_EQ(plain[at], 0);
+    EXPECT_EQ(far_end->next(), plain);
+}
+
 // Either kind of path writes the headers that it needs, whichever engine sends and whatever was sent before.
 TEST_P(transmit_engines, a_direct_path_has_an_ethernet_header_only)
 {

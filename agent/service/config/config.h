@@ -136,6 +136,7 @@ struct transmit_options {
     std::uint32_t burst = 64;                  // packets between flushes; frames between which receivers run
     std::optional<std::uint32_t> ring_packets; // up to which XDP transmit uses AF_XDP; auto: measured
     std::optional<std::uint32_t> spin_us;      // auto: 20, and 0 with fewer than 4 cores
+    std::uint32_t outer_sources = 1;           // of packets to a host on a plane, SRv6; 1: the port's address alone
     bool mrc_from_sockets = false;             // ordinary sockets may send to MRC's UDP ports over the overlay
 };
 

@@ -179,6 +179,7 @@ table_of<transmit_options> transmit_table()
         .add("burst", whole{1, 256}, &row::burst)
         .add("ring_packets", automatic{whole{0, 256}}, &row::ring_packets)
         .add("spin_us", automatic{whole{0, 1000}}, &row::spin_us)
+        .add("outer_sources", whole{1, 256}, &row::outer_sources)
         .add("mrc_from_sockets", flag{}, &row::mrc_from_sockets);
 }
 
@@ -299,12 +300,15 @@ table_of<cc_profile_options> cc_profile_table()
         .add("target_delay_ns", automatic{whole{1, rtt_ns_max}}, &row::target_delay_ns);
 }
 
-constexpr std::array of_srv6_only{
-    "host.leaf",          "host.downlink",    "fabric.usid_block", "fabric.address_prefix",
-    "fabric.usid_bits",   "fabric.leaf_usid", "fabric.spine_usid", "fabric.host_usid",
-    "usid.plane",         "usid.leaf",        "usid.spine",        "usid.usid",
-    "fabric.ipv4_prefix", "fabric.leaves",    "fabric.uplinks",    "fabric.hosts_per_leaf",
-    "port.gateway"};
+constexpr std::array of_srv6_only{"host.leaf",          "host.downlink",
+                                  "fabric.usid_block",  "fabric.address_prefix",
+                                  "fabric.usid_bits",   "fabric.leaf_usid",
+                                  "fabric.spine_usid",  "fabric.host_usid",
+                                  "usid.plane",         "usid.leaf",
+                                  "usid.spine",         "usid.usid",
+                                  "fabric.ipv4_prefix", "fabric.leaves",
+                                  "fabric.uplinks",     "fabric.hosts_per_leaf",
+                                  "port.gateway",       "transmit.outer_sources"};
 constexpr std::array of_direct_only{"port.address", "peer.addresses", "peer.address", "peer.name"};
 
 } // namespace

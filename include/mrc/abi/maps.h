@@ -240,8 +240,8 @@ struct mrc_path_row {
     /* SRv6: uSIDs up to the remote T0, and where the destination host's own uSID goes, at host_usid_at, what tells it
      * from the same one on plane 0. Direct: the peer's address on the plane. */
     struct mrc_ip carrier;
-    enum mrc_path_state state; /* whether packets are sent on it [mrcd: worker] */
-    __u8 reserved;
+    enum mrc_path_state state;  /* whether packets are sent on it [mrcd: worker] */
+    __u8 source;                /* SRv6: which of the outer sources its packets have; 0: the port's address itself */
     __u8 host_usid_at;          /* SRv6: at which byte of `carrier` the destination host's uSID begins */
     enum mrc_carrier_kind kind; /* what carries its packets */
     __u16 group;                /* path group: which remote T0; direct: which peer */
@@ -398,6 +398,18 @@ __attribute__((always_inline)) static inline struct mrc_ip mrc_path_destination(
     out.bytes[at] |= (__u8)(host_usid >> 8);
     out.bytes[at + 1] |= (__u8)host_usid;
     return out;
+}
+
+/*
+ * Outer source of a packet on `path`, of the port's address: NICs that hash addresses only take packets of different
+ * sources for different flows. The byte is zero in the port's address, behind its /64 and in front of what tells hosts
+ * apart.
+ */
+#define MRC_SOURCE_AT 11
+
+__attribute__((always_inline)) static inline void mrc_mark_source(void *address, const struct mrc_path_row *path)
+{
+    ((__u8 *)address)[MRC_SOURCE_AT] |= path->source;
 }
 
 /* What a queue pair that sends waits for. */

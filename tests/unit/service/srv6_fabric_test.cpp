@@ -160,6 +160,49 @@ TEST(fabric, paths_to_another_leaf)
     EXPECT_EQ(destination_text(paths[7], f.host_usid({.leaf = 1, .downlink = 2})), "fcbb:bb00:2300:1301:2301:8302::");
 }
 
+// By default the port's address; else as many as there are, in turn.
+TEST(fabric, paths_have_outer_sources_by_uplink)
+{
+    fabric_options options;
+    options.planes = 2;
+    options.leaves = 2;
+    options.uplinks = 8;
+    daemon_config config = config_of(options, {.leaf = 0, .downlink = 1});
+    const auto sources = [&] {
+        const srv6_fabric f{config};
+        std::vector<unsigned> of;
+        for (const mrc_path_row &path : f.paths_of({.leaf = 1, .base = 1, .planes = 2, .uplinks = f.uplinks_to(1)}))
+            of.push_back(path.source);
+        return of;
+    };
+    EXPECT_EQ(sources(), std::vector(16, 0U));
+    config.transmit.outer_sources = 3;
+    EXPECT_EQ(sources(), (std::vector{0U, 1U, 2U, 0U, 1U, 2U, 0U, 1U, 0U, 1U, 2U, 0U, 1U, 2U, 0U, 1U}));
+    config.transmit.outer_sources = 256;
+    EXPECT_EQ(sources(), (std::vector{0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}));
+}
+
+// No host has an address of its own with such a mark, and receivers look at no outer source.
+TEST(fabric, marked_sources_are_in_the_ports_prefix_and_nobodys_address)
+{
+    fabric_options options;
+    options.planes = 8;
+    options.leaves = 512;
+    options.uplinks = 256;
+    options.hosts_per_leaf = 256;
+    const srv6_fabric f{config_of(options, {.leaf = 300, .downlink = 17})};
+    const auto own = f.address_of({.leaf = 300, .downlink = 17}, plane_index{7});
+    mrc_path_row path{};
+    for (unsigned source = 1; source < 256; ++source) {
+        mrc_ip marked = *own;
+        path.source = static_cast<__u8>(source);
+        mrc_mark_source(&marked, &path);
+        EXPECT_TRUE(std::equal(marked.bytes, marked.bytes + 8, own->bytes));
+        EXPECT_FALSE(is_same(marked, *own));
+        EXPECT_FALSE(f.host_of(marked)) << to_text(marked);
+    }
+}
+
 TEST(fabric, paths_on_the_same_leaf)
 {
     const auto f = lab();

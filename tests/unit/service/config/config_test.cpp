@@ -155,7 +155,7 @@ constexpr refusal refusals[] = {
      R"(mrcd.toml:13:1: fabric.uplink: unknown key; the closest known one is "uplinks")"},
     {"foreign key", R"(engine = "auto")", "colour = 1",
      "mrcd.toml:27:1: transmit.colour: unknown key; known are engine, payload, burst, "
-     "ring_packets, spin_us, mrc_from_sockets"},
+     "ring_packets, spin_us, outer_sources, mrc_from_sockets"},
     {"mistyped table", "[transmit]", "[transmitt]",
      R"(mrcd.toml:26:2: transmitt: unknown table; the closest known one is "transmit")"},
     {"key outside of tables", "[daemon]", "planes = 4\n[daemon]", "mrcd.toml:1:1: planes: unknown key outside of "},
