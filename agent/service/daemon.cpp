@@ -215,8 +215,8 @@ worker_crew *daemon::make_workers()
              .write_verdict = verdicts_.writer_of(number),
              .on_peer_change =
                  [this, number](const datapath::worker_peer &peer) {
-                     peers_.follow(number, peer, [&](const peer_condition &condition) {
-                         control_.note_peer(peer.address, condition);
+                     peers_.follow(number, peer, [&](const mrc_ip &host, const peer_condition &condition) {
+                         control_.note_peer(host, condition);
                      });
                  },
              .on_path_state = [this](const protocol::path_transition &change) { control_.note(change); },

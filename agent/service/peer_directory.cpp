@@ -363,7 +363,7 @@ peer_condition peer_directory::merged(const conditions &all)
 }
 
 void peer_directory::follow(unsigned worker, const datapath::worker_peer &peer,
-                            const std::function<void(const peer_condition &)> &tell)
+                            const std::function<void(const mrc_ip &, const peer_condition &)> &tell)
 {
     const peer_condition found = condition_of(peer);
     const auto host = rules_.host_of(peer.address);
@@ -375,7 +375,7 @@ void peer_directory::follow(unsigned worker, const datapath::worker_peer &peer,
     if (worker == 0)
         for (const mrc_ip &address : rules_.addresses_of(*host))
             rows_.set_peer_planes(address, static_cast<std::uint8_t>(found.ports.bits()));
-    tell(merged(known));
+    tell(rules_.address_of(*host), merged(known));
 }
 
 void peer_directory::spread_ports(const mrc_ip &address, protocol::plane_mask ports)

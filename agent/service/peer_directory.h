@@ -113,9 +113,10 @@ public:
     void renew_congestion();
 
     // On the thread of a worker: something of the peer's condition has changed there; tells what is known of it now, by
-    // all. The overlay, too, leaves the planes on which the peer cannot be reached.
+    // all, by the address that names the host, whichever of them the worker knows it by. The overlay, too, leaves the
+    // planes on which the peer cannot be reached.
     void follow(unsigned worker, const datapath::worker_peer &peer,
-                const std::function<void(const peer_condition &)> &tell);
+                const std::function<void(const mrc_ip &, const peer_condition &)> &tell);
     // On the service thread: what the peer says of its ports, to the workers that it has not told.
     void spread_ports(const mrc_ip &address, protocol::plane_mask ports);
 
