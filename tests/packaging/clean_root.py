@@ -5,11 +5,13 @@ that has our packages and what they depend on, and nothing of this machine but i
 A cable is pulled while bytes flow, and every byte is right. Then the examples of libmrc-dev, which are built there with
 the release's compilers, by make and pkg-config and by CMake's package, carry a file.
 
-usage: clean_root.py [RELEASE] [--packages FOLDER] [--write]
+usage: clean_root.py [RELEASE] [--build] [--packages FOLDER] [--write]
 
-The release's packages come from where this machine's do, by apt's configuration. FOLDER has the .deb files, which were
-built on that release; without, they are those of the tree in MRC_BIN, and the release is this machine's. --write puts
-what the hosts say into docs/quickstart.md; else it has to be there already, but for numbers.
+The release's packages come from where this machine's do, by apt's configuration. Ours are built in a root of the
+release by scripts/setup and scripts/build, from the sources as they are here, which takes minutes: on another release
+than this machine's, and with --build. On this machine's they are else those of the tree in MRC_BIN. FOLDER keeps what
+is built, or without --build has it already. --write puts what the hosts say into docs/quickstart.md; else it has to be
+there already, but for numbers.
 """
 
 import argparse
@@ -30,6 +32,9 @@ from lab_support import DEADLINE_S, binary, check, need_root, skip  # noqa: E402
 from lab.wait_until import wait_until  # noqa: E402
 from setup_support import bridged, cabled, hosts_without_setup, ip, run  # noqa: E402
 
+RELEASES = ("bookworm", "trixie")  # those of scripts/setup
+# Of the sources' copy: what is made here has no part in what is built there.
+LEFT_OUT = ("./build", "./.git")
 DOCUMENT = ROOT / "docs/quickstart.md"
 BEGIN, END = "<!-- as a test saw it: tests/packaging/clean_root.py -->\n", "<!-- to here -->\n"
 INSTALLED = ("libmrc1", "mrcd")
@@ -52,13 +57,20 @@ exec chroot . /bin/sh -c 'echo UP; read end'
 """
 
 
-def mirror():
-    """Where apt has this machine's release from."""
+def mirror(release):
+    """Where apt has this machine's release from, which must have the other one, too."""
     said = run("apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT)", "Created-By: Packages",
                f"Release: {own_release()}")
     found = sorted({line.split()[0] for line in said.splitlines() if line.split()[1] == "main"})
     if not found:
         skip("apt has no archive of this machine's release")
+    with tempfile.TemporaryDirectory() as folder:
+        got = subprocess.run(["/usr/lib/apt/apt-helper", "-o", "Acquire::Retries=1", "-o", "APT::Sandbox::User=root",
+                              "download-file", f"{found[0].rstrip('/')}/dists/{release}/InRelease",
+                              f"{folder}/InRelease"], text=True, capture_output=True, check=False)
+    if got.returncode != 0:
+        first, *_ = re.findall("^E: (.*)", got.stderr, re.M) or [f"status {got.returncode}"]
+        skip(f"apt's archive does not give {release}: {first}")
     return found[0]
 
 
@@ -72,9 +84,31 @@ def own_packages(folder):
     return folder
 
 
-def make_root(release, packages, root):
-    """The release's smallest system with apt, in which apt installs our packages."""
-    run("mmdebstrap", "--variant=apt", "--skip=cleanup/apt/lists", release, str(root), mirror())
+def empty_root(release, root, archive):
+    """The release's smallest system with apt."""
+    run("mmdebstrap", "--variant=apt", "--skip=cleanup/apt/lists", release, str(root), archive)
+    return root
+
+
+def built_packages(release, root, archive, folder):
+    """In a root that has the release, and what scripts/setup installs there."""
+    empty_root(release, root, archive)
+    (root / "mrc").mkdir()
+    left_out = [f"--exclude={name}" for name in LEFT_OUT]
+    with subprocess.Popen(["tar", "-C", str(ROOT), *left_out, "-c", "."], stdout=subprocess.PIPE) as sources:
+        subprocess.run(["tar", "-C", str(root / "mrc"), "--no-same-owner", "-x"], stdin=sources.stdout, check=True)
+    inside(root, "cd /mrc; scripts/setup; scripts/build; cpack --config build/CPackConfig.cmake -B /packages")
+    folder.mkdir(parents=True, exist_ok=True)
+    made = sorted((root / "packages").glob("*.deb"))
+    for package in made:
+        shutil.copy(package, folder)
+    print(f"ok: {release} builds {', '.join(package.name for package in made)}")
+    return folder
+
+
+def make_root(release, packages, root, archive):
+    """A root in which apt installs our packages, and nothing else but what they need."""
+    empty_root(release, root, archive)
     (root / "packages").mkdir()
     said = install(root, packages, INSTALLED)
     check("mrcctl setup" in said, f"apt installs {', '.join(INSTALLED)} on {release}, and says what comes next")
@@ -83,9 +117,13 @@ def make_root(release, packages, root):
 
 
 def inside(root, command):
+    """With nothing of this machine's environment but the way to the archive."""
+    proxies = [f"{name}={value}" for name, value in os.environ.items() if name.lower().endswith("_proxy")]
     return run("unshare", "--mount", "--propagation", "private", "sh", "-ec",
-               'mount --rbind /dev "$0/dev"; mount -t proc proc "$0/proc"; cp -L /etc/resolv.conf "$0/etc"; '
-               'exec chroot "$0" sh -ec "$1"', str(root), command)
+               'mount --rbind /dev "$0/dev"; mount -t proc proc "$0/proc"; mount -t sysfs sysfs "$0/sys"; '
+               'cp -L /etc/resolv.conf "$0/etc"; command=$1; shift; '
+               'exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@" chroot "$0" sh -ec "$command"',
+               str(root), command, *proxies)
 
 
 def install(root, packages, ours, others=()):
@@ -262,21 +300,24 @@ def settle_document(text, write):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("release", nargs="?", default=own_release())
+    parser.add_argument("release", nargs="?", choices=RELEASES, default=own_release())
+    parser.add_argument("--build", action="store_true")
     parser.add_argument("--packages", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args()
     need_root()
     if not shutil.which("mmdebstrap"):
         skip("mmdebstrap is not installed")
-    if not chosen.packages and chosen.release != own_release():
-        skip(f"packages of {chosen.release} are built there: --packages")
+    archive = mirror(chosen.release)
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         work.chmod(0o755)
         root = work / "root"
-        packages = chosen.packages or own_packages(work / "packages")
-        make_root(chosen.release, packages, root)
+        if chosen.build or not chosen.packages and chosen.release != own_release():
+            packages = built_packages(chosen.release, work / "builder", archive, chosen.packages or work / "packages")
+        else:
+            packages = chosen.packages or own_packages(work / "packages")
+        make_root(chosen.release, packages, root, archive)
         with two_hosts(root) as hosts:
             cabled(hosts)
             text = walk(hosts, cable_of(hosts, "b", "eth1"))
