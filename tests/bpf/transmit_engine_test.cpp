@@ -19,8 +19,10 @@
 #include "datapath/mixed_transmit.h"
 #include "datapath/xdp_transmit.h"
 #include "kernel/host_programs.h"
+#include "kernel/monotonic_clock.h"
 #include "kernel/probes/af_xdp.h"
 #include "kernel/probes/device.h"
+#include "kernel/transmit_counter.h"
 #include "kernel/umem.h"
 #include "kernel/xsk_socket_pair.h"
 #include "private_network.h"
@@ -123,7 +125,7 @@ protected:
         if (name == "mixed") {
             std::array<datapath::port_costs, MRC_MAX_PORTS> costs{};
             costs.fill(datapath::rings_up_to(small_burst));
-            mixed = std::make_unique<datapath::mixed_transmit>(*frames, *rings, port->programs->paths(), costs);
+            mixed = std::make_unique<datapath::mixed_transmit>(*frames, *rings, port->links(), costs, slow);
             engine = mixed.get();
         } else {
             engine = frames ? static_cast<datapath::transmit_engine *>(frames.get()) : rings.get();
@@ -177,6 +179,7 @@ protected:
     std::optional<datapath::capture_tap> copies;
     std::unique_ptr<datapath::xdp_transmit> frames;
     std::unique_ptr<datapath::af_xdp_transmit> rings;
+    datapath::slow_devices slow; // of the mixed one
     std::unique_ptr<datapath::mixed_transmit> mixed;
     datapath::transmit_engine *engine = nullptr; // one of them
     std::uint32_t numbered = 0;                  // packets so far
@@ -380,6 +383,78 @@ TEST_F(mixed_engine, everything_leaves_by_the_rings_while_calls_have_to_wait)
     EXPECT_EQ(frames->counters().sent, 0U);
     send_burst(64);
     EXPECT_EQ(frames->counters().sent, 64U);
+}
+
+// A device that seems to send as many packets as `device_sent` says.
+class mixed_engine_on_a_slow_device : public engine_test
+{
+protected:
+    static constexpr std::uint32_t bound = 100;
+    static constexpr std::uint32_t burst = 50;
+
+    void SetUp() override
+    {
+        if (::geteuid() != 0)
+            GTEST_SKIP() << "needs root to load BPF programs";
+        slow[plane] =
+            datapath::slow_device{.frames = bound, .sent = [this] { return counter ? counter->read() : device_sent; }};
+        use("mixed");
+    }
+    [[nodiscard]] std::uint64_t held() const { return port->programs->ports()[plane].tx_held; }
+
+    std::optional<std::uint64_t> device_sent = 7;
+    std::optional<kernel::transmit_counter> counter; // instead of that
+};
+
+TEST_F(mixed_engine_on_a_slow_device, gets_no_more_live_frames_than_its_bound)
+{
+    send_burst(burst);
+    send_burst(burst);
+    EXPECT_EQ(frames->counters().sent, 2 * burst);
+    EXPECT_EQ(held(), 0U);
+    send_burst(burst); // arrives as well, by the rings
+    EXPECT_EQ(frames->counters().sent, 2 * burst);
+    EXPECT_EQ(rings->counters().sent, burst);
+    EXPECT_EQ(held(), burst);
+    send_burst(small_burst); // goes by the rings anyhow
+    EXPECT_EQ(held(), burst);
+}
+
+TEST_F(mixed_engine_on_a_slow_device, gets_live_frames_again_when_it_has_sent_them)
+{
+    for (int bursts = 0; bursts < 3; ++bursts)
+        send_burst(burst);
+    ASSERT_EQ(held(), burst);
+    *device_sent += 3 * burst;
+    const protocol::instant since = kernel::monotonic_now();
+    while (kernel::monotonic_now() - since < datapath::frames_in_flight::between_looks)
+        ;
+    send_burst(burst);
+    EXPECT_EQ(frames->counters().sent, 3 * burst);
+    EXPECT_EQ(held(), burst);
+}
+
+TEST_F(mixed_engine_on_a_slow_device, that_does_not_tell_gets_none)
+{
+    device_sent.reset();
+    send_burst(burst);
+    EXPECT_EQ(frames->counters().sent, 0U);
+    EXPECT_EQ(held(), burst);
+}
+
+// The counter that mrcd reads, of a device that gives frames back at once: nothing is ever held.
+TEST_F(mixed_engine_on_a_slow_device, whose_counter_is_the_kernels)
+{
+    counter.emplace("port0");
+    const auto before = kernel::probes::transmitted_packets("port0");
+    ASSERT_TRUE(before);
+    for (int bursts = 0; bursts < 40; ++bursts)
+        send_burst(burst);
+    EXPECT_EQ(frames->counters().sent, 40 * burst);
+    EXPECT_EQ(held(), 0U);
+    EXPECT_GE(kernel::probes::transmitted_packets("port0"), *before + 40 * burst);
+    EXPECT_FALSE(kernel::transmit_counter{"port"}.read());
+    EXPECT_FALSE(kernel::transmit_counter{"port00"}.read());
 }
 
 // Whether the kernel has AF_XDP sockets for packets of several buffers at all.

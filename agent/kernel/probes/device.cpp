@@ -5,8 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -14,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "kernel/transmit_counter.h"
 #include "kernel/unique_fd.h"
 
 namespace mrc::kernel::probes
@@ -108,20 +107,14 @@ std::optional<std::uint32_t> link_speed_mbps(const std::string &device)
 
 std::optional<std::uint64_t> transmitted_packets(const std::string &device)
 {
-    constexpr int columns_before = 9; // receive has 8, then transmitted bytes
-    std::ifstream table{"/proc/thread-self/net/dev"};
-    for (std::string line; std::getline(table, line);) {
-        const auto colon = line.find(':');
-        const auto begin = line.find_first_not_of(' ');
-        if (colon == std::string::npos || line.substr(begin, colon - begin) != device)
-            continue;
-        std::istringstream figures{line.substr(colon + 1)};
-        std::uint64_t figure = 0;
-        for (int column = 0; column <= columns_before; ++column)
-            figures >> figure;
-        return figures ? std::optional{figure} : std::nullopt;
-    }
-    return std::nullopt;
+    return transmit_counter{device}.read();
+}
+
+std::optional<std::uint32_t> transmit_ring(const std::string &device)
+{
+    ethtool_ringparam command{};
+    command.cmd = ETHTOOL_GRINGPARAM;
+    return ask_ethtool(command, device) && command.tx_pending != 0 ? std::optional{command.tx_pending} : std::nullopt;
 }
 
 std::optional<channel_counts> channels_of(const std::string &device)

@@ -25,6 +25,8 @@ namespace mrc::kernel::probes
 // Mbit/s; nothing without carrier, and of devices that have none of their own (virtio_net, often).
 [[nodiscard]] std::optional<std::uint32_t> link_speed_mbps(const std::string &device);
 [[nodiscard]] std::optional<std::uint64_t> transmitted_packets(const std::string &device);
+// Packets that one of its transmit rings holds; nothing where the driver does not tell.
+[[nodiscard]] std::optional<std::uint32_t> transmit_ring(const std::string &device);
 
 // Receive queues that are in use; 1 where the driver does not tell.
 [[nodiscard]] std::uint32_t receive_queues(const std::string &device);

@@ -13,6 +13,7 @@
 #include "kernel/probes/ring_cost.h"
 #include "kernel/shared_word.h"
 #include "kernel/startup_error.h"
+#include "kernel/transmit_counter.h"
 #include "service/log.h"
 #include "service/ports/nic_drivers.h"
 
@@ -126,6 +127,23 @@ void host_ports::measure_costs(const host_modes &modes)
     }
 }
 
+// Of live frames a device gets what one of its rings holds: it would drop more. A device that is not there yet is taken
+// for a NIC.
+datapath::slow_devices host_ports::slow_devices() const
+{
+    constexpr std::uint32_t usual_ring = 512;
+    datapath::slow_devices slow;
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const std::string &device = config_.ports[i].device;
+        if (!uses_[i].uses_xdp || returns_frames(kernel::probes::driver_of(device)))
+            continue;
+        slow[config_.ports[i].plane.value] = datapath::slow_device{
+            .frames = kernel::probes::transmit_ring(device).value_or(usual_ring),
+            .sent = [counter = std::make_shared<kernel::transmit_counter>(device)] { return counter->read(); }};
+    }
+    return slow;
+}
+
 void host_ports::build_engines(unsigned worker)
 {
     worker_engines &built = ways_out_[worker];
@@ -140,12 +158,13 @@ void host_ports::build_engines(unsigned worker)
     std::vector<kernel::xsk_socket_pair *> first(MRC_MAX_PORTS);
     for (std::uint32_t row = 0; row < MRC_MAX_PORTS; ++row)
         first[row] = sockets_.first(worker, row);
+    const datapath::link_rows links{
+        .paths = programs_.paths(), .ports = programs_.ports(), .next_hops = programs_.next_hops()};
     built.af_xdp = std::make_unique<datapath::af_xdp_transmit>(
-        sockets_.memory(worker), first,
-        datapath::link_rows{.paths = programs_.paths(), .ports = programs_.ports(), .next_hops = programs_.next_hops()},
-        plan_.payload_bytes + packet_overhead(config_.fabric.mode), &capture_);
+        sockets_.memory(worker), first, links, plan_.payload_bytes + packet_overhead(config_.fabric.mode), &capture_);
     if (built.xdp)
-        built.mixed = std::make_unique<datapath::mixed_transmit>(*built.xdp, *built.af_xdp, programs_.paths(), costs_);
+        built.mixed =
+            std::make_unique<datapath::mixed_transmit>(*built.xdp, *built.af_xdp, links, costs_, slow_devices());
     built.engines.resize(MRC_MAX_PORTS);
     for (std::size_t i = 0; i < config_.ports.size(); ++i)
         built.engines[config_.ports[i].plane.value] =

@@ -117,6 +117,7 @@ private:
     void show_plane_mask();
     void bind_sockets();
     void measure_costs(const host_modes &modes);
+    [[nodiscard]] datapath::slow_devices slow_devices() const;
     void build_engines(unsigned worker);
     [[nodiscard]] port_sockets::binding binding_of(std::size_t port) const;
     void change_sockets(std::uint32_t row, port_sockets::fresh_sockets fresh);

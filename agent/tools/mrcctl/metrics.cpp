@@ -41,6 +41,9 @@ struct port_counter {
 constexpr port_counter port_counters[] = {
     {{"mrc_port_transmit_packets_total", "Packets that left by the port."}, "tx_packets"},
     {{"mrc_port_transmit_bytes_total", "Bytes that left by the port, from Ethernet on."}, "tx_bytes"},
+    {{"mrc_port_transmit_held_packets_total",
+      "Packets that left by AF_XDP, as the device had too many live frames to send."},
+     "tx_held"},
     {{"mrc_port_receive_packets_total", "Packets of MRC and the overlay that came in."}, "rx_packets"},
     {{"mrc_port_receive_bytes_total", "Bytes of these packets, from Ethernet on."}, "rx_bytes"},
 };

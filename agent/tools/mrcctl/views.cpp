@@ -201,6 +201,7 @@ json::object port_view(std::uint32_t plane, const mrc_port_row &row)
             {"tx_bytes", row.tx_bytes},
             {"rx_packets", row.rx_packets},
             {"rx_bytes", row.rx_bytes},
+            {"tx_held", row.tx_held},
             {"last_tx_ns", time_or_null(row.last_tx_ns)}};
 }
 

@@ -182,7 +182,9 @@ struct mrc_port_row {
     __u64 last_tx_ns;      /* the latest of those [host_push, host_tx] */
     char device[16];       /* name; empty: the host has no port on this plane */
     char address_text[MRC_ADDRESS_TEXT]; /* `address`, for readers */
-    __u64 reserved3[5];
+    /* packets of XDP transmit that left by AF_XDP, as the device had too many frames to send [mrcd: worker, atomic] */
+    __u64 tx_held;
+    __u64 reserved3[4];
 };
 
 /* `next_hops`: array of MRC_MAX_NEXT_HOPS rows: where a path's frames go on its link. */

@@ -14,7 +14,7 @@ namespace
 
 using protocol::plane_index;
 
-daemon_config config_of(fabric_options options, host_place self)
+daemon_config config_of(const fabric_options &options, host_place self)
 {
     daemon_config config;
     config.fabric = options;
