@@ -53,7 +53,9 @@ class plain_network(network):
         if port.address:
             nodad = "" if self.options.ipv4 else " nodad"
             commands.append(f"address replace {port.address}/{self.prefix_length(port)} dev {port.device}{nodad}")
-        return namespaces.ip_lines(commands + self.route_commands(port), self.family)
+        lines = namespaces.ip_lines(commands + self.route_commands(port), self.family)
+        # As what configures a host's network does: an address that was given is there again when the port is.
+        return [f"echo 1 >/proc/sys/net/ipv6/conf/{port.device}/keep_addr_on_down", *lines]
 
     def route_commands(self, _port):
         """`ip` commands for the routes by a port."""

@@ -50,13 +50,14 @@ def check_plane(fabric, here):
     seen = planes()
     check([event["event"] for event in seen] == ["plane_out_of_use", "plane_in_use"] * (len(seen) // 2),
           "out of use and in use take turns")
+    to = {"leaf": fabric.host("h1")["leaf"]} if fabric.is_srv6() else {"peer": fabric.host("h1")["mrc_address"]}
     check(all(event["reason"] in (GONE_REASONS if event["event"] == "plane_out_of_use" else BACK_REASONS) and
-              event["leaf"] == fabric.host("h1")["leaf"] and event["paths"] == 2 for event in seen),
+              to.items() <= event.items() and event["paths"] == len(walk.paths) for event in seen),
           f"each with its reason: {seen}")
     paths = [event for event in here.of("path_assumed_bad", "path_good") if event["plane"] == CUT_PLANE]
     before = [event for event in paths if event["number"] < seen[0]["number"]]
-    check({event["uplink"] for event in before if event["event"] == "path_assumed_bad"} == {0, 1},
-          f"both of its paths were assumed bad before: {before}")
+    check({event["uplink"] for event in before if event["event"] == "path_assumed_bad"} == set(range(len(walk.paths))),
+          f"all of its paths were assumed bad before: {before}")
     check({event["path"] for event in paths} == set(walk.paths) and
           all(event["tx_packets"] > 0 for event in paths), f"with their rows and what was sent there: {paths}")
     check(paths[-1]["event"] == "path_good" and paths[-1]["reason"] in BACK_REASONS, f"and are good now: {paths[-1]}")

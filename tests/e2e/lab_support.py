@@ -117,6 +117,14 @@ class running_lab:
         """In their order."""
         return list(self._hosts_at_first())
 
+    def is_srv6(self):
+        return self.status()["fabric"] == "srv6"
+
+    def plane_to(self, plane, host):
+        """As logs call the way to a host by a plane: it ends at its leaf, in direct mode at the host."""
+        to = f"leaf {self.host(host)['leaf']}" if self.is_srv6() else f"peer {self.host(host)['mrc_address']}"
+        return f"plane {plane} to {to}"
+
     def log(self, host):
         """What the host's mrcd has logged."""
         return pathlib.Path(self.host(host)["log"]).read_text("utf-8")
@@ -136,6 +144,12 @@ def with_workers(config):
     return config if workers is None or "[worker]" in config else f"{config}\n[worker]\nworkers = {workers}\n"
 
 
+def on_fabric(arguments):
+    """A test that says nothing of the fabric may be run on another kind than SRv6: MRC_TEST_FABRIC."""
+    kind = os.environ.get("MRC_TEST_FABRIC")
+    return arguments if kind is None or "--fabric" in arguments else ("--fabric", kind, *arguments)
+
+
 @contextlib.contextmanager
 def lab(name, *arguments, config=""):
     """A lab with these options for `up`, and this text in the configuration of every mrcd; its prefix carries the
@@ -145,7 +159,7 @@ def lab(name, *arguments, config=""):
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.write(with_workers(config))
         file.flush()
-        mrc_lab("up", "--prefix", prefix, "--mrcd-config", file.name, *arguments)
+        mrc_lab("up", "--prefix", prefix, "--mrcd-config", file.name, *on_fabric(arguments))
     try:
         yield running_lab(prefix)
     finally:

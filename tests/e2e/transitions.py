@@ -35,12 +35,12 @@ def cut_plane(fabric):
     walk = cut_and_restore(fabric)
     client, server, _ = transfer(fabric, *STEADY, "-D", "60", "--verify", on_sample=walk)
     check(not walk.steps and server["verified"] is True, f"plane {CUT_PLANE} was cut and restored {client.complaints}")
+    return walk.paths
 
 
 def check_plane(fabric):
-    cut_plane(fabric)
-    leaf = fabric.host("h1")["leaf"]
-    name = f"plane {CUT_PLANE} to leaf {leaf} (2 paths): "
+    paths = cut_plane(fabric)
+    name = f"{fabric.plane_to(CUT_PLANE, 'h1')} ({len(paths)} paths): "
     changes = ["out of use", "in use again"]
     reasons = {"nothing gets through, though other paths deliver", "packets are lost", "probes are answered",
                "packets get through"}
@@ -109,8 +109,9 @@ def check_debug(fabric):
     def logged(pattern):
         return [line for line in fabric.log_lines("h0", "debug") if re.search(pattern, line)]
 
+    name = fabric.plane_to(CUT_PLANE, "h1")
     for state in ("assumed bad", "good"):
-        check(wait_until(lambda: len(logged(rf"^path by uplink \d of plane {CUT_PLANE} to leaf \d+: {state}")) >= 2,
+        check(wait_until(lambda: len(logged(rf"^path by uplink \d+ of {name}: {state}")) >= 2,
                          DEADLINE_S), f"debug logs each path that is {state}")
     opened = logged(r"^session \d+: opened by mrc-perf, process \d+ of user 0$")
     check(opened and wait_until(lambda: len(logged(r"^session \d+: closed")) == len(opened), DEADLINE_S),

@@ -85,7 +85,7 @@ def cut(fabric, maps):
     goes_on(maps, "both workers' queue pairs go on")
     fabric.run("plane", str(CUT_PLANE), "up")
     check(wait_until(lambda: maps.states(paths) == {GOOD}, DEADLINE_S, 0.1), "it lives again, and they are good to all")
-    name = f"plane {CUT_PLANE} to leaf {fabric.host('h1')['leaf']} (2 paths): "
+    name = f"{fabric.plane_to(CUT_PLANE, 'h1')} ({len(paths)} paths): "
     check(wait_until(lambda: one_after_the_other(transitions(fabric, name)), DEADLINE_S),
           f"each change has one line: {transitions(fabric, name)}")
 
