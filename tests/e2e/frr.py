@@ -4,6 +4,7 @@ the static SIDs of FRR 10.3. zebra, mgmtd and staticd run in the network namespa
 
 import contextlib
 import pathlib
+import re
 import subprocess
 
 from lab_support import DEADLINE_S, check, skip
@@ -21,7 +22,8 @@ def _mirror():
     """Debian's archive as this machine's apt knows it, or None."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(SITE)"], text=True,
                           capture_output=True, check=False)
-    sites = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("Debian bookworm ")]
+    # That of a release; its updates may come from elsewhere.
+    sites = re.findall(r"^Debian [a-z]+ (\S+)$", done.stdout, re.M)
     return sites[0] if sites else None
 
 
