@@ -10,12 +10,13 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
-from lab_support import ROOT, TIME_SCALE, binary, check, lab, need_binaries, need_root
+from lab_support import ROOT, TIME_SCALE, binary, check, lab, need_binaries, need_root, skip
 from transfer_support import STEADY, lines_of, stopped, transfer, wait_until
 
 PLANES, SPINES = 4, 2
@@ -271,6 +272,8 @@ def check_rules():
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrcctl")
+    if not shutil.which("promtool"):
+        skip("prometheus is not installed (scripts/setup --test)")
     check_rules()
     seen = []
     with lab("metrics", "--planes", str(PLANES), "--spines", str(SPINES)) as fabric:
