@@ -445,14 +445,39 @@ local function add_icrc(tree, packet)
     end
 end
 
--- Wireshark's own for RoCEv2, where there is one.
+-- Wireshark's own by port, where there is one: of RoCEv2, and of what has lower ports.
 local others = {}
+
+local function dissect_others(bytes, pinfo, root)
+    local low, high = pinfo.src_port, pinfo.dst_port
+    if low > high then
+        low, high = high, low
+    end
+    for _, port in ipairs({low, high}) do
+        if others[port] then
+            -- It fails on what is malformed, and has said so in the tree.
+            local fine, taken = pcall(others[port].call, others[port], bytes, pinfo, root)
+            if not fine or taken ~= 0 then
+                return fine and taken or bytes:len()
+            end
+        end
+    end
+    return 0
+end
+
+local function is_mrc_port(port)
+    for _, each in ipairs(PORTS) do
+        if port == each then
+            return true
+        end
+    end
+    return false
+end
 
 function mrc.dissector(bytes, pinfo, root)
     local length = bytes:len()
-    if length < 1 or bytes(0, 1):uint() < 0xC0 or bytes(0, 1):uint() > 0xDF then
-        local other = others[pinfo.dst_port] or others[pinfo.src_port]
-        return other and other:call(bytes, pinfo, root) or 0
+    if not is_mrc_port(pinfo.dst_port) or length < 1 or bytes(0, 1):uint() < 0xC0 or bytes(0, 1):uint() > 0xDF then
+        return dissect_others(bytes, pinfo, root)
     end
     pinfo.cols.protocol = "MRC"
     local tree = root:add(mrc, bytes())
@@ -489,8 +514,12 @@ function mrc.dissector(bytes, pinfo, root)
     return length
 end
 
+-- Wireshark asks whoever has the lower port first, and the source port is of the EV: any number, that of DNS, too. So
+-- MRC is asked in the place of each that could come before it.
 local ports = DissectorTable.get("udp.port")
-for _, port in ipairs(PORTS) do
+for port = 1, math.max(table.unpack(PORTS)) do
     others[port] = ports:get_dissector(port)
-    ports:add(port, mrc)
+    if others[port] or is_mrc_port(port) then
+        ports:add(port, mrc)
+    end
 end

@@ -16,6 +16,7 @@ from tshark import SCRIPTS, tshark
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINKTYPE_RAW = 101  # packets begin with their IP header
+IP_BYTES, UDP_BYTES = 40, 8
 # Keys of golden.txt that are not MRC's, or are checked by themselves.
 NOT_MRC = {"ip", "src", "dst", "tc", "flow_label", "hop_limit", "sport", "dport", "ip_id", "ip_df", "transport",
            "bytes", "payload", "icrc"}
@@ -117,6 +118,23 @@ class dissector(unittest.TestCase):
                   f"{int(keys['psn'], 0)},0x{int(keys['ev'], 0):x}"
                   for keys in golden if int(keys["opcode"], 0) in kinds]
         self.assertEqual([line.split(",", 1)[1] for line in lines], wanted)
+
+    def test_an_ev_that_is_another_protocols_port(self):
+        def between(source, destination, payload):
+            name, keys = vectors("golden.txt")[0]
+            self.assertNotIn("outer_dst", keys, name)
+            head = bytearray.fromhex(keys["bytes"])[:IP_BYTES]
+            struct.pack_into(">H", head, 4, UDP_BYTES + len(payload))
+            return bytes(head) + struct.pack(">HHHH", source, destination, UDP_BYTES + len(payload), 0) + payload
+
+        data = bytes.fromhex(vectors("golden.txt")[0][1]["bytes"])[IP_BYTES + UDP_BYTES:]
+        query = bytes.fromhex("000101000001000000000000" "0161" "00" "00010001")  # for the address of "a"
+        for port in (53, 123, 4789, 6343, 40000):
+            (fields,), _ = dissected([between(port, 4791, data)])
+            self.assertEqual(int(fields["mrc.ev"], 0) & 0xFFFF, port)
+        for source, destination in ((40000, 53), (4791, 53), (53, 4791)):
+            done = read_by_tshark([between(source, destination, query)], "-T", "fields", "-e", "dns.qry.name")
+            self.assertEqual(done.stdout, "a\n", f"{source} to {destination}")
 
     def test_roce_goes_on_to_its_own_dissector(self):
         packet = bytearray.fromhex(vectors("golden.txt")[0][1]["bytes"])

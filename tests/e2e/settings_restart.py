@@ -41,7 +41,7 @@ def main():
     need_root()
     need_binaries("mrcd", "mrc-switch", "mrcctl")
     with lab("settings", "--no-daemons", "--planes", str(PLANES), "--leaves", "1", "--spines", "1", "--hosts",
-             "1") as running:
+             "2") as running:  # in direct mode a host alone has no neighbours, which is why its ports are down then
         config = f"/run/mrc-lab/{running.prefix}/config/h0.toml"
         with started(running, config) as (process, said):
             check(wait_until(lambda: "READY" in said(), DEADLINE_S), "mrcd runs")
