@@ -425,7 +425,7 @@ TEST_F(mixed_engine_on_a_slow_device, gets_live_frames_again_when_it_has_sent_th
     for (int bursts = 0; bursts < 3; ++bursts)
         send_burst(burst);
     ASSERT_EQ(held(), burst);
-    *device_sent += 3 * burst;
+    *device_sent += std::uint64_t{3} * burst;
     const protocol::instant since = kernel::monotonic_now();
     while (kernel::monotonic_now() - since < datapath::frames_in_flight::between_looks)
         ;
@@ -452,7 +452,7 @@ TEST_F(mixed_engine_on_a_slow_device, whose_counter_is_the_kernels)
         send_burst(burst);
     EXPECT_EQ(frames->counters().sent, 40 * burst);
     EXPECT_EQ(held(), 0U);
-    EXPECT_GE(kernel::probes::transmitted_packets("port0"), *before + 40 * burst);
+    EXPECT_GE(kernel::probes::transmitted_packets("port0"), *before + std::uint64_t{40} * burst);
     EXPECT_FALSE(kernel::transmit_counter{"port"}.read());
     EXPECT_FALSE(kernel::transmit_counter{"port00"}.read());
 }
