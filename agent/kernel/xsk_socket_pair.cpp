@@ -54,8 +54,8 @@ xsk_socket_pair::xsk_socket_pair(umem &memory, xsk_options options, int busy_lim
 }
 
 xsk_socket_pair::xsk_socket_pair(umem &memory, umem_registration &with, xsk_options options, int busy_limit_ms)
-    : memory_{memory}, options_{std::move(options)}, queue_{std::make_shared<xsk_queue>(memory)},
-      holder_{memory.new_holder()}
+    : memory_{memory}, options_{std::move(options)},
+      queue_{std::make_shared<xsk_queue>(memory, options_.receive_frames)}, holder_{memory.new_holder()}
 {
     using clock = std::chrono::steady_clock;
     if (options_.multi_buffer)
@@ -154,9 +154,12 @@ void xsk_socket_pair::refill(std::uint32_t received)
 {
     const std::unique_lock alone = queue_->use();
     xsk_ring_prod *fill = queue_->fill_;
-    queue_->lent_ -= received;
     const std::uint32_t room = xsk_prod_nb_free(fill, options_.ring_size);
-    const std::uint32_t may_lend = std::min(room, options_.receive_frames - queue_->lent_);
+    const std::uint32_t unused = options_.ring_size - room;
+    queue_->depth_.on_look(queue_->lent_ - std::min(unused, queue_->lent_), unused, received);
+    queue_->lent_ -= received;
+    const std::uint32_t depth = queue_->depth_.frames();
+    const std::uint32_t may_lend = std::min(room, depth - std::min(depth, queue_->lent_));
     const auto want = static_cast<std::uint32_t>(memory_.free_of(may_lend));
     std::uint32_t index = 0;
     if (want != 0 && xsk_ring_prod__reserve(fill, want, &index) == want) {

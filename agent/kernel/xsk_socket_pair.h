@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernel/compat.h"
+#include "kernel/receive_depth.h"
 #include "kernel/umem.h"
 #include "mrc/abi/maps.h"
 
@@ -27,8 +28,8 @@ struct xsk_options {
     std::uint32_t queue = 0;
     std::uint32_t ring_size = usual_ring_size; // descriptors of fill, receive and completion ring, a power of two
     std::uint32_t transmit_frames = 512;       // most that the kernel may hold to send them; at most ring_size
-    std::uint32_t receive_frames = 4096; // most that it may hold to receive; a zero-copy driver has rings of its own
-    bool multi_buffer = false;           // packets may span several frames (kernel 6.6)
+    std::uint32_t receive_frames = 4096;       // most that it may hold to receive; receive_depth.h says how many it has
+    bool multi_buffer = false;                 // packets may span several frames (kernel 6.6)
     bool force_copy = false; // no zero copy: with generic XDP, and where sockets that share memory do not all have it
 };
 
@@ -37,7 +38,11 @@ struct xsk_options {
 class xsk_queue
 {
 public:
-    explicit xsk_queue(umem &memory) : memory_{memory}, lent_as_{memory.new_holder()} { holders_.push_back(lent_as_); }
+    // `frames`: most that the kernel may have to receive into.
+    xsk_queue(umem &memory, std::uint32_t frames) : memory_{memory}, depth_{frames}, lent_as_{memory.new_holder()}
+    {
+        holders_.push_back(lent_as_);
+    }
     xsk_queue(const xsk_queue &) = delete;
     xsk_queue &operator=(const xsk_queue &) = delete;
     ~xsk_queue(); // its frames are the memory's again, of the first socket's thread
@@ -52,6 +57,7 @@ private:
     }
 
     umem &memory_;
+    receive_depth depth_;
     xsk_socket *first_ = nullptr; // through which the others join
     xsk_ring_prod own_fill_{};
     xsk_ring_cons own_completion_{};
