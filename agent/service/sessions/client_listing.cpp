@@ -30,12 +30,14 @@ client_listing::~client_listing()
     log_.on_session_closed(session_, row_, end_, kernel::monotonic_now());
 }
 
-void client_listing::update(std::uint32_t queue_pairs, std::uint64_t registered_bytes)
+void client_listing::update(const client_holdings &now)
 {
-    if (listed_ && row_.queue_pairs == queue_pairs && row_.registered_bytes == registered_bytes)
+    if (listed_ && told_ == now)
         return;
-    row_.queue_pairs = queue_pairs;
-    row_.registered_bytes = registered_bytes;
+    told_ = now;
+    row_.queue_pairs = now.queue_pairs;
+    row_.registered_bytes = now.registered_bytes;
+    row_.shared_bytes = now.shared_bytes;
     listed_ = rows_.set_client(session_, row_);
 }
 

@@ -193,7 +193,9 @@ bool client_session::serve_request(std::span<const std::byte> packet, kernel::un
     std::memcpy(static_cast<void *>(&request), packet.data(), sizeof(request));
     const answer answered = is_spoken(request.version) ? handle(request, fd) : refuse_version(request.version);
     if (listing_)
-        listing_->update(static_cast<std::uint32_t>(state_.qps.size()), state_.registered_bytes);
+        listing_->update({.queue_pairs = static_cast<std::uint32_t>(state_.qps.size()),
+                          .registered_bytes = state_.registered_bytes,
+                          .shared_bytes = state_.shared_bytes});
     return session::send_packet(socket_.get(), &answered.reply, sizeof(answered.reply), answered.fds);
 }
 

@@ -286,12 +286,17 @@ void add_workers(family_list &to, const host_maps &maps)
 void add_clients(family_list &to, const client_table &clients)
 {
     std::uint64_t registered_bytes = 0;
-    for (const auto &[session, row] : clients)
+    std::uint64_t shared_bytes = 0;
+    for (const auto &[session, row] : clients) {
         registered_bytes += row.registered_bytes;
+        shared_bytes += row.shared_bytes;
+    }
     begin_family(to, {"mrc_clients", "Programs that are connected to mrcd."}, "gauge");
     add_sample(to, {}, clients.size());
     begin_family(to, {"mrc_client_registered_bytes", "Memory that they have registered."}, "gauge");
     add_sample(to, {}, registered_bytes);
+    begin_family(to, {"mrc_client_shared_bytes", "Of that, what mrcd copies without calls of the kernel."}, "gauge");
+    add_sample(to, {}, shared_bytes);
 }
 
 void add_verdicts(family_list &to, const verdict_counts &counts)

@@ -48,6 +48,7 @@ constexpr column client_columns[] = {
     {"COMMAND", "command"},
     {"QPS", "queue_pairs"},
     {"MEMORY", "registered_bytes", column_unit::bytes},
+    {"SHARED", "shared_bytes", column_unit::bytes},
     {"CONNECTED FOR", "connected_for_ns", column_unit::time},
 };
 

@@ -177,6 +177,7 @@ json::object client_view(std::uint32_t session, const mrc_client_row &row, std::
             {"command", text_in(row.command)},
             {"queue_pairs", row.queue_pairs},
             {"registered_bytes", row.registered_bytes},
+            {"shared_bytes", row.shared_bytes},
             {"connected_ns", row.connected_ns},
             {"connected_for_ns", now_ns - std::min(now_ns, std::uint64_t{row.connected_ns})}};
 }

@@ -554,7 +554,8 @@ struct mrc_client_row {
     __u64 registered_bytes; /* of all its memory regions */
     __u32 queue_pairs;      /* that it has */
     __u32 reserved;
-    __u64 reserved2[2];
+    __u64 shared_bytes; /* of registered_bytes, those that the worker copies without calls of the kernel */
+    __u64 reserved2;
 };
 
 /*

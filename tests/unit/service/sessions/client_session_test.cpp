@@ -311,6 +311,7 @@ TEST_F(client_sessions, are_listed_with_the_bytes_that_they_have_registered)
     request.number = keys.front();
     ASSERT_EQ(ask(client, request)->error, 0);
     EXPECT_EQ(row.registered_bytes, 3000U);
+    EXPECT_EQ(row.shared_bytes, 3000U);
 }
 
 TEST_F(client_sessions, give_back_at_their_end_whatever_they_held)
