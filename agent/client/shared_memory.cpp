@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "client/export.h"
 #include "kernel/unique_fd.h"
@@ -36,9 +37,40 @@ std::uintptr_t number_of(const void *address)
     return reinterpret_cast<std::uintptr_t>(address);
 }
 
-} // namespace
+// A line of /proc/self/maps (proc_pid_maps(5)).
+struct mapped_range {
+    unsigned long from = 0;
+    unsigned long to = 0;
+    char mode[5] = {};
+    unsigned long offset = 0;
+    unsigned long inode = 0;
+};
 
-std::optional<shared_range> shared_range_at(const void *address, std::uint64_t bytes)
+// Whether all of a range is mapped, and `allowed(mapped_range)` wherever it is; nullopt: that cannot be found out.
+template <typename Allowed>
+std::optional<bool> is_all_mapped(const void *address, std::uint64_t bytes, Allowed allowed)
+{
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> maps{std::fopen("/proc/self/maps", "re"), &std::fclose};
+    if (!maps)
+        return std::nullopt;
+    std::uintptr_t next = number_of(address); // everything before it is
+    const std::uintptr_t end = next + bytes;
+    char line[512];
+    while (next < end && std::fgets(line, sizeof(line), maps.get()) != nullptr) {
+        mapped_range found;
+        if (std::sscanf(line, "%lx-%lx %4s %lx %*s %lu", &found.from, &found.to, found.mode, &found.offset,
+                        &found.inode) != 5 ||
+            found.to <= next)
+            continue;
+        if (found.from > next || !allowed(found))
+            return false;
+        next = found.to;
+    }
+    return next >= end;
+}
+
+// The allocation that a range is in, and where.
+std::optional<shared_range> allocated_range(const void *address, std::uint64_t bytes)
 {
     const std::scoped_lock lock{registry_lock};
     auto at = registry().upper_bound(number_of(address));
@@ -52,25 +84,29 @@ std::optional<shared_range> shared_range_at(const void *address, std::uint64_t b
     return shared_range{.file = at->second.file.get(), .offset = offset};
 }
 
+} // namespace
+
+std::optional<shared_range> shared_range_at(const void *address, std::uint64_t bytes)
+{
+    const std::optional<shared_range> range = allocated_range(address, bytes);
+    if (!range)
+        return std::nullopt;
+    struct stat file{};
+    const bool is_there =
+        ::fstat(range->file, &file) == 0 &&
+        is_all_mapped(address, bytes, [&](const mapped_range &mapped) {
+            return mapped.inode == file.st_ino && mapped.offset - range->offset == mapped.from - number_of(address);
+        }).value_or(true);
+    return is_there ? range : std::nullopt;
+}
+
 bool is_accessible(const void *address, std::uint64_t bytes, bool writable)
 {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> maps{std::fopen("/proc/self/maps", "re"), &std::fclose};
-    if (!maps)
-        return true;                          // the daemon's copies will tell
-    std::uintptr_t next = number_of(address); // everything before it is accessible
-    const std::uintptr_t end = next + bytes;
-    char line[512];
-    while (next < end && std::fgets(line, sizeof(line), maps.get()) != nullptr) {
-        unsigned long from = 0;
-        unsigned long to = 0;
-        char mode[5] = {};
-        if (std::sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || to <= next)
-            continue;
-        if (from > next || mode[0] != 'r' || (writable && mode[1] != 'w'))
-            return false;
-        next = to;
-    }
-    return next >= end;
+    return is_all_mapped(address, bytes,
+                         [writable](const mapped_range &mapped) {
+                             return mapped.mode[0] == 'r' && (!writable || mapped.mode[1] == 'w');
+                         })
+        .value_or(true); // else the daemon's copies will tell
 }
 
 int bring_in(const void *address, std::uint64_t bytes, bool writable)

@@ -10,7 +10,8 @@
 namespace mrc::client
 {
 
-// A range inside memory that mrc_alloc_shared gave.
+// A range inside memory that mrc_alloc_shared gave, if that is what is mapped there: a program may have put something
+// else in its place, as libmrc-heap.so does in a child after fork().
 struct shared_range {
     int file = -1; // borrowed
     std::uint64_t offset = 0;

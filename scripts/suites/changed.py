@@ -17,6 +17,7 @@ NAMED_TESTS = [
     (r"agent/(service|session|options|tools/mrcd)/", ["e2e.transfer_xdp", "e2e.mrcd_refusals"]),
     (r"(agent/client|include/mrc[^/]*\.h|include/mrc)/?", ["e2e.api_transfer"]),
     (r"agent/client/verbs/", ["e2e.api_verbs_queues"]),
+    (r"agent/heap/", ["e2e.heap"]),
     (r"agent/tools/mrcctl/", ["e2e.mrcctl", "e2e.completion"]),
     (r"(agent/tools/mrcctl/capture/|agent/datapath/capture_tap|bpf/capture|include/mrc/abi/capture)",
      ["e2e.capture_xdp", "e2e.capture_af_xdp"]),

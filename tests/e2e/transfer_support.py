@@ -54,6 +54,19 @@ def start_perf(fabric, host, *arguments, stdout=subprocess.PIPE):
                             env={**os.environ, **fabric.environment(host)})
 
 
+HEAP_LIBRARY = os.path.realpath(binary("../lib/libmrc-heap.so"))
+
+
+@contextlib.contextmanager
+def preloaded(library=HEAP_LIBRARY):
+    """Programs that are started meanwhile have it in front of their own."""
+    os.environ["LD_PRELOAD"] = library
+    try:
+        yield
+    finally:
+        del os.environ["LD_PRELOAD"]
+
+
 @contextlib.contextmanager
 def server(fabric, *arguments):
     """A server on h1 and the reader of its standard output, once it listens."""

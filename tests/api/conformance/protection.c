@@ -65,8 +65,15 @@ void shares_memory_from_anywhere(void)
     expect_status(&pair, &shared[0], &pair.memory[1], IBV_WC_SUCCESS);
     CHECK_IS(pair.memory[1].bytes[0], 0x55);
     expect_status(&pair, &pair.memory[0], &shared[1], IBV_WC_SUCCESS);
+    CHECK_IS(shared[1].bytes[0], 0);
+
+    /* Registered now, it is what is mapped there now. */
+    struct region other = region_at(&hosts[1], shared[1].bytes, 2 * page);
+    memset(pair.memory[0].bytes, 0x66, 64);
+    expect_status(&pair, &pair.memory[0], &other, IBV_WC_SUCCESS);
+    CHECK_IS(other.bytes[0], 0x66);
+    CHECK_IS(ibv_dereg_mr(other.mr), 0);
     for (int i = 0; i < 2; ++i) {
-        CHECK_IS(shared[i].bytes[0], 0);
         CHECK_IS(ibv_dereg_mr(shared[i].mr), 0);
         CHECK_IS(mrc_free_shared(shared[i].bytes - 100), 0);
     }

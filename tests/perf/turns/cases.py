@@ -6,7 +6,7 @@ import dataclasses
 import typing
 
 from . import collectives, labs
-from .programs import at_once, iperf, mrc, observed, raw, small_beside, sockperf, stall
+from .programs import at_once, iperf, mrc, observed, raw, small_beside, sockperf, stall, with_heap
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
 LOSSES = ("0%", "0.01%", "0.1%", "1%")
@@ -72,6 +72,13 @@ def ours(point, builds, *arguments, engines=ENGINES, memory=MEMORY, label=""):
             for build in builds or {"": None} for engine in engines for kind in memory]
 
 
+def with_shared_heap(point, builds, *arguments):
+    """The program's own memory once more, from libmrc-heap.so."""
+    build = next(iter(builds), "")
+    return row(point, of_build("MRC, XDP, process memory, libmrc-heap", build), of_build("xdp", build),
+               with_heap(mrc(*arguments, memory="process")))
+
+
 def inside(point, *arguments, memory=MEMORY, label=""):
     """The same, without mrcd: each end has the daemon inside. XDP transmit."""
     return [row(point, f"MRC inside the program, {kind} memory{label}", "inside",
@@ -119,7 +126,8 @@ def goodput(builds, sizes=SIZES):
     rows = []
     for size in sizes:
         rows += [*peers(size, size), over_overlay(size, size, next(iter(builds), "")),
-                 *ours(size, builds, "-s", size), *inside(size, "-s", size)]
+                 *ours(size, builds, "-s", size), with_shared_heap(size, builds, "-s", size),
+                 *inside(size, "-s", size)]
     if "1M" in sizes:
         udp = iperf("--udp", "--bitrate", "0", to=labs.plane_address(0, 1))
         rows += [row("1M", "UDP, one plane", "kernel", udp), *raw_streams("1M")]
@@ -205,7 +213,9 @@ def beside(_builds):
 
 def own_host(_builds):
     return (row("", "TCP, loopback", "xdp", iperf(host="h1")),
-            *(row("", f"MRC, {kind} memory", "xdp", mrc("-s", "1M", memory=kind, host="h1")) for kind in MEMORY))
+            *(row("", f"MRC, {kind} memory", "xdp", mrc("-s", "1M", memory=kind, host="h1")) for kind in MEMORY),
+            row("", "MRC, process memory, libmrc-heap", "xdp",
+                with_heap(mrc("-s", "1M", memory="process", host="h1"))))
 
 
 def own_host_latency(_builds):
@@ -225,7 +235,9 @@ def by_gloo(builds):
                          row(point, "MPTCP, a subflow per plane", kernel, collectives.by_tcp(*what, wrapper=MPTCP)),
                          row(point, "TCP over mrcnet0", overlay, collectives.by_overlay(*what)),
                          *(row(point, of_build("MRC", build), of_build(f"xdp, {ranks} hosts", build),
-                               collectives.by_mrc(*what)) for build in builds or {"": None})]
+                               collectives.by_mrc(*what)) for build in builds or {"": None}),
+                         row(point, of_build("MRC, libmrc-heap", next(iter(builds), "")), overlay,
+                             with_heap(collectives.by_mrc(*what)))]
     return tuple(rows)
 
 

@@ -12,11 +12,12 @@ import sys
 import time
 
 from lab_support import binary
-from transfer_support import DEADLINE_S, lines_of, run_client, start_perf, wait_until
+from transfer_support import DEADLINE_S, lines_of, preloaded, run_client, start_perf, wait_until
 
 from . import labs
 
 LONGEST_IPERF_BLOCK = 1 << 20
+CONNECT_MS = "10000"  # where a TCP connection cannot be made, the kernel tries for two minutes
 SOCKPERF_BYTES = (14, 65000)  # least and, near enough, most
 SOCKPERF_PORT = "11111"
 SAY_WHEN_THEY_BEGIN = ("trace", "capture")  # commands of mrcctl, once what they need is there
@@ -140,6 +141,14 @@ def at_once(clients, *arguments):
     return run
 
 
+def with_heap(run):
+    """`run` by programs that have their large blocks from libmrc-heap.so."""
+    def beside(at, seconds):
+        with preloaded():
+            return run(at, seconds)
+    return beside
+
+
 def stall(cut):
     """The longest stall at full rate from a moment on, at which a plane dies, or nothing happens."""
     def run(at, seconds):
@@ -181,8 +190,8 @@ def iperf(*arguments, to=None, size="1M", wrapper=(), host="h0"):
                     if "listening" in line:
                         break
                 said = inside(at.fabric, host, *wrapper, "iperf3", "--client",
-                              to or at.fabric.host("h1")["mrc_address"], "--time", str(seconds), "--json", *block,
-                              *arguments)
+                              to or at.fabric.host("h1")["mrc_address"], "--time", str(seconds), "--json",
+                              "--connect-timeout", CONNECT_MS, *block, *arguments)
                 listening.stdout.read()
             finally:
                 listening.kill()
