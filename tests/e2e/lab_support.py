@@ -2,6 +2,7 @@
 """What the lab's end-to-end tests share: a lab that is removed whatever happens, and checks that name themselves."""
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ from lab.wait_until import TIME_SCALE, wait_until  # noqa: E402
 
 SKIPPED = 77
 DEADLINE_S = 20 * TIME_SCALE
+DIRECT_PATHS = 16  # "auto" of fabric.paths in docs/mrcd.8
 DEBUG_LOG = "[daemon]\nlog_level = 'debug'\n"
 LOG_LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
 SILENCE = "nothing gets through, though other paths deliver"
@@ -81,7 +83,6 @@ class running_lab:
 
     def __init__(self, prefix):
         self.prefix = prefix
-        self._hosts = {}
 
     def run(self, command, *arguments, status=0):
         return mrc_lab(command, "--prefix", self.prefix, *arguments, status=status)
@@ -104,21 +105,30 @@ class running_lab:
     def status(self):
         return json.loads(self.run("status", "--json")[0])
 
-    def _hosts_at_first(self):
-        if not self._hosts:
-            self._hosts = {host["name"]: host for host in self.status()["hosts"]}
-        return self._hosts
+    @functools.cached_property
+    def _as_it_was(self):
+        """Its status, when this was first asked."""
+        return self.status()
+
+    @functools.cached_property
+    def _hosts(self):
+        return {host["name"]: host for host in self._as_it_was["hosts"]}
 
     def host(self, name):
         """What status says of a host, as it was when this was first asked: its addresses, its leaf, its log's path."""
-        return self._hosts_at_first()[name]
+        return self._hosts[name]
 
     def host_names(self):
         """In their order."""
-        return list(self._hosts_at_first())
+        return list(self._hosts)
 
     def is_srv6(self):
-        return self.status()["fabric"] == "srv6"
+        return self._as_it_was["fabric"] == "srv6"
+
+    def paths_per_plane(self):
+        """Of a host to another one on a plane, as mrcd has them unless it is told: by each spine, in direct mode
+        EVs."""
+        return self._as_it_was["spines"] if self.is_srv6() else DIRECT_PATHS
 
     def plane_to(self, plane, host):
         """As logs call the way to a host by a plane: it ends at its leaf, in direct mode at the host."""

@@ -19,7 +19,7 @@ import time
 from lab_support import ROOT, TIME_SCALE, binary, check, lab, need_binaries, need_root, skip
 from transfer_support import STEADY, lines_of, stopped, transfer, wait_until
 
-PLANES, SPINES = 4, 2
+PLANES = 4
 LIMIT_S = 60 * TIME_SCALE
 EXPORTER, PROMETHEUS = "127.0.0.1:9101", "127.0.0.1:9090"
 MOST_CONNECTIONS = 8
@@ -124,7 +124,7 @@ def check_values(here):
             if not (low > 0 or member == "tx_held") or not low <= of(found, name, **labels) <= high:
                 check(False, f"{name} of plane {plane}: {low} to {high}")
         good = of(found, "mrc_paths", plane=str(plane), state="good")
-        check(of(found, "mrc_port_up", **labels) == 1 and good == SPINES,
+        check(of(found, "mrc_port_up", **labels) == 1 and good == here.fabric.paths_per_plane(),
               f"plane {plane} has the numbers of `path list` and `port list`, and is in use")
         least_ns = min(path["rtt_min_ns"] for path in before[1] if path["plane"] == plane and path["rtt_min_ns"])
         found_ns = of(found, "mrc_path_rtt_min_seconds", plane=str(plane)) * 1e9
@@ -138,6 +138,7 @@ def check_values(here):
     check(of(found, "mrc_clients") == len(clients) == 1 and
           of(found, "mrc_qps", state="RTS") == len(qps) > 0 and
           of(found, "mrc_client_registered_bytes") == clients[0]["registered_bytes"] and
+          of(found, "mrc_client_shared_bytes") == clients[0]["shared_bytes"] and
           of(found, "mrc_qp_transmit_bytes") == sum(qp["tx_bytes"] for qp in qps) > 0,
           "and its clients and queue pairs")
 
@@ -147,10 +148,10 @@ def check_cut(fabric, here):
         return of(here.scraped(), "mrc_paths", plane="1", state=state)
 
     fabric.run("plane", "1", "down")
-    check(wait_until(lambda: paths("assumed_bad") == SPINES and paths("good") == 0, LIMIT_S),
+    check(wait_until(lambda: paths("assumed_bad") == fabric.paths_per_plane() and paths("good") == 0, LIMIT_S),
           "a cut plane's paths are bad")
     fabric.run("plane", "1", "up")
-    check(wait_until(lambda: paths("good") == SPINES, LIMIT_S), "and good when it is back")
+    check(wait_until(lambda: paths("good") == fabric.paths_per_plane(), LIMIT_S), "and good when it is back")
     fabric.inside("h0", "ip", "link", "set", "p3", "down")
     labels = {"plane": "3", "device": "p3"}
     check(wait_until(lambda: of(here.scraped(), "mrc_port_up", **labels) == 0, LIMIT_S),
@@ -276,7 +277,7 @@ def main():
         skip("prometheus is not installed (scripts/setup --test)")
     check_rules()
     seen = []
-    with lab("metrics", "--planes", str(PLANES), "--spines", str(SPINES)) as fabric:
+    with lab("metrics", "--planes", str(PLANES)) as fabric:
         here = host_metrics(fabric, "h0")
         with exporter(here) as process:
             def look(sample, client):

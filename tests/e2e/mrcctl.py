@@ -25,7 +25,7 @@ from lab_support import binary, check, lab, need_binaries, need_root
 from pinned_maps import bpftool, host_maps, used_paths, verdict_names
 from transfer_support import STEADY, run_client, server, stopped, transfer, wait_until
 
-PLANES, SPINES = 4, 2
+PLANES = 4
 LIMIT_S = 20
 NOBODY = 65534
 NAME = "node1"  # of h1
@@ -118,13 +118,14 @@ def between(before, value, after):
     return before <= value <= after
 
 
-def check_paths(here):
+def check_paths(fabric, here):
     """Against bpftool, with the daemon stopped: what it writes stands still."""
     before = here.maps.rows("signals")
     paths = {path["path"]: path for path in here.json("path", "list")}
     rows = used_paths(here.maps.rows("paths"))
     after = here.maps.rows("signals")
-    check(paths.keys() == rows.keys() and len(rows) == PLANES * SPINES, f"all {len(rows)} paths are listed")
+    check(paths.keys() == rows.keys() and len(rows) == PLANES * fabric.paths_per_plane(),
+          f"all {len(rows)} paths are listed")
     same = all(path["plane"] == rows[number]["plane"] and path["uplink"] == rows[number]["uplink"] and
                path["group"] == rows[number]["group"] and path["ev"] == rows[number]["ev"] and
                rows[number]["state"] == f"MRC_PATH_{path['state'].upper()}" and
@@ -181,7 +182,8 @@ def check_clients(here, process):
     client = clients[0]
     check(client["pid"] == process.pid and client["uid"] == os.geteuid() and client["command"] == "mrc-perf",
           f"it is mrc-perf: {client}")
-    check(client["queue_pairs"] == QPS and client["registered_bytes"] >= SIZE, "with its queue pairs and its memory")
+    check(client["queue_pairs"] == QPS and client["shared_bytes"] == client["registered_bytes"] >= SIZE,
+          "with its queue pairs and its memory, which is shared")
     rows = here.maps.rows("clients")
     check([(row["pid"], row["registered_bytes"]) for row in rows] == [(process.pid, client["registered_bytes"])],
           "which bpftool shows, too")
@@ -211,7 +213,8 @@ def check_peers(fabric, here):
     check([peer["peer"] for peer in peers] == [address], f"one peer is listed: {peers}")
     peer, row = peers[0], here.maps.peer(address)
     check(peer["planes"] == row["planes"] == peer["planes_up"] == PLANES and peer["plane_mask"] == row["plane_mask"] and
-          peer["known_by"] == "plan", "with its planes, known by the fabric's plan")
+          peer["known_by"] == ("plan" if fabric.is_srv6() else "configuration"),
+          "with its planes, and how it is known")
     toward = here.json("path", "list", "--peer", address)
     check(peer["queue_pairs"] == QPS and sum(peer["paths"].values()) == len(toward) and
           peer["rtt_min_ns"] == min(path["rtt_min_ns"] for path in toward),
@@ -305,13 +308,13 @@ def check_transfer(fabric, here, there):
             check(peers == {hosts["h1"]["mrc_address"]}, "the peer is h1")
             toward = here.json("path", "list", "--peer", peers.pop())
             check({path["plane"] for path in toward} == set(range(PLANES)) and
-                  len(toward) == PLANES * SPINES, "path list --peer names the paths to it")
+                  len(toward) == PLANES * fabric.paths_per_plane(), "path list --peer names the paths to it")
             with stopped(hosts["h0"]["pid"]), here.remarks("is stopped; its numbers stand still"):
                 check_status(here)
                 check_qps(here)
                 check_clients(here, process)
                 check_peers(fabric, here)
-                check_paths(here)
+                check_paths(fabric, here)
                 check_counters(here)
 
     client, _, _ = transfer(fabric, "-n", str(MESSAGES), "-s", str(SIZE), "-q", str(QPS), "--window",
@@ -488,7 +491,9 @@ def check_config(here):
     file = pathlib.Path(here.host["config"])
     printed = subprocess.run([binary("mrcd"), "--config", str(file), "--print-config"], text=True, capture_output=True,
                              check=True).stdout
-    check(here.text("config", "show") == printed, "config show prints what mrcd --print-config does")
+    found = f'address = "{here.address}"  # default'  # in direct mode, by mrcd
+    shown = here.text("config", "show").replace(found, 'address = "::"  # default')
+    check(shown == printed, "config show prints what mrcd --print-config does, and what was found")
     shown = here.json("config", "show")
     options = {option["key"]: option for option in shown["options"]}
     line = next(i for i, text in enumerate(file.read_text("utf-8").splitlines(), 1) if text.startswith("hosts_file"))
@@ -550,8 +555,7 @@ def main():
         names.write(f"fd6d:7263::1:1 {NAME}\n")
         names.flush()
         os.chmod(names.name, 0o644)
-        with lab("mrcctl", "--planes", str(PLANES), "--spines", str(SPINES),
-                 config=f"[fabric]\nhosts_file = '{names.name}'\n") as fabric:
+        with lab("mrcctl", "--planes", str(PLANES), config=f"[fabric]\nhosts_file = '{names.name}'\n") as fabric:
             here = check_lab(fabric)
     done = run("status", "--instance", here.instance)
     check(done.returncode == 1 and pathlib.Path(here.maps.pins).exists() is False, "nothing is left to show")

@@ -58,13 +58,18 @@ def peer_planes(fabric, host, peer_address):
 
 
 def leave_and_return(fabric, host, port):
-    """Into a namespace of its own and back, up again."""
+    """Into a namespace of its own and back, up again, with the addresses that it had: what configures a host's network
+    does that."""
     away = f"{fabric.prefix}-away"
+    known = json.loads(fabric.inside(host, "ip", "-j", "address", "show", "dev", port))[0]["addr_info"]
     subprocess.run(["ip", "netns", "add", away], check=True)
     try:
         fabric.inside(host, "ip", "link", "set", port, "netns", away)
         fabric.inside("away", "ip", "link", "set", port, "netns", f"{fabric.prefix}-{host}")
         fabric.inside(host, "ip", "link", "set", port, "up")
+        for address in (each for each in known if each["scope"] == "global"):
+            fabric.inside(host, "ip", "address", "add", f"{address['local']}/{address['prefixlen']}", "dev", port,
+                          "nodad")
     finally:
         subprocess.run(["ip", "netns", "del", away], check=True)
 

@@ -13,17 +13,19 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 
 from lab_support import binary, check, lab, need_binaries, need_root
 from transfer_support import lines_of
-from view_support import LAB, LIMIT_S, host_in, link_in, traffic, view
+from view_support import LAB, LIMIT_S, PLANES, host_in, link_in, network_at, traffic, view
 
 MOST_CONNECTIONS = 32
 EVIL = "http://evil.example"
 
 
-def is_dark(snapshot, host, plane):
-    return link_in(snapshot, plane, host, f"p{plane}t0-0")["state"] == "dark"
+def is_dark(fabric, snapshot, host, plane):
+    """Of the lab's h0, which mrc-view calls `host`."""
+    return link_in(snapshot, plane, host, network_at(fabric, plane, "h0"))["state"] == "dark"
 
 
 def check_page(served):
@@ -38,23 +40,30 @@ def check_page(served):
     check(charts.status == (200 if installed else 404), "the chart library is served where it is installed")
 
 
-def check_host(served, name, peer):
+def check_host(fabric, served, name, peer):
     seen, _ = served.shown(lambda now: {uplink["state"] for uplink in host_in(now, name)["uplinks"]} == {"good"},
                            "all uplinks are good")
     host = host_in(seen, name)
-    check(host["state"] == "running" and host["problem"] is None and host["leaf"] == 0, "the host runs, on leaf 0")
+    check(host["state"] == "running" and host["problem"] is None and
+          host["leaf"] == (0 if fabric.is_srv6() else None), f"the host runs, on leaf {host['leaf']}")
     check([plane["device"] for plane in host["planes"]] == ["p0", "p1", "p2", "p3"], "with its planes")
-    check(len(host["uplinks"]) == 8, "and uplinks")
+    check(len(host["uplinks"]) == PLANES * fabric.paths_per_plane(), "and uplinks")
     check(host["peers"][0]["name"] == peer and host["peers"][0]["qps"] == host["qp_count"] > 0, f"its peer is {peer}")
     check(host["qps"][0]["client"]["command"] == "mrc-perf" and host["qps"][0]["peer"] == peer, "its client mrc-perf")
     seen, _ = served.shown(lambda now: all(plane["tx_goodput_bits_per_s"] > 0 for plane in
                                            host_in(now, name)["planes"]), "every plane has goodput")
-    up = link_in(seen, 2, name, "p2t0-0")
+    up = link_in(seen, 2, name, network_at(fabric, 2, "h0"))
     check(up["state"] == "good" and up["up_bits_per_s"] > up["down_bits_per_s"] > 0, "its link has load, most of it up")
-    check(link_in(seen, 2, "p2t0-0", "p2t1-1")["paths"] == 1, "a leaf's link to a spine has its path")
-    check(link_in(seen, 2, peer, "p2t0-1")["paths"] == 2, "and the peer's link those by both spines")
+    check(link_in(seen, 2, peer, network_at(fabric, 2, "h1"))["paths"] == fabric.paths_per_plane(),
+          "and the peer's link has all paths of its plane")
     kinds = {node["name"]: node["kind"] for node in seen["nodes"]}
-    check((kinds["p2t0-0"], kinds["p2t1-1"], kinds[name]) == ("leaf", "spine", "host"), "nodes are of their kinds")
+    check(kinds[name] == "host" and len(kinds) == len(seen["nodes"]), "nodes are of their kinds")
+    if fabric.is_srv6():
+        check(link_in(seen, 2, "p2t0-0", "p2t1-1")["paths"] == 1, "a leaf's link to a spine has its path")
+        check((kinds["p2t0-0"], kinds["p2t1-1"]) == ("leaf", "spine"), "as have switches")
+    else:
+        check(kinds.keys() == {name, peer, *(f"plane {plane}" for plane in range(PLANES))} and
+              kinds["plane 2"] == "network", f"as have planes, and there is nothing else: {kinds}")
 
 
 def check_one_look_for_all(served):
@@ -64,10 +73,11 @@ def check_one_look_for_all(served):
 
 def check_cut(fabric, served, name):
     fabric.run("plane", "1", "down")
-    seen = served.shown_at_once(1, lambda now: is_dark(now, name, 1))
-    check(not is_dark(seen, name, 0), "and the others are not")
-    link = served.ask(f"/links/1/{name}/p1t0-0").json
-    check(link["why"] == "all 2 paths over it are out of use", f"its link says why: {link['why']}")
+    seen = served.shown_at_once(1, lambda now: is_dark(fabric, now, name, 1))
+    check(not is_dark(fabric, seen, name, 0), "and the others are not")
+    link = served.ask(f"/links/1/{name}/{urllib.parse.quote(network_at(fabric, 1, 'h0'))}").json
+    check(link["why"] == f"all {fabric.paths_per_plane()} paths over it are out of use",
+          f"its link says why: {link['why']}")
     check(link["qps"][0]["client"]["command"] == "mrc-perf" and link["peers"], "and who uses it")
     check({path["state"] for path in link["listed_paths"]} <= {"assumed_bad", "kept"}, "with its paths")
     spoken = " ".join(event["text"] for event in link["events"])
@@ -81,7 +91,7 @@ def check_cut(fabric, served, name):
     check(all(point["n"] > last for point in served.ask(f"/history?points={last}&events=0").json["points"]),
           "of which a page asks for the new part")
     fabric.run("plane", "1", "up")
-    served.shown(lambda now: not is_dark(now, name, 1), "a restored plane is not dark")
+    served.shown(lambda now: not is_dark(fabric, now, name, 1), "a restored plane is not dark")
 
 
 def check_killed(fabric, served, instance):
@@ -123,7 +133,7 @@ def one_host():
         instance = f"{fabric.prefix}-h0"
         with traffic(fabric), view("--instance", instance) as served:
             check_page(served)
-            check_host(served, instance, fabric.host("h1")["mrc_address"])
+            check_host(fabric, served, instance, fabric.host("h1")["mrc_address"])
             check_one_look_for_all(served)
             check_cut(fabric, served, instance)
             check_killed(fabric, served, instance)
@@ -131,14 +141,15 @@ def one_host():
             check(served.process.wait(LIMIT_S) == 0, "SIGTERM ends it")
 
 
-def check_orders(served):
+def check_orders(fabric, served):
     done = served.order({"do": "cut", "plane": 1})
     check((done.status, done.json["command"]) == (200, "mrc-lab plane 1 down"), f"a button cuts: {done.text}")
-    served.shown_at_once(1, lambda now: is_dark(now, "h0", 1))
+    served.shown_at_once(1, lambda now: is_dark(fabric, now, "h0", 1))
     served.shown(lambda now: now["lab"]["planes"][1]["cut"] and link_in(now, 1, "h0", "p1t0-0")["lab"] == "down",
                  "and the lab's links are told to be cut")
     check(served.order({"do": "restore", "plane": 1}).status == 200, "a button restores")
-    served.shown(lambda now: not is_dark(now, "h0", 1) and not now["lab"]["planes"][1]["cut"], "which shows, too")
+    served.shown(lambda now: not is_dark(fabric, now, "h0", 1) and not now["lab"]["planes"][1]["cut"],
+                 "which shows, too")
     spine = {"a": "p2t0-0", "b": "p2t1-1"}
     check(served.order({"do": "impair", **spine, "loss": 30}).status == 200, "a button impairs")
     seen, _ = served.shown(lambda now: link_in(now, 2, **spine)["loss"] and link_in(now, 2, **spine)["impairment"],
@@ -173,7 +184,7 @@ def whole_lab():
             check([host["name"] for host in seen["hosts"]] == ["h0", "h1"], "all hosts are there")
             check(len(seen["links"]) == len(fabric.status()["links"]), "and all links")
             check(host_in(seen, "h0")["peers"][0]["name"] == "h1", "hosts are called as the lab calls them")
-            check_orders(served)
+            check_orders(fabric, served)
             check_nobody_else_orders(served)
             fabric.run("link", "p0t0-0", "p0t1-0", "down")
             served.shown(lambda now: link_in(now, 0, "p0t0-0", "p0t1-0")["lab"] == "down", "others' changes are seen")

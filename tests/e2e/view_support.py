@@ -14,7 +14,8 @@ from transfer_support import lines_of, server, start_perf, wait_until
 LIMIT_S = 60 * TIME_SCALE
 MOST_LOOKS = 1  # from an event of the daemon to what it says in the drawing
 PROMPT_MS = 1000  # in which a page is to draw it
-LAB = ("--planes", "4", "--leaves", "2", "--spines", "2", "--hosts", "2")
+PLANES = 4
+LAB = ("--planes", str(PLANES), "--leaves", "2", "--spines", "2", "--hosts", "2")
 # Little enough for what runs beside: 256 Mbit/s for as long as the test takes.
 TRAFFIC = ("-s", "64K", "--rate", "500", "-D", "600")
 
@@ -105,6 +106,11 @@ def view(*arguments):
     finally:
         process.kill()
         process.wait()
+
+
+def network_at(fabric, plane, host):
+    """The node that a host's port leads to: its leaf, in direct mode the plane."""
+    return f"p{plane}t0-{fabric.host(host)['leaf']}" if fabric.is_srv6() else f"plane {plane}"
 
 
 def link_in(snapshot, plane, a, b):
