@@ -136,7 +136,9 @@ MRC_HEAP_EXPORT void *valloc(std::size_t bytes)
 
 MRC_HEAP_EXPORT void *pvalloc(std::size_t bytes)
 {
-    return aligned(shared_blocks::page, (bytes + shared_blocks::page - 1) / shared_blocks::page * shared_blocks::page);
+    const std::size_t whole = bytes / shared_blocks::page * shared_blocks::page;
+    const std::size_t rest = bytes == whole ? 0 : shared_blocks::page;
+    return aligned(shared_blocks::page, whole > PTRDIFF_MAX ? bytes : whole + rest);
 }
 
 MRC_HEAP_EXPORT int posix_memalign(void **block, std::size_t alignment, std::size_t bytes)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <span>
 
@@ -54,27 +55,42 @@ void *shared_blocks::allocate(std::size_t bytes, std::size_t alignment)
     if (bytes == 0 || bytes > PTRDIFF_MAX - least_arena || alignment > least_arena)
         return nullptr;
     const std::size_t wanted = rounded_up(bytes, page);
-    const std::size_t slack = alignment > page ? alignment - page : 0;
+    const std::size_t room = wanted + (alignment > page ? alignment - page : 0);
     const std::scoped_lock lock{lock_};
     try {
-        auto found = free_by_size_.lower_bound({wanted + slack, 0});
-        if (found == free_by_size_.end()) {
-            if (!add_arena(wanted + slack))
-                return nullptr;
-            found = free_by_size_.lower_bound({wanted + slack, 0});
-        }
-        const auto [size, begin] = *found;
-        const std::uintptr_t block = rounded_up(begin, std::max(alignment, page));
-        used_.emplace(block, wanted); // first: it may throw
-        take_from_free(free_.find(begin));
-        if (block != begin)
-            make_free(begin, block - begin);
-        if (block + wanted != begin + size)
-            make_free(block + wanted, begin + size - block - wanted);
-        return at(block);
-    } catch (const std::bad_alloc &) {
+        auto found = least_with(room);
+        if (found == free_.end() && add_arena(room))
+            found = least_with(room);
+        return found == free_.end() ? nullptr : take(found, wanted, std::max(alignment, page));
+    } catch (const std::bad_alloc &) { // before anything was changed
         return nullptr;
     }
+}
+
+shared_blocks::ranges::iterator shared_blocks::least_with(std::size_t room)
+{
+    auto least = free_.end();
+    for (auto range = free_.begin(); range != free_.end(); ++range)
+        if (range->second >= room && (least == free_.end() || range->second < least->second))
+            least = range;
+    return least;
+}
+
+void *shared_blocks::take(ranges::iterator range, std::size_t bytes, std::size_t alignment)
+{
+    const auto [begin, size] = *range;
+    const std::uintptr_t block = rounded_up(begin, alignment);
+    ranges taken{{block, bytes}};
+    ranges rest;
+    if (block + bytes != begin + size)
+        rest.emplace(block + bytes, begin + size - block - bytes);
+    if (block == begin)
+        free_.erase(range);
+    else
+        range->second = block - begin;
+    free_.merge(rest);
+    used_.merge(taken);
+    return at(block);
 }
 
 bool shared_blocks::owns(const void *address) const
@@ -94,17 +110,12 @@ std::size_t shared_blocks::capacity(const void *block)
 void shared_blocks::free(void *block)
 {
     const std::scoped_lock lock{lock_};
-    const auto found = used_.find(number_of(block));
-    if (found == used_.end())
+    ranges::node_type gone = used_.extract(number_of(block));
+    if (!gone)
         return;
-    const auto [begin, bytes] = *found;
-    if (bytes >= given_back_from)
-        ::madvise(block, bytes, MADV_REMOVE);
-    used_.erase(found);
-    try {
-        make_free(begin, bytes);
-    } catch (const std::bad_alloc &) { // it is nobody's from now on
-    }
+    if (gone.mapped() >= given_back_from)
+        ::madvise(block, gone.mapped(), MADV_REMOVE);
+    make_free(std::move(gone));
 }
 
 bool shared_blocks::add_arena(std::size_t bytes)
@@ -118,39 +129,30 @@ bool shared_blocks::add_arena(std::size_t bytes)
         return false;
     arenas_[count] = {.begin = number_of(memory), .bytes = size};
     arena_count_.store(count + 1, std::memory_order_release);
-    make_free(number_of(memory), size);
+    ranges all{{number_of(memory), size}};
+    make_free(all.extract(all.begin()));
     return true;
 }
 
 // Arenas that happen to be neighbours stay apart: each has a file of its own.
-void shared_blocks::make_free(std::uintptr_t begin, std::size_t bytes)
+void shared_blocks::make_free(ranges::node_type range)
 {
     const auto begins_arena = [this](std::uintptr_t address) {
         const auto all = std::span{arenas_}.first(arenas());
         return std::ranges::find(all, address, &arena::begin) != all.end();
     };
-    auto next = free_.lower_bound(begin);
-    if (next != free_.end() && next->first == begin + bytes && !begins_arena(next->first)) {
-        bytes += next->second;
-        const auto joined = next++;
-        take_from_free(joined);
+    const auto next = free_.lower_bound(range.key());
+    const auto before = next == free_.begin() ? free_.end() : std::prev(next);
+    const bool joins_before =
+        before != free_.end() && before->first + before->second == range.key() && !begins_arena(range.key());
+    if (next != free_.end() && next->first == range.key() + range.mapped() && !begins_arena(next->first)) {
+        range.mapped() += next->second;
+        free_.erase(next);
     }
-    if (next != free_.begin() && !begins_arena(begin)) {
-        const auto before = std::prev(next);
-        if (before->first + before->second == begin) {
-            begin = before->first;
-            bytes += before->second;
-            take_from_free(before);
-        }
-    }
-    free_.emplace(begin, bytes);
-    free_by_size_.emplace(bytes, begin);
-}
-
-void shared_blocks::take_from_free(std::map<std::uintptr_t, std::size_t>::iterator range)
-{
-    free_by_size_.erase({range->second, range->first});
-    free_.erase(range);
+    if (joins_before)
+        before->second += range.mapped();
+    else
+        free_.insert(std::move(range));
 }
 
 void shared_blocks::copy_used(const arena &from) const
@@ -184,10 +186,12 @@ void shared_blocks::after_fork_in_parent()
 
 void shared_blocks::after_fork_in_child()
 {
+    [[maybe_unused]] void *unreachable = nullptr;
     for (arena &one : std::span{arenas_}.first(arenas())) {
         if (one.copy == nullptr ||
             ::mremap(one.copy, one.bytes, one.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(one.begin)) == MAP_FAILED)
-            ::mmap(at(one.begin), one.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+            unreachable = ::mmap(at(one.begin), one.bytes, PROT_NONE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
         one.copy = nullptr;
     }
     lock_.unlock();

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
-#include <utility>
 
 namespace mrc::heap
 {
@@ -54,19 +52,21 @@ private:
         void *copy = nullptr; // while a fork is under way
     };
 
+    using ranges = std::map<std::uintptr_t, std::size_t>; // bytes by where they begin
+
     [[nodiscard]] std::size_t arenas() const { return arena_count_.load(std::memory_order_acquire); }
     bool add_arena(std::size_t bytes);
-    void make_free(std::uintptr_t begin, std::size_t bytes);
-    void take_from_free(std::map<std::uintptr_t, std::size_t>::iterator range);
+    [[nodiscard]] ranges::iterator least_with(std::size_t room); // of what is free
+    [[nodiscard]] void *take(ranges::iterator range, std::size_t bytes, std::size_t alignment);
+    void make_free(ranges::node_type range);
     void copy_used(const arena &from) const;
 
     source more_;
     std::mutex lock_;
     std::array<arena, most_arenas> arenas_{};
     std::atomic<std::size_t> arena_count_ = 0; // those before it do not change but for their copies
-    std::map<std::uintptr_t, std::size_t> used_;
-    std::map<std::uintptr_t, std::size_t> free_; // neighbours are one
-    std::set<std::pair<std::size_t, std::uintptr_t>> free_by_size_;
+    ranges used_;
+    ranges free_; // neighbours are one
 };
 
 } // namespace mrc::heap

@@ -16,6 +16,7 @@ RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
 WORKERS = (1, 2, 3, 4)
 DIRECT = ("--fabric", "direct")
+MANY_QPS = "[limits]\nqueue_pairs = 16384\n"
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
 # What an operator may leave running, by name: arguments of mrcctl.
 OBSERVERS = {"unobserved": (), "trace, kept": ("trace", "-w", "/dev/null"), "trace, printed": ("trace",),
@@ -53,6 +54,7 @@ def places(builds):
             found[of_build(engine, name)] = lambda engine=engine, build=build: labs.with_mrcd(engine, build)
     for name, build in ({"": None} | builds).items():
         found[of_build("direct", name)] = lambda build=build: labs.with_mrcd("xdp", build, fabric=DIRECT)
+        found[of_build("many", name)] = lambda build=build: labs.with_mrcd("xdp", build, config=MANY_QPS)
     for hosts in collectives.RANKS:
         found[f"kernel, {hosts} hosts"] = lambda hosts=hosts: labs.by_kernel(hosts, "near")
         for name, build in ({"": None} | builds).items():
@@ -195,6 +197,8 @@ def queue_pairs(builds):
     for count in (1, 16, 256, 1000):
         rows += ours("", builds, "-s", "64K", "-q", str(count), "--window", "4", engines=("xdp",), memory=("shared",),
                      label=f", {count} QP")
+    rows += [row("", of_build("MRC, XDP, shared memory, 10000 QP, a message of each", build), of_build("many", build),
+                 mrc("-s", "64K", "-q", "10000", "--window", "1")) for build in builds or {"": None}]
     return (*rows, *ours("", builds, "-s", "64K", "-q", "1", "--window", "4", "--bidir", engines=("xdp",),
                          memory=("shared",), label=", 1 QP, sum of both directions"))
 

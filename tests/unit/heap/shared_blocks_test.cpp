@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <span>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -129,6 +129,37 @@ TEST_F(a_heap, takes_the_least_that_is_large_enough)
     blocks.free(small);
     EXPECT_EQ(blocks.allocate(9 * page), small);
     EXPECT_TRUE(wall != nullptr && end != nullptr);
+}
+
+TEST_F(a_heap, gives_nothing_twice)
+{
+    struct held {
+        void *block;
+        std::size_t last; // byte
+        std::byte mark;
+    };
+    std::mt19937_64 random{19};
+    std::vector<held> all;
+    for (int step = 0; step < 20'000; ++step) {
+        if (all.size() < 200 && random() % 2 == 0) {
+            const std::size_t bytes = 1 + random() % (random() % 8 == 0 ? 4'000'000 : 100'000);
+            void *block = blocks.allocate(bytes, std::size_t{1} << (6 + random() % 15));
+            ASSERT_NE(block, nullptr);
+            all.push_back({.block = block, .last = bytes - 1, .mark = static_cast<std::byte>(step)});
+            byte_at(block) = byte_at(block, bytes - 1) = all.back().mark;
+        } else if (!all.empty()) {
+            std::swap(all[random() % all.size()], all.back());
+            ASSERT_EQ(byte_at(all.back().block), all.back().mark);
+            ASSERT_EQ(byte_at(all.back().block, all.back().last), all.back().mark);
+            blocks.free(all.back().block);
+            all.pop_back();
+        }
+    }
+    for (const held &one : all)
+        blocks.free(one.block);
+    const int before = taken;
+    EXPECT_NE(blocks.allocate(shared_blocks::least_arena), nullptr);
+    EXPECT_EQ(taken, before) << "all that was free is one again";
 }
 
 TEST_F(a_heap, takes_arenas_until_there_are_no_more)
