@@ -2,6 +2,7 @@
 """Processes of one job on the hosts of a lab, each with its output in a file: rank N on hN, and where there are fewer
 hosts they take turns."""
 
+import collections
 import contextlib
 import os
 import subprocess
@@ -15,6 +16,8 @@ from lab.processes import instance_of
 
 LIMIT_S = 100
 LONG_S = 8  # as no job should take, and less than a group waits (collectives_program.py) before its queue pairs go
+AGAIN_S = 5  # between two looks at a job that takes long: what has not changed meanwhile hangs
+LOOKS = 3  # the last ones, of which one is before the group's time-out
 
 
 class ranks:
@@ -26,7 +29,8 @@ class ranks:
         self.logs = [os.path.join(folder, f"rank{rank}.log") for rank in range(len(commands))]
         self.processes = []
         self.started_at = time.monotonic()
-        self.when_long = None  # what the hosts knew of queue pairs when it had taken long
+        self.next_look_s = LONG_S
+        self.looks = collections.deque(maxlen=LOOKS)  # at what the hosts knew when it had taken long
         hosts = fabric.host_names()
         for rank, (words, chosen) in enumerate(commands):
             host = hosts[rank % len(hosts)]
@@ -39,24 +43,32 @@ class ranks:
         with open(self.logs[rank], encoding="utf-8", errors="replace") as log:
             return log.read()
 
-    def queue_pairs(self, host, *form):
-        shown = subprocess.run([binary("mrcctl"), "--instance", instance_of(self.fabric.prefix, host), *form,
-                                "qp", "list"], text=True, capture_output=True, check=False, timeout=LIMIT_S)
-        return shown.stdout + shown.stderr
+    def shown(self, host, *words):
+        """What mrcctl says of a host."""
+        said = subprocess.run([binary("mrcctl"), "--instance", instance_of(self.fabric.prefix, host), *words],
+                              text=True, capture_output=True, check=False, timeout=LIMIT_S)
+        return said.stdout + said.stderr
+
+    def look(self, host):
+        """Its queue pairs, what its worker and ports have done, and what the kernel knows of these."""
+        kernel = self.fabric.inside(host, "ip", "-s", "-j", "link", "show")
+        return "".join((*(self.shown(host, *words) for words in (("-j", "qp", "list"), ("status",), ("counters",))),
+                        kernel))
 
     def note_when_long(self):
         age_s = time.monotonic() - self.started_at
-        if self.when_long is None and age_s > LONG_S:
-            self.when_long = "".join(f"{host} after {age_s:.1f} s:\n" + self.queue_pairs(host, "--json")
-                                     for host in self.fabric.host_names())
+        if age_s > self.next_look_s:
+            self.next_look_s = age_s + AGAIN_S
+            self.looks.append("".join(f"{host} after {age_s:.1f} s:\n{self.look(host)}\n"
+                                      for host in self.fabric.host_names()))
 
     def fail(self, why):
         """Ends the test, with what all ranks have said, and what their hosts know of queue pairs and have logged."""
         for rank, process in enumerate(self.processes):
             print(f"rank {rank}, status {process.poll()}: {self.said(rank)[-1000:]}")
-        print(self.when_long or "")
+        print(*self.looks)
         for host in self.fabric.host_names():
-            print(f"{host}:\n{self.queue_pairs(host)}{self.fabric.log(host)[-1000:]}")
+            print(f"{host}:\n{self.shown(host, 'qp', 'list')}{self.fabric.log(host)[-1000:]}")
         sys.exit(f"FAIL: {why}")
 
     def wait_for(self, rank, text):
@@ -72,15 +84,14 @@ class ranks:
         deadline = time.monotonic() + LIMIT_S
         for rank, process in enumerate(self.processes):
             process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.1, self.started_at + LONG_S + 0.1 - time.monotonic()))
-            self.note_when_long()
-            try:
-                status = process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            if not wait_until(lambda process=process: self.has_ended(process), max(0.1, deadline - time.monotonic())):
                 self.fail(f"rank {rank} hangs")
-            if status != 0:
-                self.fail(f"rank {rank}: status {status}")
+            if process.returncode != 0:
+                self.fail(f"rank {rank}: status {process.returncode}")
+
+    def has_ended(self, process):
+        self.note_when_long()
+        return process.poll() is not None
 
     def end(self):
         for process in self.processes:
