@@ -32,9 +32,9 @@ client_listing::~client_listing()
 
 void client_listing::update(const client_holdings &now)
 {
-    if (listed_ && told_ == now)
+    if (listed_ && row_.queue_pairs == now.queue_pairs && row_.registered_bytes == now.registered_bytes &&
+        row_.shared_bytes == now.shared_bytes)
         return;
-    told_ = now;
     row_.queue_pairs = now.queue_pairs;
     row_.registered_bytes = now.registered_bytes;
     row_.shared_bytes = now.shared_bytes;

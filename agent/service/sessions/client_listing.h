@@ -17,12 +17,11 @@ namespace mrc::service
 // The row of a client that has just said hello and has nothing.
 [[nodiscard]] mrc_client_row row_of_client(pid_t process, uid_t user);
 
-// What a client has.
+// What a client has, as its row tells it.
 struct client_holdings {
     std::uint32_t queue_pairs = 0;
     std::uint64_t registered_bytes = 0;
-    std::uint64_t shared_bytes = 0; // of them, what the worker copies without calls of the kernel
-    bool operator==(const client_holdings &) const = default;
+    std::uint64_t shared_bytes = 0;
 };
 
 // The row is there as long as this object is. When the map has none to spare, the client is not listed until it has.
@@ -44,7 +43,6 @@ private:
     transition_log &log_;
     std::uint32_t session_;
     mrc_client_row row_;
-    client_holdings told_;
     bool listed_;
     mrc_event_reason end_ = MRC_REASON_DAEMON_ENDS;
 };

@@ -73,7 +73,7 @@ answer register_memory(session_state &state, const session::memory_request &requ
         return refuse(memory.error().code, memory.error().text);
     file.reset(); // it is mapped, so it is a memfd, whose close() waits for nobody
 
-    const std::uint64_t shared_bytes = memory->process() == nullptr ? request.length : 0;
+    const bool shared = memory->process() == nullptr;
     datapath::memory_region region{.access = request.access,
                                    .domain = {.owner = state.number, .number = request.pd},
                                    .va = request.iova,
@@ -84,12 +84,11 @@ answer register_memory(session_state &state, const session::memory_request &requ
         [&] { result.reply.number = state.worker().regions().add(std::move(region), random).value_or(0); });
     if (result.reply.number == 0)
         return refuse(ENOMEM, "all " + std::to_string(datapath::region_table::capacity) + " regions are in use");
-    state.regions.emplace(result.reply.number, owned_region{.pd = request.pd,
-                                                            .held = std::move(*held),
-                                                            .bytes = std::move(*bytes),
-                                                            .shared_bytes = shared_bytes});
+    state.regions.emplace(
+        result.reply.number,
+        owned_region{.pd = request.pd, .held = std::move(*held), .bytes = std::move(*bytes), .shared = shared});
     state.registered_bytes += request.length;
-    state.shared_bytes += shared_bytes;
+    state.shared_bytes += shared ? request.length : 0;
     ++domain->second.users;
     return result;
 }
@@ -103,7 +102,7 @@ answer deregister_memory(session_state &state, std::uint32_t key)
     state.worker().call([&] { gone = state.worker().regions().remove(key); });
     --state.domains.at(at->second.pd).users;
     state.registered_bytes -= at->second.bytes.amount();
-    state.shared_bytes -= at->second.shared_bytes;
+    state.shared_bytes -= at->second.shared ? at->second.bytes.amount() : 0;
     state.regions.erase(at);
     return {};
 }

@@ -49,7 +49,7 @@ struct owned_region {
     std::uint32_t pd = 0;
     holding held;
     holding bytes;
-    std::uint64_t shared_bytes = 0; // of them: all or none
+    bool shared = false; // copied without calls of the kernel
 };
 
 struct owned_events {
@@ -116,7 +116,7 @@ struct session_state {
     std::map<std::uint32_t, owned_domain> domains;
     std::map<std::uint32_t, owned_region> regions; // by key
     std::uint64_t registered_bytes = 0;            // of them
-    std::uint64_t shared_bytes = 0;                // of those, what is copied without calls of the kernel
+    std::uint64_t shared_bytes = 0;                // of those, what is shared
     std::map<std::uint32_t, owned_channel> channels;
     std::map<std::uint32_t, owned_cq> cqs;
     std::map<std::uint32_t, owned_qp> qps;                                               // by QPN
