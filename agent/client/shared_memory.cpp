@@ -140,6 +140,7 @@ extern "C" MRC_EXPORT void *mrc_alloc_shared(size_t bytes)
     if (at == MAP_FAILED)
         return nullptr;
     made.memory = mrc::kernel::mapping{at, bytes};
+    made.memory.wish_huge_pages();
     try {
         const std::scoped_lock lock{mrc::client::registry_lock};
         mrc::client::registry().emplace(mrc::client::number_of(at), std::move(made));

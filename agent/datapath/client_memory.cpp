@@ -73,8 +73,7 @@ bool client_memory::copy_in(std::uint64_t offset, std::span<const std::byte> fro
     if (broken_)
         return false;
     if (const auto *shared = std::get_if<kernel::mapping>(&how_))
-        return settle(
-            kernel::guarded_copy(shared->bytes(), shared->bytes().data() + lead_ + offset, from.data(), from.size()));
+        return settle(kernel::guarded_write(shared->bytes(), lead_ + offset, from));
     if (const auto *own = std::get_if<own_range>(&how_)) {
         std::memcpy(own->begin + offset, from.data(), from.size());
         return true;
@@ -88,8 +87,7 @@ bool client_memory::copy_out(std::uint64_t offset, std::span<std::byte> to) noex
     if (broken_)
         return false;
     if (const auto *shared = std::get_if<kernel::mapping>(&how_))
-        return settle(
-            kernel::guarded_copy(shared->bytes(), to.data(), shared->bytes().data() + lead_ + offset, to.size()));
+        return settle(kernel::guarded_read(shared->bytes(), lead_ + offset, to));
     if (const auto *own = std::get_if<own_range>(&how_)) {
         std::memcpy(to.data(), own->begin + offset, to.size());
         return true;
@@ -135,7 +133,9 @@ std::expected<client_memory, kernel::memory_error> map_shared(const kernel::uniq
     // Pages stay in memory from the worker's first touch on, without being touched here, where all clients would wait.
     // Within RLIMIT_MEMLOCK; beyond it the worker may wait for the swap device, as it does for a process's memory.
     [[maybe_unused]] const int locked = ::mlock2(address, whole, MLOCK_ONFAULT);
-    return client_memory{kernel::mapping{address, whole}, bytes, lead};
+    kernel::mapping mapped{address, whole};
+    mapped.wish_huge_pages(); // a page that the client has in one piece is mapped in one piece here
+    return client_memory{std::move(mapped), bytes, lead};
 }
 
 } // namespace mrc::datapath

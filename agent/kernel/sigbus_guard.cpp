@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 
 namespace mrc::kernel
@@ -39,6 +40,32 @@ void on_sigbus(int signal, siginfo_t *info, void * /*context*/)
         ::raise(signal);
 }
 
+std::uintptr_t page_of(const std::byte *at)
+{
+    return reinterpret_cast<std::uintptr_t>(at) / 4096;
+}
+
+void touch(const std::byte *at)
+{
+    (void)*static_cast<const volatile std::byte *>(at);
+}
+
+// Runs `copy`, which touches bytes of `mapping`. It holds nothing but its parameters across the jump, so nothing can be
+// lost in it; nor may `copy` hold anything.
+template <typename Copy>
+[[gnu::noinline]] bool guarded(std::span<const std::byte> mapping, Copy copy) noexcept
+{
+    if (sigsetjmp(recovery.environment, 0) != 0) // 0: no signal mask, hence no system call
+        return false;
+    recovery.begin = mapping.data();
+    recovery.end = mapping.data() + mapping.size();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    copy();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    recovery.begin = recovery.end = nullptr;
+    return true;
+}
+
 } // namespace
 
 void install_sigbus_guard()
@@ -53,19 +80,23 @@ void install_sigbus_guard()
     }();
 }
 
-// Holds nothing but its parameters across the jump, so nothing can be lost in it.
-[[gnu::noinline]] bool guarded_copy(std::span<const std::byte> mapping, void *to, const void *from,
-                                    std::size_t bytes) noexcept
+bool guarded_write(std::span<std::byte> mapping, std::size_t offset, std::span<const std::byte> from) noexcept
 {
-    if (sigsetjmp(recovery.environment, 0) != 0) // 0: no signal mask, hence no system call
-        return false;
-    recovery.begin = mapping.data();
-    recovery.end = mapping.data() + mapping.size();
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    std::memcpy(to, from, bytes);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    recovery.begin = recovery.end = nullptr;
-    return true;
+    std::byte *to = mapping.data() + offset;
+    return guarded(mapping, [to, from] {
+        if (from.empty())
+            return;
+        touch(to);
+        if (page_of(to) != page_of(to + from.size() - 1))
+            touch(to + from.size() - 1);
+        std::memcpy(to, from.data(), from.size());
+    });
+}
+
+bool guarded_read(std::span<const std::byte> mapping, std::size_t offset, std::span<std::byte> to) noexcept
+{
+    const std::byte *from = mapping.data() + offset;
+    return guarded(mapping, [to, from] { std::memcpy(to.data(), from, to.size()); });
 }
 
 } // namespace mrc::kernel

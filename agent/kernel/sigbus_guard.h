@@ -15,10 +15,15 @@ namespace mrc::kernel
 // before. SIGBUS must not be blocked in threads that copy: the kernel kills a process whose fault it cannot deliver.
 void install_sigbus_guard();
 
-// memcpy between bytes inside `mapping` (whole pages, mapped now) and memory of the daemon. False when a page of the
-// mapping could not be had; some of the bytes may have been copied. No system call, no allocation: a few nanoseconds
-// more than memcpy.
-[[nodiscard]] bool guarded_copy(std::span<const std::byte> mapping, void *to, const void *from,
-                                std::size_t bytes) noexcept;
+// memcpy between memory of the daemon and bytes inside `mapping` (whole pages, mapped now), from `offset` on. False when
+// a page of the mapping could not be had; some of the bytes may have been copied. No system call, no allocation: a few
+// nanoseconds more than memcpy.
+//
+// A write reads from its first and last page before it writes there: a read fault maps, for writing too, up to 16 pages
+// that are there already (the kernel's fault-around), where a write fault maps one.
+[[nodiscard]] bool guarded_write(std::span<std::byte> mapping, std::size_t offset,
+                                 std::span<const std::byte> from) noexcept;
+[[nodiscard]] bool guarded_read(std::span<const std::byte> mapping, std::size_t offset,
+                                std::span<std::byte> to) noexcept;
 
 } // namespace mrc::kernel

@@ -70,8 +70,17 @@ public:
     [[nodiscard]] void *get() const { return address_; }
     [[nodiscard]] std::size_t size() const { return bytes_; }
     [[nodiscard]] std::span<std::byte> bytes() const { return {static_cast<std::byte *>(address_), bytes_}; }
+    // Of what is large enough; whether there are any is the system's to say: for shared memory,
+    // /sys/kernel/mm/transparent_hugepage/shmem_enabled. Nothing is lost where there are none.
+    void wish_huge_pages() const
+    {
+        if (bytes_ >= least_for_huge_pages)
+            ::madvise(address_, bytes_, MADV_HUGEPAGE);
+    }
 
 private:
+    static constexpr std::size_t least_for_huge_pages = 2 << 20;
+
     void *address_ = nullptr;
     std::size_t bytes_ = 0;
 };

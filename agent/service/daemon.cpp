@@ -321,15 +321,15 @@ void daemon::follow_live_calls()
 {
     for (unsigned worker = 0; worker < workers_.size(); ++worker)
         if (datapath::live_calls *calls = ports_.live_calls(worker))
-            recoveries_.emplace_back(
-                context_, live_call_recovery::surroundings{
-                              .bell_fd = calls->bell_fd(),
-                              .acknowledge = [calls] { calls->acknowledge(); },
-                              .slowest = [calls] { return calls->slowest(); },
-                              .attach_again = [this, worker] { return programs_.attach_push_again(worker); },
-                              .try_one = [calls] { return calls->try_one(); },
-                              .give_back = [calls] { calls->give_back(); },
-                              .write = [](log_level level, const std::string &line) { log::write(level, line); }});
+            recoveries_.emplace_back(context_,
+                                     live_call_recovery::surroundings{
+                                         .bell_fd = calls->bell_fd(),
+                                         .acknowledge = [calls] { calls->acknowledge(); },
+                                         .slowest = [calls] { return calls->slowest(); },
+                                         .attach_again = [this, worker] { return programs_.attach_push_again(worker); },
+                                         .try_one = [calls] { return calls->try_one(); },
+                                         .give_back = [calls] { calls->give_back(); }},
+                                     dispatcher_lines_);
 }
 
 void daemon::announce(const std::vector<port_change> &changes)

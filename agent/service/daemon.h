@@ -44,6 +44,7 @@
 #include "service/fabric_map/lossy_spines.h"
 #include "service/fabric_rules.h"
 #include "service/held_back_lines.h"
+#include "service/log.h"
 #include "service/peer_directory.h"
 #include "service/peer_names.h"
 #include "service/peer_release.h"
@@ -157,6 +158,7 @@ private:
     adoptions adoptions_{socket_programs_.get()};
     std::optional<socket_hosts> socket_hosts_; // where sockets can be adopted
     port_watch port_watch_; // its thread calls the worker and posts to the context, and ends before both
+    dispatcher_lines dispatcher_lines_{log::write};
     std::list<live_call_recovery> recoveries_; // of each worker, where a port uses XDP transmit
     std::optional<lossy_planes> lossy_planes_; // where they are to be left
     std::optional<lossy_spines> lossy_spines_; // likewise

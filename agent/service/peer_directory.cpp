@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "kernel/program_grace.h"
 #include "service/address.h"
@@ -119,6 +120,8 @@ std::expected<peer_directory::known_peer *, peer_refusal> peer_directory::add(ho
     known_peer known;
     known.number = last_number_;
     known.of_worker.resize(workers_.size());
+    known.queue_pairs.resize(workers_.size());
+    known.shared.resize(workers_.size());
     known.of_worker.front() = make(host, known.number, 0, group.of_worker.front());
     if (!write_rows(host, known, group.rows)) {
         if (!group.uses.any())
@@ -195,7 +198,7 @@ std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &addres
         return std::unexpected{known.error()};
     (*known)->uses.add();
     const host_place host = rules_.host_of(address).value_or(host_place{});
-    return held_peer{.peer = (*known)->first(), .hold = {*this, host, session::built_in_profile, 0}};
+    return held_peer{.peer = (*known)->first(), .hold = {*this, host, session::built_in_profile, {}}};
 }
 
 std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &address, std::uint64_t profile,
@@ -210,7 +213,7 @@ std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &addres
     known_peer &known_host = peers_.at(host);
     held->peer = of_worker(host, known_host, worker).peer;
     if (profile == session::built_in_profile) {
-        add_use(known_host, worker);
+        add_use(host, known_host, worker);
         held->hold = {*this, host, profile, worker};
         return held;
     }
@@ -223,24 +226,49 @@ std::expected<held_peer, peer_refusal> peer_directory::hold(const mrc_ip &addres
     held->peer.paths = paths.paths.get();
     held->peer.proofs = paths.proofs.get();
     workers_[worker].call([&] { workers_[worker].add_profile_group(held->peer); });
-    add_use(known_host, worker);
+    add_use(host, known_host, worker);
     held->hold = {*this, host, profile, worker};
     return held;
 }
 
-// The first worker tells the peer of this host's ports while any worker's queue pairs use it.
-void peer_directory::add_use(known_peer &known, unsigned worker) const
+void peer_directory::add_use(host_place host, known_peer &known, unsigned worker)
 {
     known.uses.add();
-    if (worker != 0)
-        workers_.first().call([&] { workers_.first().connected().add_use(known.first()); });
+    if (known.queue_pairs[worker]++ == 0)
+        share_uses(host.leaf);
 }
 
-void peer_directory::drop(host_place host, std::uint64_t profile, unsigned worker)
+// Who asks the hosts of a leaf besides the workers whose queue pairs go to them: the first, which tells them of this
+// host's ports, and those with queue pairs to others there.
+void peer_directory::share_uses(std::uint32_t leaf)
+{
+    if (workers_.size() == 1)
+        return;
+    const auto from = peers_.lower_bound({.leaf = leaf, .downlink = 0});
+    const auto to = std::find_if(from, peers_.end(), [&](const auto &known) { return known.first.leaf != leaf; });
+    const std::ranges::subrange hosts{from, to};
+    for (unsigned worker = 0; worker < workers_.size(); ++worker) {
+        const bool asks = worker == 0 || std::ranges::any_of(hosts, [&](const auto &known) {
+                              return known.second.queue_pairs[worker] != 0;
+                          });
+        for (auto &[host, known] : hosts) {
+            const auto is_others = [&](unsigned other) { return other != worker && known.queue_pairs[other] != 0; };
+            const bool wanted = asks && std::ranges::any_of(std::views::iota(0U, workers_.size()), is_others);
+            if (wanted == known.shared[worker])
+                continue;
+            known.shared[worker] = wanted;
+            const datapath::worker_peer &peer = of_worker(host, known, worker).peer;
+            datapath::worker &asker = workers_[worker];
+            asker.call([&] { wanted ? asker.connected().add_use(peer) : asker.connected().remove_use(peer); });
+        }
+    }
+}
+
+void peer_directory::drop(host_place host, std::uint64_t profile, std::optional<unsigned> worker)
 {
     known_peer &known = peers_.at(host);
-    if (worker != 0)
-        workers_.first().call([&] { workers_.first().connected().remove_use(known.first()); });
+    if (worker && --known.queue_pairs[*worker] == 0)
+        share_uses(host.leaf);
     use_count &of_peer = known.uses;
     of_peer.remove();
     bool was_last = !of_peer.any();

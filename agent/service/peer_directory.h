@@ -10,7 +10,8 @@
 // their numbers, to others                 only when nothing is queued, and no program that began before runs
 //
 // Each worker knows by itself whether and on which planes a host is reached. The first one knows every host, tells it
-// of this host's ports and is told of its; what it is told goes to the others by spread_ports().
+// of this host's ports and is told of its; what it is told goes to the others by spread_ports(). A worker with queue
+// pairs to a leaf asks all hosts there that any worker has queue pairs to: one host's dead link is none of its paths.
 //
 // The number of a host that comes back is another (mrc_peer_row::sender): nothing that was of it is taken for new.
 #pragma once
@@ -135,6 +136,9 @@ private:
         std::uint32_t number = 0;                             // mrc_peer_row::sender without the speaker
         std::vector<std::unique_ptr<workers_peer>> of_worker; // the first's there is always
         use_count uses;
+        // By worker: holds of its queue pairs; whether it asks the host for the sake of others' (share_uses).
+        std::vector<unsigned> queue_pairs;
+        std::vector<bool> shared;
 
         [[nodiscard]] datapath::worker_peer &first() const { return of_worker.front()->peer; }
     };
@@ -157,8 +161,9 @@ private:
     [[nodiscard]] bool sends_from(const mrc_ip &address) const;
     // False when the `peers` map is full; nothing of this host is in it then.
     [[nodiscard]] bool write_rows(host_place host, const known_peer &known, const path_group_rows &rows);
-    void add_use(known_peer &known, unsigned worker) const;
-    void drop(host_place host, std::uint64_t profile, unsigned worker);
+    void add_use(host_place host, known_peer &known, unsigned worker);
+    void share_uses(std::uint32_t leaf);
+    void drop(host_place host, std::uint64_t profile, std::optional<unsigned> worker);
     void forget(std::span<const host_place> hosts, std::span<const group_key> groups);
     void recycle_rows();
 

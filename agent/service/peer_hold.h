@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "datapath/worker_peer.h"
@@ -17,8 +18,8 @@ class peer_hold
 {
 public:
     peer_hold() = default; // holds nothing
-    // The directory has counted it.
-    peer_hold(peer_directory &directory, host_place host, std::uint64_t profile, unsigned worker)
+    // The directory has counted it. `worker`: whose queue pair it is for, if it is for one.
+    peer_hold(peer_directory &directory, host_place host, std::uint64_t profile, std::optional<unsigned> worker)
         : directory_{&directory}, host_{host}, profile_{profile}, worker_{worker}
     {
     }
@@ -41,7 +42,7 @@ private:
     peer_directory *directory_ = nullptr;
     host_place host_;
     std::uint64_t profile_ = 0;
-    unsigned worker_ = 0;
+    std::optional<unsigned> worker_;
 };
 
 // What uses the peer, a queue pair or a request, is gone from the worker before `hold` is.

@@ -18,10 +18,12 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from lab.wait_until import TIME_SCALE, wait_until  # noqa: E402
 
 SKIPPED = 77
+WORKERS = int(os.environ.get("MRC_TEST_WORKERS", "1"))  # of each mrcd, where a test does not say
 DEADLINE_S = 20 * TIME_SCALE
 DIRECT_PATHS = 16  # "auto" of fabric.paths in docs/mrcd.8
 DEBUG_LOG = "[daemon]\nlog_level = 'debug'\n"
 LOG_LINE = re.compile(r"^\S+ (trace|debug|info|warning|error) (.*)$", re.M)
+DISPATCHER_WAITS = "XDP transmit has to wait for the kernel's XDP dispatcher"
 SILENCE = "nothing gets through, though other paths deliver"
 RETIRED = re.compile(r"path by uplink \d+ of plane (\d+) to .*: assumed bad, ([^;]*); .*")
 
@@ -142,6 +144,10 @@ class running_lab:
     def log_lines(self, host, level):
         return log_lines(self.log(host), level)
 
+    def has_left_xdp_transmit(self, host):
+        """Its calls had to wait for the kernel's XDP dispatcher, for other labs attach programs; AF_XDP took over."""
+        return any(DISPATCHER_WAITS in line for line in self.log_lines(host, "warning"))
+
     def retirements(self, host):
         """The paths that the host's mrcd has put out of use, each time it did: plane and reason. For labs with
         DEBUG_LOG."""
@@ -150,8 +156,7 @@ class running_lab:
 
 def with_workers(config):
     """A test may be run with several workers: MRC_TEST_WORKERS."""
-    workers = os.environ.get("MRC_TEST_WORKERS")
-    return config if workers is None or "[worker]" in config else f"{config}\n[worker]\nworkers = {workers}\n"
+    return config if WORKERS == 1 or "[worker]" in config else f"{config}\n[worker]\nworkers = {WORKERS}\n"
 
 
 def on_fabric(arguments):

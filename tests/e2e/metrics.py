@@ -5,6 +5,7 @@ plane shows; the exporter answers and refuses as it should, also while the daemo
 every panel of the dashboard has data. Exporter and Prometheus run in the network of a host of the lab, where they are
 the only ones."""
 
+import collections
 import contextlib
 import json
 import os
@@ -123,9 +124,12 @@ def check_values(here):
             low, high = before[2][plane][member], after[2][plane][member]
             if not (low > 0 or member == "tx_held") or not low <= of(found, name, **labels) <= high:
                 check(False, f"{name} of plane {plane}: {low} to {high}")
-        good = of(found, "mrc_paths", plane=str(plane), state="good")
-        check(of(found, "mrc_port_up", **labels) == 1 and good == here.fabric.paths_per_plane(),
-              f"plane {plane} has the numbers of `path list` and `port list`, and is in use")
+        states = collections.Counter(path["state"] for path in before[1] if path["plane"] == plane)
+        counted = {dict(key[1:])["state"]: value for key, value in found.items()
+                   if key[0] == "mrc_paths" and dict(key[1:])["plane"] == str(plane) and value}
+        check(of(found, "mrc_port_up", **labels) == 1 and counted == states and
+              states.total() == here.fabric.paths_per_plane(),
+              f"plane {plane} has the numbers of `path list` and `port list`, and is in use: {counted}, {dict(states)}")
         least_ns = min(path["rtt_min_ns"] for path in before[1] if path["plane"] == plane and path["rtt_min_ns"])
         found_ns = of(found, "mrc_path_rtt_min_seconds", plane=str(plane)) * 1e9
         check(abs(found_ns - least_ns) < 1, f"its RTT in seconds: {least_ns} ns")

@@ -21,7 +21,7 @@ import time
 
 import pyte
 
-from lab_support import binary, check, lab, need_binaries, need_root
+from lab_support import WORKERS, binary, check, lab, need_binaries, need_root
 from pinned_maps import bpftool, host_maps, used_paths, verdict_names
 from transfer_support import STEADY, run_client, server, stopped, transfer, wait_until
 
@@ -271,11 +271,13 @@ def check_status(here):
     check(status["daemon"]["state"] == "stopped", "the daemon is stopped, and mrcctl says so")
     check(status["qps"]["count"] == QPS and status["qps"]["states"] == {"RTS": QPS}, "status counts the queue pairs")
     check(status["version"] == run("--version").stdout.split()[-1], "and which version it is of")
-    rows, worker = here.maps.rows("workers"), status["workers"][0]
-    check(len(status["workers"]) == 1 and all(row["thread"] == 0 for row in rows[1:]) and
-          all(worker[name] == rows[0][name] for name in ("thread", "rounds", "rx_packets", "ran_ns", "lag_log2")) and
-          sum(worker["lag_log2"]) == worker["rx_packets"] > 0 and worker["ran_ns"] > 0 and
-          worker["lag_p50_below_ns"] <= worker["lag_p99_below_ns"], f"what its only worker did: {worker}")
+    rows, workers = here.maps.rows("workers"), status["workers"]
+    check(len(workers) == WORKERS and all(row["thread"] == 0 for row in rows[WORKERS:]) and
+          all(worker[name] == row[name] for worker, row in zip(workers, rows)
+              for name in ("thread", "rounds", "rx_packets", "ran_ns", "lag_log2")) and
+          all(sum(worker["lag_log2"]) == worker["rx_packets"] and worker["ran_ns"] > 0 and
+              (worker["lag_p50_below_ns"] or 0) <= (worker["lag_p99_below_ns"] or 0) for worker in workers) and
+          sum(worker["rx_packets"] for worker in workers) > 0, f"what its workers did: {workers}")
     check({(port["xdp"], port["engine"], port["queues"]) for port in listed} == {("native", "xdp", 1)} and
           "p0, p1, p2, p3: XDP native, engine xdp, receive queues 1" in here.text("status"),
           "and how packets come in and leave")

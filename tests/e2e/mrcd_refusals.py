@@ -37,6 +37,13 @@ def refuses(running, what, config, words, wrapper=()):
     check(not left, f"{what}: nothing is left behind {left or ''}")
 
 
+def on_cpus(config, cpus):
+    affinity = f"affinity = '{cpus}'\n"
+    if "[worker]\n" in config:
+        return config.replace("[worker]\n", f"[worker]\n{affinity}")
+    return f"{config}[worker]\n{affinity}"
+
+
 def main():
     need_root()
     need_binaries("mrcd", "mrc-switch")
@@ -50,7 +57,7 @@ def main():
         refuses(running, "wrong key", config.replace("planes = 2", "plains = 2"), ["plains", "planes", ".toml:"])
         refuses(running, "wrong value", config.replace("planes = 2", "planes = 9"), ["planes", "9", "8"])
         for cpus, words in {"1023": ["1023", "does not exist", "allowed", "auto"], "a": ["affinity", "0-3,8"]}.items():
-            refuses(running, f"worker on CPU {cpus}", config + f"[worker]\naffinity = '{cpus}'\n", words)
+            refuses(running, f"worker on CPU {cpus}", on_cpus(config, cpus), words)
         foreign = pathlib.Path("/sys/fs/bpf") / f"{running.prefix}-foreign"
         elsewhere = config.replace("[daemon]", f'[daemon]\npin_dir = "{foreign}/pins"')
         foreign.mkdir()

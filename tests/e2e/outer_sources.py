@@ -11,7 +11,7 @@ import pathlib
 import sys
 import tempfile
 
-from capture import ANSWERED, ENGINES, OVERLAY, SENT, capturing, numbers, send_file
+from capture import ANSWERED, ENGINES, OVERLAY, capturing, numbers, send_file, sent_at
 from lab_support import ROOT, check, lab, need_binaries, need_root
 from mrcctl import operator
 
@@ -31,12 +31,12 @@ for _ in range({flows}):
 """
 
 
-def frames_of(path, point):
+def frames_of(path, points):
     """(port, outer source, outer destination, EV) of each copy made there."""
     done = tshark(path, "-T", "fields", "-E", "occurrence=f", *(word for field in FIELDS for word in ("-e", field)))
     for line in done.stdout.splitlines():
         port, at, *rest = line.split("\t")
-        if at == point:
+        if at in points:
             yield port, *rest
 
 
@@ -67,16 +67,16 @@ def ev_of(frame):
     return frame[3]
 
 
-def check_sender(fabric, directory, point):
+def check_sender(fabric, directory, engine):
     path, address = pathlib.Path(directory) / "sent.pcapng", fabric.host("h1")["mrc_address"]
     with capturing(operator(fabric, "h0"), path, "--rate", "0", "--snaplen", "128") as process:
         send_file(fabric, directory, megabytes=1)
         fabric.inside("h0", "python3", "-c", SEND_DATAGRAMS.format(flows=FLOWS, address=address))
     check(numbers(process.told)[1:] == [0, 0], f"none is missing: {process.told.strip()}")
-    sent = [frame for frame in frames_of(path, point) if frame[3]]
-    check_sources(fabric, "h0", sent, destination_of, point)
-    check_sources(fabric, "h0", sent, ev_of, f"{point}, by EV")
-    check_sources(fabric, "h0", frames_of(path, OVERLAY), destination_of, OVERLAY)
+    sent = [frame for frame in frames_of(path, sent_at(fabric, "h0", engine)) if frame[3]]
+    check_sources(fabric, "h0", sent, destination_of, engine)
+    check_sources(fabric, "h0", sent, ev_of, f"{engine}, by EV")
+    check_sources(fabric, "h0", frames_of(path, {OVERLAY}), destination_of, OVERLAY)
 
 
 def check_answers(fabric, directory):
@@ -84,7 +84,7 @@ def check_answers(fabric, directory):
     path = pathlib.Path(directory) / "answers.pcapng"
     with capturing(operator(fabric, "h1"), path, "--rate", "0"):
         operator(fabric, "h0").json("probe", fabric.host("h1")["mrc_address"])
-    check_sources(fabric, "h1", frames_of(path, ANSWERED), destination_of, ANSWERED)
+    check_sources(fabric, "h1", frames_of(path, {ANSWERED}), destination_of, ANSWERED)
 
 
 def main(case):
@@ -95,7 +95,7 @@ def main(case):
     with (lab("sources", *SHAPE, "--switch", switch,
               config=ENGINES[engine] + f"outer_sources = {SOURCES}\n") as fabric,
           tempfile.TemporaryDirectory() as directory):
-        check_sender(fabric, directory, SENT[engine])
+        check_sender(fabric, directory, engine)
         check_answers(fabric, directory)
 
 

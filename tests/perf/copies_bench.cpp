@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways to copy between this process and another one's memory, per packet of 3,072 bytes: how many of them one call
 // moves is the argument. What leaves or arrives lies in slots of its own, as packets do. Root.
+// by_thread: what it would cost to have them read by another thread, which sleeps meanwhile, as one for each client would.
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -131,7 +138,84 @@ bool by_process_vm(far_process &far, near_slots &near, std::span<std::byte> stag
     return Call(far.pid(), here.data(), packets, &there, 1, 0) == static_cast<ssize_t>(stage.size());
 }
 
+// Reads ahead for whoever asks, and sleeps in between.
+class reading_thread
+{
+public:
+    explicit reading_thread(int cpu) : thread_{[this](const std::stop_token &stop) { serve(stop); }}
+    {
+        cpu_set_t only;
+        CPU_ZERO(&only);
+        CPU_SET(static_cast<std::size_t>(cpu), &only);
+        ::pthread_setaffinity_np(thread_.native_handle(), sizeof(only), &only);
+    }
+    reading_thread(const reading_thread &) = delete;
+    reading_thread &operator=(const reading_thread &) = delete;
+    ~reading_thread()
+    {
+        thread_.request_stop();
+        ask(nullptr, nullptr, {});
+    }
+
+    bool read(far_process &far, near_slots &near, std::span<std::byte> stage)
+    {
+        ask(&far, &near, stage);
+        answered_.wait(asked_ - 1);
+        return done_;
+    }
+
+private:
+    void ask(far_process *far, near_slots *near, std::span<std::byte> stage)
+    {
+        far_ = far;
+        near_ = near;
+        stage_ = stage;
+        ++asked_;
+        asked_.notify_one();
+    }
+    void serve(const std::stop_token &stop)
+    {
+        for (unsigned served = 0;; ++served) {
+            asked_.wait(served);
+            if (stop.stop_requested())
+                return;
+            done_ = read_ahead(*far_, *near_, stage_);
+            ++answered_;
+            answered_.notify_one();
+        }
+    }
+
+    far_process *far_ = nullptr;
+    near_slots *near_ = nullptr;
+    std::span<std::byte> stage_;
+    bool done_ = false;
+    std::atomic<unsigned> asked_ = 0;
+    std::atomic<unsigned> answered_ = 0;
+    std::jthread thread_;
+};
+
+// On the CPU of whoever asks, or on the next one.
+template <int Distance>
+void by_thread(benchmark::State &state)
+{
+    cpu_set_t all;
+    ::sched_getaffinity(0, sizeof(all), &all);
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(0, &here);
+    ::sched_setaffinity(0, sizeof(here), &here);
+    {
+        reading_thread reader{Distance};
+        run(state, [&reader](far_process &far, near_slots &near, std::span<std::byte> stage) {
+            return reader.read(far, near, stage);
+        });
+    }
+    ::sched_setaffinity(0, sizeof(all), &all);
+}
+
 BENCHMARK_CAPTURE(run, read_ahead, read_ahead)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
+BENCHMARK(by_thread<0>)->Name("read_by_thread/same_cpu")->Arg(1)->Arg(5)->Arg(10)->Arg(20)->UseRealTime();
+BENCHMARK(by_thread<1>)->Name("read_by_thread/next_cpu")->Arg(1)->Arg(5)->Arg(10)->Arg(20)->UseRealTime();
 BENCHMARK_CAPTURE(run, write_gathered, write_gathered)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
 BENCHMARK_CAPTURE(run, process_vm_readv, by_process_vm<::process_vm_readv>)->Arg(1)->Arg(5)->Arg(10)->Arg(20);
 BENCHMARK_CAPTURE(run, process_vm_writev, by_process_vm<::process_vm_writev>)->Arg(1)->Arg(5)->Arg(10)->Arg(20);

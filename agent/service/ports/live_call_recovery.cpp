@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include "kernel/monotonic_clock.h"
 
@@ -18,16 +17,12 @@ namespace
 // Who has to give up again so soon waits as long as before, and longer.
 constexpr std::chrono::seconds calm{10};
 
-double milliseconds(protocol::duration time)
-{
-    return std::chrono::duration<double, std::milli>(time).count();
-}
-
 } // namespace
 
-live_call_recovery::live_call_recovery(boost::asio::io_context &context, surroundings around, recovery_pace pace)
-    : around_{std::move(around)}, pace_{pace}, bell_{context, ::fcntl(around_.bell_fd, F_DUPFD_CLOEXEC, 0)},
-      timer_{context}, lines_{pace_.between_lines, 1}
+live_call_recovery::live_call_recovery(boost::asio::io_context &context, surroundings around, dispatcher_lines &lines,
+                                       recovery_pace pace)
+    : around_{std::move(around)}, lines_{lines}, pace_{pace},
+      bell_{context, ::fcntl(around_.bell_fd, F_DUPFD_CLOEXEC, 0)}, timer_{context}
 {
     await_bell();
 }
@@ -45,25 +40,13 @@ void live_call_recovery::await_bell()
 
 void live_call_recovery::begin()
 {
-    since_ = kernel::monotonic_now();
+    const protocol::instant now = kernel::monotonic_now();
     in_a_row_ = waits_ = 0;
-    if (since_ - back_since_ > calm)
+    if (now - back_since_ > calm)
         delay_ = {};
-    said_ = lines_.take(since_);
-    if (!said_) {
-        ++unsaid_;
-    } else {
-        around_.write(
-            log_level::warning,
-            fmt::format("XDP transmit has to wait for the kernel's XDP dispatcher, {:.1f} ms in its last call: XDP "
-                        "programs are attached and detached on this machine, or there were more of them than its 48 "
-                        "places. Everything leaves by AF_XDP until this has passed{}",
-                        milliseconds(around_.slowest()),
-                        unsaid_ == 0 ? "" : fmt::format(" ({} times more since the last such line)", unsaid_)));
-        unsaid_ = 0;
-    }
+    lines_.on_given_up(now, around_.slowest());
     if (!around_.attach_again())
-        around_.write(log_level::error, "host_push cannot be attached again");
+        lines_.on_failed_attach();
     try_after(std::max(delay_, pace_.between_tries));
 }
 
@@ -99,9 +82,7 @@ void live_call_recovery::end()
 {
     back_since_ = kernel::monotonic_now();
     around_.give_back();
-    if (said_)
-        around_.write(log_level::info, fmt::format("XDP transmit is in use again after {:.1f} s",
-                                                   milliseconds(back_since_ - since_) / 1000));
+    lines_.on_given_back(back_since_);
 }
 
 } // namespace mrc::service

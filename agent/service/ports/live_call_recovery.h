@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the service thread does once the worker has given XDP transmit up because its calls wait for the kernel's XDP
-// dispatcher (datapath/slow_calls.h): it says so, attaches host_push again, for the dispatcher may have a place for it
-// now, and tries calls until a number of them in a row do not wait. Then the worker may make calls again.
+// dispatcher (datapath/slow_calls.h): it says so (dispatcher_lines.h), attaches host_push again, for the dispatcher may
+// have a place for it now, and tries calls until a number of them in a row do not wait. Then the worker may make calls
+// again.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <string>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "protocol/rate_limit.h"
 #include "protocol/types.h"
-#include "service/config/config.h"
+#include "service/ports/dispatcher_lines.h"
 
 namespace mrc::service
 {
@@ -26,7 +24,6 @@ struct recovery_pace {
     std::chrono::milliseconds after_wait{250}; // before the next try; twice that after each further one
     std::chrono::milliseconds longest_wait{2000};
     unsigned waits_per_attach = 4; // host_push is attached again after each so many tries that had to wait
-    protocol::duration between_lines = std::chrono::minutes{1};
 };
 
 class live_call_recovery
@@ -40,10 +37,11 @@ public:
         std::function<bool()> attach_again;
         std::function<bool()> try_one; // false: it had to wait
         std::function<void()> give_back;
-        std::function<void(log_level, const std::string &)> write;
     };
 
-    live_call_recovery(boost::asio::io_context &context, surroundings around, recovery_pace pace = {});
+    // `lines`: of all workers; borrowed.
+    live_call_recovery(boost::asio::io_context &context, surroundings around, dispatcher_lines &lines,
+                       recovery_pace pace = {});
 
 private:
     void await_bell();
@@ -54,15 +52,12 @@ private:
     void end();
 
     surroundings around_;
+    dispatcher_lines &lines_;
     recovery_pace pace_;
     boost::asio::posix::stream_descriptor bell_;
     boost::asio::steady_timer timer_;
-    protocol::rate_limit lines_;
-    bool said_ = false;        // that calls wait
-    std::uint64_t unsaid_ = 0; // times that it was not said, for there had just been a line
-    protocol::instant since_;  // when the worker gave up
-    unsigned in_a_row_ = 0;    // tries that did not wait
-    unsigned waits_ = 0;       // tries that did, since the worker gave up
+    unsigned in_a_row_ = 0; // tries that did not wait
+    unsigned waits_ = 0;    // tries that did, since the worker gave up
     std::chrono::milliseconds delay_{};
     protocol::instant back_since_ = protocol::instant{}; // when the worker was last given calls back
 };

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/falloc.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace mrc::datapath
@@ -169,6 +170,25 @@ TEST(client_memory_test, the_guard_holds_again_and_again)
         ASSERT_EQ(::ftruncate(file.get(), 0), 0);
         ASSERT_FALSE(memory.copy_out(0, back));
     }
+}
+
+long faults_of_this_thread()
+{
+    rusage used{};
+    EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
+    return used.ru_minflt;
+}
+
+// The kernel maps 16 pages at once where it is asked for a page to read: its default, 64 KB of fault_around_bytes.
+TEST(client_memory_test, the_first_bytes_bring_in_the_pages_around_them)
+{
+    constexpr std::uint64_t pages = 256;
+    const kernel::unique_fd file = sealed(allocated(memory_file(pages * page), pages * page));
+    client_memory memory = map_shared(file, 0, pages * page).value();
+    const long before = faults_of_this_thread();
+    for (std::uint64_t at = 0; at + payload.size() <= memory.size(); at += payload.size())
+        ASSERT_TRUE(memory.copy_in(at, payload));
+    EXPECT_LE(faults_of_this_thread() - before, static_cast<long>(pages / 16 + 8));
 }
 
 using client_memory_death_test = testing::Test;

@@ -209,6 +209,45 @@ TEST(peer_directory, each_worker_has_its_own_view_of_a_peer)
     EXPECT_EQ(here.path_rows_in_use(), 0U);
 }
 
+// The neighbours of a host on its leaf tell whether a silence is its own link's or a path's: a worker with queue pairs to
+// one asks those that others have queue pairs to.
+TEST(peer_directory, workers_ask_all_hosts_of_a_leaf_that_is_theirs)
+{
+    directory_in_memory here{{.peers = 8, .paths = 4 * rows_of_a_leaf}, 4};
+    no_effects effects;
+    control::ev_format_store formats{{}};
+    control::ev_profile_store profiles{{}, {.planes = planes, .uplinks = 256}, formats, effects};
+    const auto hold = [&](std::uint32_t leaf, std::uint32_t downlink, unsigned worker) {
+        return here.peers.hold(here.address(leaf, downlink), session::built_in_profile, profiles, worker);
+    };
+    // Besides those that its own queue pairs would ask; here nothing connects any.
+    const auto asked = [&](unsigned worker) {
+        std::set<std::string> hosts;
+        for (const auto &known : here.workers[worker].connected().peers())
+            hosts.insert(to_text(known.peer.address));
+        return hosts;
+    };
+    using texts = std::set<std::string>;
+    const std::string one = to_text(here.address(1, 0));
+    const std::string two = to_text(here.address(1, 7));
+    const auto other_leaf = hold(2, 0, 3);
+    auto first = hold(1, 0, 1);
+    EXPECT_EQ(asked(1), texts{}) << "nobody else has queue pairs there";
+    auto second = hold(1, 7, 2);
+    ASSERT_TRUE(other_leaf && first && second);
+    EXPECT_EQ(asked(1), texts{two});
+    EXPECT_EQ(asked(2), texts{one});
+    EXPECT_EQ(asked(3), texts{}) << "whose leaf is another";
+    EXPECT_EQ(asked(0), (texts{one, two, to_text(here.address(2, 0))})) << "the first tells all of this host's ports";
+    const auto again = hold(1, 7, 1);
+    EXPECT_EQ(asked(2), texts({one, two}));
+    second = std::unexpected{peer_refusal{}};
+    EXPECT_EQ(asked(1), texts{}) << "its own queue pairs ask the second";
+    EXPECT_EQ(asked(2), texts{}) << "without queue pairs there";
+    first = std::unexpected{peer_refusal{}};
+    EXPECT_EQ(asked(0), (texts{two, to_text(here.address(2, 0))}));
+}
+
 TEST(peer_directory, sessions_spread_over_the_workers)
 {
     directory_in_memory here{{.peers = 8, .paths = 4 * rows_of_a_leaf}, 3};

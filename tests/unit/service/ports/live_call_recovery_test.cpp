@@ -40,8 +40,7 @@ protected:
                         ++tries_;
                         return !waits_ || !waits_(tries_);
                     },
-                .give_back = [this] { ++given_back_; },
-                .write = [this](log_level level, const std::string &line) { lines_.emplace_back(level, line); }};
+                .give_back = [this] { ++given_back_; }};
     }
     void give_up_and_await_return()
     {
@@ -62,11 +61,12 @@ protected:
     unsigned attached_ = 0;
     unsigned given_back_ = 0;
     std::vector<std::pair<log_level, std::string>> lines_;
+    dispatcher_lines told_{[this](log_level level, const std::string &line) { lines_.emplace_back(level, line); }};
 };
 
 TEST_F(recovery_test, attaches_again_and_returns_when_calls_no_longer_wait)
 {
-    const live_call_recovery recovery{context_, around(), quick};
+    const live_call_recovery recovery{context_, around(), told_, quick};
     give_up_and_await_return();
     EXPECT_EQ(attached_, 1U);
     EXPECT_EQ(tries_, quick.tries);
@@ -80,37 +80,56 @@ TEST_F(recovery_test, attaches_again_and_returns_when_calls_no_longer_wait)
 TEST_F(recovery_test, only_tries_in_a_row_count)
 {
     waits_ = [](unsigned number) { return number <= 10 || number == 13; };
-    const live_call_recovery recovery{context_, around(), quick};
+    const live_call_recovery recovery{context_, around(), told_, quick};
     give_up_and_await_return();
     EXPECT_EQ(tries_, 13 + quick.tries);
     EXPECT_EQ(attached_, 1 + 11 / quick.waits_per_attach);
 }
 
-TEST_F(recovery_test, a_second_time_within_a_minute_is_not_said)
+// On a time of its own.
+class dispatcher_lines_test : public testing::Test
 {
-    const live_call_recovery recovery{context_, around(), quick};
-    give_up_and_await_return();
-    give_up_and_await_return();
-    give_up_and_await_return();
-    EXPECT_EQ(lines_.size(), 2U);
-    EXPECT_EQ(given_back_, 3U);
+protected:
+    void give_up() { told_.on_given_up(now_, protocol::duration{12'300us}); }
+    void give_back() { told_.on_given_back(now_); }
+
+    protocol::instant now_{std::chrono::hours{1}};
+    std::vector<std::string> lines_;
+    dispatcher_lines told_{[this](log_level, const std::string &line) { lines_.push_back(line); }};
+};
+
+TEST_F(dispatcher_lines_test, a_second_time_within_a_minute_is_not_said_but_counted_in_the_next_line)
+{
+    for (unsigned times = 0; times < 3; ++times) {
+        give_up();
+        now_ += 1s;
+        give_back();
+    }
+    EXPECT_EQ(lines_.size(), 2U) << "left, and back, once";
+    now_ += 1min;
+    give_up();
+    ASSERT_EQ(lines_.size(), 3U);
+    EXPECT_NE(lines_[2].find("(2 times more"), std::string::npos) << lines_[2];
+    give_back();
+    EXPECT_EQ(lines_.size(), 4U);
 }
 
-TEST_F(recovery_test, what_was_not_said_is_counted_in_the_next_line)
+TEST_F(dispatcher_lines_test, the_first_worker_to_give_up_and_the_last_to_return_are_said)
 {
-    recovery_pace pace = quick;
-    pace.between_lines = 500ms;
-    const live_call_recovery recovery{context_, around(), pace};
-    const auto deadline = std::chrono::steady_clock::now() + 10s;
-    unsigned times = 0;
-    while (lines_.size() < 3 && std::chrono::steady_clock::now() < deadline) {
-        give_up_and_await_return();
-        ++times;
+    for (unsigned worker = 0; worker < 3; ++worker) {
+        give_up();
+        now_ += 500ms;
     }
-    ASSERT_GE(lines_.size(), 3U);
-    ASSERT_GT(times, 2U) << "two of them in half a second";
-    const std::string counted = std::to_string(times - 2) + " times more";
-    EXPECT_NE(lines_[2].second.find(counted), std::string::npos) << lines_[2].second;
+    EXPECT_EQ(lines_.size(), 1U);
+    give_back();
+    give_up();
+    give_back();
+    give_back();
+    EXPECT_EQ(lines_.size(), 1U) << "one is without calls still";
+    now_ += 1s;
+    give_back();
+    ASSERT_EQ(lines_.size(), 2U);
+    EXPECT_NE(lines_[1].find("again after 2.5 s"), std::string::npos) << lines_[1];
 }
 
 } // namespace
