@@ -193,11 +193,12 @@ result<memory_keys> daemon_session::register_memory(std::uint32_t pd, void *addr
                       .pd = pd,
                       .access = ((access & IBV_ACCESS_REMOTE_WRITE) != 0 ? session::access_remote_write : 0) |
                                 ((access & IBV_ACCESS_LOCAL_WRITE) != 0 ? session::access_local_write : 0)};
-    const std::optional<shared_range> shared = shared_range_at(address, length);
+    const std::optional<mapped_range> mapped = mapped_at(address, length);
+    const std::optional<shared_range> shared = shared_range_at(address, length, mapped);
     const bool writable = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
     if (shared)
         request.memory.offset = shared->offset;
-    else if (!is_accessible(address, length, writable))
+    if (mapped && (!mapped->readable || (writable && !mapped->writable)))
         return failure("not all of the range is mapped with that access", EFAULT);
     // All pages of a file, for the daemon refuses one with holes: their memory is this process's.
     if (const int error = bring_in(address, length, writable || shared.has_value()); error != 0)

@@ -2,16 +2,21 @@
 #include "client/shared_memory.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "client/export.h"
-#include "kernel/unique_fd.h"
 #include "mrc/memory.h"
 
 namespace mrc::client
@@ -38,35 +43,57 @@ std::uintptr_t number_of(const void *address)
 }
 
 // A line of /proc/self/maps (proc_pid_maps(5)).
-struct mapped_range {
+struct maps_line {
     unsigned long from = 0;
     unsigned long to = 0;
     char mode[5] = {};
     unsigned long offset = 0;
+    unsigned major = 0;
+    unsigned minor = 0;
     unsigned long inode = 0;
+    char name[8] = {}; // its beginning
 };
 
-// Whether all of a range is mapped, and `allowed(mapped_range)` wherever it is; nullopt: that cannot be found out.
-template <typename Allowed>
-std::optional<bool> is_all_mapped(const void *address, std::uint64_t bytes, Allowed allowed)
+bool parse(const char *text, maps_line &line)
 {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> maps{std::fopen("/proc/self/maps", "re"), &std::fclose};
-    if (!maps)
+    // Anonymous memory has no name.
+    return std::sscanf(text, "%lx-%lx %4s %lx %x:%x %lu %7s", &line.from, &line.to, line.mode, &line.offset,
+                       &line.major, &line.minor, &line.inode, line.name) >= 7;
+}
+
+file_identity identity_of(const struct stat &status)
+{
+    return {.device = status.st_dev, .inode = status.st_ino};
+}
+
+std::optional<file_identity> identity_of(int fd)
+{
+    struct stat status{};
+    if (::fstat(fd, &status) != 0)
         return std::nullopt;
-    std::uintptr_t next = number_of(address); // everything before it is
-    const std::uintptr_t end = next + bytes;
-    char line[512];
-    while (next < end && std::fgets(line, sizeof(line), maps.get()) != nullptr) {
-        mapped_range found;
-        if (std::sscanf(line, "%lx-%lx %4s %lx %*s %lu", &found.from, &found.to, found.mode, &found.offset,
-                        &found.inode) != 5 ||
-            found.to <= next)
+    return identity_of(status);
+}
+
+// A descriptor of the program's for that file, by which the daemon may write, too, and of which it need not fear that
+// its pages go. Duplicated before it is looked at: the program may close its own meanwhile.
+kernel::unique_fd sealed_memfd(const file_identity &wanted)
+{
+    const std::unique_ptr<DIR, int (*)(DIR *)> all{::opendir("/proc/self/fd"), &::closedir};
+    if (!all)
+        return {};
+    while (const dirent *entry = ::readdir(all.get())) {
+        int number = -1;
+        const std::string_view name = entry->d_name;
+        if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc{} ||
+            identity_of(number) != wanted)
             continue;
-        if (found.from > next || !allowed(found))
-            return false;
-        next = found.to;
+        kernel::unique_fd file{::fcntl(number, F_DUPFD_CLOEXEC, 0)};
+        const int seals = ::fcntl(file.get(), F_GET_SEALS);
+        if (file && identity_of(file.get()) == wanted && seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+            (::fcntl(file.get(), F_GETFL) & O_ACCMODE) == O_RDWR)
+            return file;
     }
-    return next >= end;
+    return {};
 }
 
 // The allocation that a range is in, and where.
@@ -81,32 +108,57 @@ std::optional<shared_range> allocated_range(const void *address, std::uint64_t b
     const std::size_t size = at->second.memory.size();
     if (offset > size || bytes > size - offset)
         return std::nullopt;
-    return shared_range{.file = at->second.file.get(), .offset = offset};
+    return shared_range{.file = at->second.file.get(), .offset = offset, .own = {}};
 }
 
 } // namespace
 
-std::optional<shared_range> shared_range_at(const void *address, std::uint64_t bytes)
+std::optional<mapped_range> mapped_at(const void *address, std::uint64_t bytes)
 {
-    const std::optional<shared_range> range = allocated_range(address, bytes);
-    if (!range)
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> maps{std::fopen("/proc/self/maps", "re"), &std::fclose};
+    if (!maps)
         return std::nullopt;
-    struct stat file{};
-    const bool is_there =
-        ::fstat(range->file, &file) == 0 &&
-        is_all_mapped(address, bytes, [&](const mapped_range &mapped) {
-            return mapped.inode == file.st_ino && mapped.offset - range->offset == mapped.from - number_of(address);
-        }).value_or(true);
-    return is_there ? range : std::nullopt;
+    const std::uintptr_t begin = number_of(address);
+    const std::uintptr_t end = begin + bytes;
+    std::uintptr_t next = begin; // everything before it is as `found` says
+    mapped_range found{.readable = true, .writable = true, .file = {}, .offset = 0, .is_memfd = false};
+    char text[512];
+    while (next < end && std::fgets(text, sizeof(text), maps.get()) != nullptr) {
+        maps_line line;
+        if (!parse(text, line) || line.to <= next)
+            continue;
+        if (line.from > next)
+            break;
+        found.readable = found.readable && line.mode[0] == 'r';
+        found.writable = found.writable && line.mode[1] == 'w';
+        const file_identity file{.device = ::makedev(line.major, line.minor), .inode = line.inode};
+        const std::uint64_t offset = line.offset + (begin - line.from); // modulo 2^64
+        const bool is_shared = line.mode[3] == 's' && line.inode != 0;
+        if (next == begin && is_shared) {
+            found.file = file;
+            found.offset = offset;
+            found.is_memfd = std::string_view{line.name}.starts_with("/memfd:");
+        } else if (!is_shared || found.file != file || found.offset != offset) {
+            found.file.reset();
+        }
+        next = line.to;
+    }
+    return next < end ? mapped_range{} : found;
 }
 
-bool is_accessible(const void *address, std::uint64_t bytes, bool writable)
+std::optional<shared_range> shared_range_at(const void *address, std::uint64_t bytes,
+                                            const std::optional<mapped_range> &mapped)
 {
-    return is_all_mapped(address, bytes,
-                         [writable](const mapped_range &mapped) {
-                             return mapped.mode[0] == 'r' && (!writable || mapped.mode[1] == 'w');
-                         })
-        .value_or(true); // else the daemon's copies will tell
+    std::optional<shared_range> range = allocated_range(address, bytes);
+    if (range && (!mapped || (mapped->file == identity_of(range->file) && mapped->offset == range->offset)))
+        return range;
+    if (!mapped || !mapped->file || !mapped->is_memfd || !mapped->writable)
+        return std::nullopt;
+    kernel::unique_fd own = sealed_memfd(*mapped->file);
+    if (!own)
+        return std::nullopt;
+    const int file = own.get();
+    return shared_range{.file = file, .offset = mapped->offset, .own = std::move(own)};
 }
 
 int bring_in(const void *address, std::uint64_t bytes, bool writable)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause OR Apache-2.0 */
 /*
  * Memory that a software endpoint reaches fastest. Any memory can be registered with ibv_reg_mr(); what this gives is
- * shared with the daemon when it is registered, so that each packet costs one copy and no system call. An extension of
- * libmrc: the OCP API has nothing like it.
+ * shared with the daemon when it is registered, so that each packet costs one copy and no system call. So is a memfd of
+ * the program's own (memfd_create(2)), mapped MAP_SHARED and for writing, if it is sealed with F_SEAL_SHRINK and still
+ * open when it is registered. An extension of libmrc: the OCP API has nothing like it.
  */
 #ifndef MRC_MEMORY_H
 #define MRC_MEMORY_H

@@ -169,6 +169,7 @@ int main(int argc, char **argv)
         TEST(restricts_operations),
         TEST(refuses_unmapped_memory),
         TEST(shares_memory_from_anywhere),
+        TEST(shares_a_programs_own_memfd),
         TEST(protects_local_memory),
         TEST(protects_remote_memory),
         TEST(fails_when_memory_goes),

@@ -62,6 +62,7 @@ void restricts_operations(void);
 /* protection.c */
 void refuses_unmapped_memory(void);
 void shares_memory_from_anywhere(void);
+void shares_a_programs_own_memfd(void);
 void protects_local_memory(void);
 void protects_remote_memory(void);
 void fails_when_memory_goes(void);

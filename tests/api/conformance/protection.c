@@ -2,6 +2,7 @@
 /* Who may read and write which memory; memory that goes while packets come. */
 #include "conformance.h"
 
+#include <fcntl.h>
 #include <mrc/memory.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -76,6 +77,32 @@ void shares_memory_from_anywhere(void)
     for (int i = 0; i < 2; ++i) {
         CHECK_IS(ibv_dereg_mr(shared[i].mr), 0);
         CHECK_IS(mrc_free_shared(shared[i].bytes - 100), 0);
+    }
+    pair_free(&pair);
+}
+
+/* A memfd is the daemon's as well where it cannot shrink and the program has it open: what is mapped in its place later
+   is left alone. One that may shrink is reached by its address. */
+void shares_a_programs_own_memfd(void)
+{
+    struct pair pair = pair_connected(16, 0);
+
+    for (int is_sealed = 0; is_sealed < 2; ++is_sealed) {
+        const int file = memfd_create("conformance", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        REQUIRE(file >= 0 && ftruncate(file, (off_t)(4 * page)) == 0);
+        REQUIRE(!is_sealed || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+        unsigned char *at =
+            (unsigned char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)page);
+        REQUIRE(at != MAP_FAILED);
+        memset(at, 0x77, 3 * page);
+        struct region own = region_at(&hosts[0], at + 100, 2 * page);
+        REQUIRE(close(file) == 0);
+        REQUIRE(mmap(at, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+        memset(pair.memory[1].bytes, 0x11, 64);
+        expect_status(&pair, &own, &pair.memory[1], IBV_WC_SUCCESS);
+        CHECK_IS(pair.memory[1].bytes[0], is_sealed ? 0x77 : 0);
+        CHECK_IS(ibv_dereg_mr(own.mr), 0);
+        REQUIRE(munmap(at, 3 * page) == 0);
     }
     pair_free(&pair);
 }
