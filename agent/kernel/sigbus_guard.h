@@ -15,8 +15,8 @@ namespace mrc::kernel
 // before. SIGBUS must not be blocked in threads that copy: the kernel kills a process whose fault it cannot deliver.
 void install_sigbus_guard();
 
-// memcpy between memory of the daemon and bytes inside `mapping` (whole pages, mapped now), from `offset` on. False when
-// a page of the mapping could not be had; some of the bytes may have been copied. No system call, no allocation: a few
+// memcpy between memory of the daemon and bytes inside `mapping` (whole pages, mapped now), from `offset` on. False
+// when a page of the mapping could not be had; some of the bytes may have been copied. No system call, no allocation: a few
 // nanoseconds more than memcpy.
 //
 // A write reads from its first and last page before it writes there: a read fault maps, for writing too, up to 16 pages

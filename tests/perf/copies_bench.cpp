@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways to copy between this process and another one's memory, per packet of 3,072 bytes: how many of them one call
 // moves is the argument. What leaves or arrives lies in slots of its own, as packets do. Root.
-// by_thread: what it would cost to have them read by another thread, which sleeps meanwhile, as one for each client would.
+// read_by_thread: by another thread, which sleeps in between, as one for each client would.
 #include <array>
 #include <atomic>
 #include <csignal>

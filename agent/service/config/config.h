@@ -207,6 +207,7 @@ struct limit_options {
     std::uint32_t queue_pairs = 4096;
     std::uint32_t memory_regions = 16384;
     std::uint64_t memory_bytes = std::uint64_t{1} << 40; // registered, whether or not they are in memory
+    bool process_memory = true;                          // that is not shared may be registered
     std::uint32_t completion_queues = 4096;
     std::uint32_t completion_entries = 65536; // of one completion queue
     std::uint32_t total_entries = 1U << 20;   // of all of them

@@ -39,6 +39,10 @@ reach(const session_state &state, const session::memory_request &request, const 
 {
     if (file)
         return datapath::map_shared(file, request.offset, request.length);
+    if (!state.is_own_program && !state.shared.config.limits.process_memory)
+        return std::unexpected{kernel::memory_error{
+            EACCES, "memory must be shared with mrcd (limits.process_memory): mrc_alloc_shared, a sealed memfd, or "
+                    "libmrc-heap.so"}};
     if (!state.process && !state.is_own_program)
         return std::unexpected{kernel::memory_error{
             EACCES, "the process does not let its memory be opened (it is not dumpable); use shared memory"}};

@@ -209,8 +209,8 @@ TEST(peer_directory, each_worker_has_its_own_view_of_a_peer)
     EXPECT_EQ(here.path_rows_in_use(), 0U);
 }
 
-// The neighbours of a host on its leaf tell whether a silence is its own link's or a path's: a worker with queue pairs to
-// one asks those that others have queue pairs to.
+// The neighbours of a host on its leaf tell whether a silence is its own link's or a path's: a worker with queue pairs
+// to one asks those that others have queue pairs to.
 TEST(peer_directory, workers_ask_all_hosts_of_a_leaf_that_is_theirs)
 {
     directory_in_memory here{{.peers = 8, .paths = 4 * rows_of_a_leaf}, 4};

@@ -114,6 +114,16 @@ TEST_F(client_regions, what_is_refused_leaves_nothing_behind)
         << "memory of a process that has not let itself be opened";
 }
 
+TEST_F(client_regions, only_shared_memory_where_that_is_configured)
+{
+    daemon_.limits().process_memory = false;
+    EXPECT_EQ(add(request()).reply.error, 0);
+    kernel::unique_fd none;
+    const answer refused = register_memory(client_.state, request(), none);
+    EXPECT_EQ(refused.reply.error, EACCES);
+    EXPECT_NE(std::string{refused.reply.text}.find("limits.process_memory"), std::string::npos) << refused.reply.text;
+}
+
 TEST_F(client_regions, bytes_and_regions_of_a_user_are_limited_over_all_of_its_sessions)
 {
     test::session_in_memory second{daemon_, 2, client_.state.account};
