@@ -5,16 +5,16 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from lab_support import binary
 from transfer_support import DEADLINE_S, lines_of, preloaded, run_client, start_perf, wait_until
 
-from . import labs
+from . import labs, percentiles
 
 LONGEST_IPERF_BLOCK = 1 << 20
 CONNECT_MS = "10000"  # where a TCP connection cannot be made, the kernel tries for two minutes
@@ -104,20 +104,29 @@ def observed(run, *command):
     return beside
 
 
+def client_figures(fabric, *arguments, **how):
+    """Those of a run of mrc-perf's client; of --lat with all percentiles."""
+    if "--lat" not in arguments:
+        return figures(checked(run_client(fabric, *arguments, **how)))
+    with tempfile.NamedTemporaryFile() as kept:
+        report = checked(run_client(fabric, *arguments, "--percentiles", kept.name, **how))
+        return figures(report) | {"percentiles": percentiles.of_file(kept.name)}
+
+
 def mrc(*arguments, memory="shared", host="h0", by_daemons=True):
     """A run of mrc-perf's client with these arguments, to h1; `by_daemons`: of mrcd, whose processor time is told."""
     def run(at, seconds):
         before = daemons_seconds(at.fabric) if by_daemons else 0
         service_before = services_seconds(at.fabric) if by_daemons else 0
         with far_end(at.fabric):
-            report = checked(run_client(at.fabric, *arguments, "--memory", memory, "-D", str(seconds), host=host,
-                                        limit_s=DEADLINE_S + seconds))
+            found = client_figures(at.fabric, *arguments, "--memory", memory, "-D", str(seconds), host=host,
+                                   limit_s=DEADLINE_S + seconds)
         if not by_daemons:
-            return figures(report)
+            return found
         daemon_s = daemons_seconds(at.fabric) - before
         service_s = services_seconds(at.fabric) - service_before
-        return figures(report) | {"mrcd_us": 1e6 * daemon_s / max(report["messages"], 1),
-                                  "service_us": 1e6 * service_s / max(report["messages"], 1)}
+        return found | {"mrcd_us": 1e6 * daemon_s / max(found["messages"], 1),
+                        "service_us": 1e6 * service_s / max(found["messages"], 1)}
     return run
 
 
@@ -221,8 +230,10 @@ def sockperf(size="8", to=None, host="h0", spin=False):
                               str(seconds))
             finally:
                 server.kill()
-        found = dict(re.findall(r"percentile (\d+\.\d+) =\s+([\d.]+)", said))
-        return {"p50_us": float(found["50.000"]), "p99_us": float(found["99.000"]), "p999_us": float(found["99.900"])}
+        found = percentiles.of_sockperf(said)
+        by_percentile = dict(found)
+        return {"p50_us": by_percentile[50], "p99_us": by_percentile[99], "p999_us": by_percentile[99.9],
+                "percentiles": found}
     return run
 
 
@@ -263,7 +274,8 @@ def raw(mode, transmit, *both, own=(), far=(), planes=labs.PLANES):
     def run(at, seconds):
         report = raw_report(at.fabric, mode, seconds, *both, *own, far_arguments=(*both, *far), planes=planes)
         if "lat_us" in report:
-            return {f"{name}_us": report["lat_us"][name] for name in ("p50", "p99", "p999")}
+            return {f"{name}_us": report["lat_us"][name] for name in ("p50", "p99", "p999")} | {
+                "percentiles": percentiles.of_raw(report["lat_us"])}
         return {"gbps": report["goodput_gbps"], "mps": report["msg_rate_mps"], "bytes": report["bytes"],
                 "mrcd_us": 1e6 * report["both_cpu_s"] / max(report["received"], 1)}
     return run
