@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts of documents: what plot-results and plot-performance are made of."""
