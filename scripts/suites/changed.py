@@ -37,6 +37,7 @@ NAMED_TESTS = [
     (r"scripts/demo", ["e2e.demo"]),
     (r"tests/e2e/sockets/echo_client", ["e2e.sockets_programs"]),
     (r"tests/perf/(run|turns/)", ["e2e.perf_run", "unit.perf_turns"]),
+    (r"(docs/performance\.md|tests/check/performance_page/)", ["unit.performance_page"]),
     (r"tests/perf/(raw|turns)/", ["e2e.raw_packets"]),
     # What most tests of the lab import.
     (r"tests/e2e/(lab_support|transfer_support|pinned_maps)\.py", ["e2e.transfer_xdp", "e2e.overlay"]),
