@@ -6,6 +6,7 @@ import dataclasses
 import typing
 
 from . import collectives, labs
+from .many_clients import queue_pairs_of_all
 from .programs import at_once, iperf, mrc, observed, raw, small_beside, sockperf, stall, with_heap
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
@@ -15,6 +16,8 @@ MEMORY = ("shared", "process")
 RAW = {"af_xdp": "raw AF_XDP", "xdp": "XDP transmit into AF_XDP"}
 MPTCP = ("mptcpize", "run")
 WORKERS = (1, 2, 3, 4)
+QUEUE_PAIRS = (1, 16, 256, 1000, 4000, 10000)
+FEW_QPS = 1000  # above, one message each is as much memory as is wanted
 DIRECT = ("--fabric", "direct")
 MANY_QPS = "[limits]\nqueue_pairs = 16384\n"
 FABRIC_MAP = "[fabric_map]\ninterval_us = 5000\n"
@@ -194,13 +197,15 @@ def messages(builds):
 
 def queue_pairs(builds):
     rows = []
-    for count in (1, 16, 256, 1000):
-        rows += ours("", builds, "-s", "64K", "-q", str(count), "--window", "4", engines=("xdp",), memory=("shared",),
-                     label=f", {count} QP")
-    rows += [row("", of_build("MRC, XDP, shared memory, 10000 QP, a message of each", build), of_build("many", build),
-                 mrc("-s", "64K", "-q", "10000", "--window", "1")) for build in builds or {"": None}]
-    return (*rows, *ours("", builds, "-s", "64K", "-q", "1", "--window", "4", "--bidir", engines=("xdp",),
-                         memory=("shared",), label=", 1 QP, sum of both directions"))
+    for build in builds or {"": None}:
+        many = of_build("many", build)
+        for count in QUEUE_PAIRS:
+            depth, label = (1, ", a message of each") if count > FEW_QPS else (4, "")
+            rows.append(row("", of_build(f"MRC, XDP, shared memory, {count} QP{label}", build), many,
+                            queue_pairs_of_all(count, "-s", "64K", "--window", str(depth))))
+        rows.append(row("", of_build("MRC, XDP, shared memory, 1 QP, sum of both directions", build), many,
+                        mrc("-s", "64K", "-q", "1", "--window", "4", "--bidir")))
+    return tuple(rows)
 
 
 def stalls(_builds):
