@@ -13,9 +13,10 @@ from lab_support import ROOT, check, need_binaries, need_root
 RUN = os.path.join(ROOT, "tests/perf/run")
 NAMES = {"TCP cubic, one plane", "TCP bbr, one plane", "MPTCP, a subflow per plane", "UDP, one plane",
          "TCP over mrcnet0", "MRC, XDP, shared memory", "MRC, XDP, process memory", "MRC, AF_XDP, shared memory",
-         "MRC, AF_XDP, process memory", "MRC inside the program, shared memory",
-         "MRC inside the program, process memory", "raw AF_XDP", "raw AF_XDP, payload copied", "raw AF_XDP, one plane",
-         "XDP transmit into AF_XDP", "XDP transmit into AF_XDP, payload copied"}
+         "MRC, AF_XDP, process memory", "MRC, XDP, process memory, libmrc-heap",
+         "MRC inside the program, shared memory", "MRC inside the program, process memory", "raw AF_XDP",
+         "raw AF_XDP, payload copied", "raw AF_XDP, one plane", "XDP transmit into AF_XDP",
+         "XDP transmit into AF_XDP, payload copied"}
 BASELINE = "raw AF_XDP, payload copied"
 REFUSED = {("nonsense",): ("case 'nonsense'", "goodput, cpu"), ("goodput", "--runs", "0"): ("--runs", "1 and more"),
            ("goodput", "--at", "3M"): ("leave no row", "64K, 1M"),
