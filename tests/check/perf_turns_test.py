@@ -2,19 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/perf/run: its statistics, and the rule by which runs are thrown away."""
 
+import collections
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import os
 import pathlib
 import subprocess
 import sys
+import types
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(SOURCE / "tests/perf"), str(SOURCE / "tests/e2e")]
 
 # pylint: disable=wrong-import-position
-from turns import cases, foreign_load, report, summary
+import lab_support
+from turns import cases, foreign_load, many_clients, report, schedule, summary
 from turns.foreign_load import load, outcome, process, usage
 from turns.schedule import measured, with_processor_time
+
+
+CASE = cases.case("about it", {"gbps": "Gbit/s"}, "TCP", ())
 
 
 class statistics(unittest.TestCase):
@@ -22,15 +32,24 @@ class statistics(unittest.TestCase):
         # The machine is twice as fast in each round as in the last: medians apart would say 4 to 2.
         ours, theirs = [3, 6, 4], [2, 4, 8]
         self.assertEqual(summary.ratio(ours, theirs), 1.5)
-        found = summary.summary([{"gbps": value} for value in ours], [{"gbps": value} for value in theirs],
-                                {"gbps": "Gbit/s", "p50_us": "us"})
+        found = summary.summary(by_round(ours), by_round(theirs), {"gbps": "Gbit/s", "p50_us": "us"})
         self.assertEqual(found, {"gbps": {"min": 3, "median": 4, "max": 6, "ratio": 1.5}})
+
+    def test_a_round_that_one_of_both_lacks_gives_no_ratio(self):
+        ours, theirs = by_round([3, 6, 4]), by_round([2, 4, 8])
+        del ours[0], theirs[2]
+        self.assertEqual(summary.summary(ours, theirs, {"gbps": ""})["gbps"],
+                         {"min": 4, "median": 5, "max": 6, "ratio": 1.5})
 
     def test_no_ratio_without_a_baseline(self):
         self.assertIsNone(summary.ratio([1, 2], []))
         self.assertIsNone(summary.ratio([1, 2], [1]))
         self.assertIsNone(summary.ratio([1, 2], [1, 0]))
-        self.assertIsNone(summary.summary([{"gbps": 1}], None, {"gbps": ""})["gbps"]["ratio"])
+        self.assertIsNone(summary.summary(by_round([1]), {}, {"gbps": ""})["gbps"]["ratio"])
+
+
+def by_round(values):
+    return {number: {"gbps": value} for number, value in enumerate(values)}
 
 
 class foreign(unittest.TestCase):
@@ -130,10 +149,10 @@ class tables(unittest.TestCase):
 
     def results(self):
         ours, theirs = (measured(cases.row("1M", name, "xdp", None)) for name in ("MRC", "TCP"))
-        ours.outcomes = [outcome({"gbps": 3.0, "memory": "shared"}, self.QUIET, 2, False),
-                         outcome({"gbps": 5.0, "memory": "shared"}, self.QUIET, 1, True)]
-        theirs.outcomes = [outcome({"gbps": 2.0}, self.QUIET, 0, False)] * 2
-        return report.case_object("goodput", cases.case("about it", {"gbps": "Gbit/s"}, "TCP", ()), [ours, theirs])
+        ours.by_round = {0: outcome({"gbps": 3.0, "memory": "shared"}, self.QUIET, 2, False),
+                         1: outcome({"gbps": 5.0, "memory": "shared"}, self.QUIET, 1, True)}
+        theirs.by_round = dict.fromkeys(range(2), outcome({"gbps": 2.0}, self.QUIET, 0, False))
+        return report.case_object("goodput", CASE, [ours, theirs])
 
     def test_a_row_names_its_memory_and_each_run(self):
         row = self.results()["rows"][0]
@@ -151,6 +170,94 @@ class tables(unittest.TestCase):
         found = with_processor_time(outcome({"bytes": 2_000_000_000}, self.QUIET, 0, False))
         self.assertEqual(found.values["cpu_s_per_gb"], 1.5)
         self.assertNotIn("cpu_s_per_gb", with_processor_time(outcome({}, self.QUIET, 0, False)).values)
+
+
+class rows_that_fail(unittest.TestCase):
+    """Two rounds of rows in one lab; `fails(name, round)` is what a run does instead of ending well."""
+
+    def rounds(self, fails, lab=contextlib.nullcontext, names=("TCP", "MRC", "UDP")):
+        self.labs, self.told, self.begun = 0, [], collections.Counter()
+
+        def run_of(name):
+            def run(_at, _seconds):
+                self.begun[name] += 1
+                fails(name, self.begun[name])
+                return {"gbps": float(self.begun[name])}
+            return run
+
+        @contextlib.contextmanager
+        def place():
+            self.labs += 1
+            with lab():
+                yield None
+        settings = types.SimpleNamespace(runs=2, seconds=1, limit=1, repeats=0)
+        results = schedule.measure([cases.row("1M", name, "lab", run_of(name)) for name in names], {"lab": place},
+                                   settings, lambda row, *_: self.told.append(row.name),
+                                   lambda row, error, number: self.told.append((row.name, error, number)))
+        return {row["name"]: row for row in report.case_object("goodput", CASE, results)["rows"]}
+
+    def test_a_program_that_fails_is_told_of_and_the_others_go_on(self):
+        def fails(name, times):
+            if (name, times) == ("MRC", 1):
+                sys.exit("FAIL: mrc-perf:\n no such device")
+        rows = self.rounds(fails)
+        error = "FAIL: mrc-perf: no such device"
+        self.assertEqual(rows["MRC"]["failures"], [{"round": 0, "error": error}])
+        self.assertEqual([run["gbps"] for run in rows["MRC"]["runs"]], [2.0])
+        self.assertEqual(rows["MRC"]["summary"]["gbps"]["ratio"], 1, "to the round that both have")
+        self.assertEqual([len(rows[name]["runs"]) for name in ("TCP", "UDP")], [2, 2])
+        self.assertEqual(self.told, ["TCP", ("MRC", error, 0), "UDP", "TCP", "MRC", "UDP"])
+        self.assertEqual(self.labs, 3, "what comes after it has a fresh lab")
+
+    def test_the_table_has_what_failed_and_what_was_measured(self):
+        def fails(name, _):
+            if name == "MRC":
+                raise KeyError("goodput_gbps")
+        rows = self.rounds(fails)
+        text = report.table({"case": "goodput", "about": "", "baseline": "TCP", "metrics": CASE.metrics,
+                             "rows": list(rows.values())})
+        self.assertIn("| 1M | MRC **failed** | - | - |", text)
+        self.assertIn("- **failed**, round 2: 1M MRC: KeyError: 'goodput_gbps'", text)
+        self.assertIn("| 1M | UDP | 1.5 (1 to 2) | 1.00 |", text)
+
+    def test_a_lab_that_fails_costs_no_row_what_it_has(self):
+        @contextlib.contextmanager
+        def falls_apart():
+            if self.labs == 1:
+                sys.exit("FAIL: mrc-lab up")
+            yield
+            if self.labs == 2:
+                sys.exit("FAIL: mrc-lab down")
+        rows = self.rounds(lambda *_: None, falls_apart)
+        self.assertEqual({name: [failure["error"] for failure in row["failures"]] for name, row in rows.items()},
+                         {"TCP": ["FAIL: mrc-lab up"], "MRC": [], "UDP": ["FAIL: mrc-lab down"]})
+        self.assertEqual([len(rows[name]["runs"]) for name in ("TCP", "MRC", "UDP")], [1, 2, 2])
+
+    def test_being_terminated_is_no_failure_of_a_row(self):
+        def fails(*_):
+            lab_support.end_by_signal()
+        self.assertRaises(lab_support.terminated, self.rounds, fails)
+
+    def test_exit_status_of_a_run_with_failures(self):
+        loader = importlib.machinery.SourceFileLoader("perf_run", str(SOURCE / "tests/perf/run"))
+        program = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(program)
+        failed = {"point": "1M", "name": "MRC", "failures": [{"round": 0, "error": "FAIL: x"}], "runs": [],
+                  "summary": {}, "thrown_away": 0, "disturbed": 0}
+        results = {"cases": [{"case": "goodput", "about": "", "baseline": "TCP", "metrics": {}, "rows": [failed]}]}
+        for as_json in (True, False):
+            said = io.StringIO()
+            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stdout(said):
+                program.tell(results, as_json)
+            self.assertEqual(ended.exception.code, "tests/perf/run: 1 runs failed")
+            self.assertIn("FAIL: x", said.getvalue())
+
+
+class clients_that_share(unittest.TestCase):
+    def test_as_few_clients_as_have_them_all(self):
+        self.assertEqual(many_clients.shares(1), [1])
+        self.assertEqual(many_clients.shares(4096), [4096])
+        self.assertEqual(many_clients.shares(10000), [3334, 3333, 3333])
 
 
 class declared_cases(unittest.TestCase):

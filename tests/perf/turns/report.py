@@ -17,9 +17,10 @@ def case_object(name, one, results):
     for result in results:
         baseline = by_row.get((result.row.point, one.baseline))
         rows.append({"point": result.row.point, "name": result.row.name,
-                     "memory": result.runs[0].get("memory"),
+                     "memory": next((values["memory"] for values in result.runs.values() if "memory" in values), None),
                      "thrown_away": result.thrown_away, "disturbed": result.disturbed,
-                     "summary": summary(result.runs, baseline.runs if baseline else None, one.metrics),
+                     "summary": summary(result.runs, baseline.runs if baseline else {}, one.metrics),
+                     "failures": [{"round": number, "error": error} for number, error in result.failures.items()],
                      "runs": [outcome.values | {"steal": outcome.load.steal, "foreign": outcome.load.foreign,
                                                 "disturbed": outcome.disturbed} for outcome in result.outcomes]})
     return {"case": name, "about": one.about, "baseline": one.baseline, "metrics": one.metrics, "rows": rows}
@@ -43,7 +44,7 @@ def table(found):
         head += [f"{metric}, {unit}", f"times {found['baseline']}"]
     lines = [f"**{found['case']}**: {found['about']}", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in found["rows"]:
-        line = [row["point"], row["name"]]
+        line = [row["point"], row["name"] + (" **failed**" if row["failures"] else "")]
         for metric in found["metrics"]:
             line += cells(row["summary"].get(metric))
         lines.append("| " + " | ".join(line) + " |")
@@ -51,11 +52,14 @@ def table(found):
 
 
 def remarks(rows):
-    """What foreign load did to the case."""
+    """What foreign load did to the case, and what failed."""
     runs = sum(len(row["runs"]) for row in rows)
     thrown_away, disturbed = (sum(row[name] for row in rows) for name in ("thrown_away", "disturbed"))
     said = [f"{runs} runs count; {thrown_away} were thrown away, which foreign load had disturbed."]
     if disturbed:
         said.append(f"**{disturbed} of those that count were disturbed, too**, and no repeat was better: "
                     "do not rely on them.")
+    for row in rows:
+        said += [f"- **failed**, round {failure['round'] + 1}: {' '.join(filter(None, (row['point'], row['name'])))}: "
+                 f"{failure['error']}" for failure in row["failures"]]
     return said

@@ -17,12 +17,14 @@ def ratio(values, baseline):
 
 
 def summary(runs, baseline_runs, metrics):
-    """By metric, of the values (dicts) of all rounds of one row and of its baseline's row, which may be None. A metric
-    that the row does not have is left out."""
+    """By metric, of the values (dicts, by round) of one row and of its baseline's row. A metric that the row does not
+    have is left out, and of ratios the rounds that one of both lacks."""
     result = {}
     for metric in metrics:
-        values = [run[metric] for run in runs if metric in run]
+        values = {number: run[metric] for number, run in runs.items() if metric in run}
         if values:
-            baseline = [run[metric] for run in baseline_runs or [] if metric in run]
-            result[metric] = spread(values) | {"ratio": ratio(values, baseline)}
+            baseline = {number: run[metric] for number, run in baseline_runs.items() if metric in run}
+            both = [number for number in values if number in baseline]
+            result[metric] = spread(values.values()) | {
+                "ratio": ratio([values[number] for number in both], [baseline[number] for number in both])}
     return result
