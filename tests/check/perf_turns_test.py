@@ -19,7 +19,7 @@ sys.path[:0] = [str(SOURCE / "tests/perf"), str(SOURCE / "tests/e2e")]
 
 # pylint: disable=wrong-import-position
 import lab_support
-from turns import cases, foreign_load, many_clients, report, schedule, summary
+from turns import cases, foreign_load, many_clients, report, schedule, spinners, summary
 from turns.foreign_load import load, outcome, process, usage
 from turns.schedule import measured, with_processor_time
 
@@ -258,6 +258,20 @@ class clients_that_share(unittest.TestCase):
         self.assertEqual(many_clients.shares(1), [1])
         self.assertEqual(many_clients.shares(4096), [4096])
         self.assertEqual(many_clients.shares(10000), [3334, 3333, 3333])
+
+
+class workers_that_wait(unittest.TestCase):
+    def test_what_waited_meanwhile_counts_of_all_workers(self):
+        before = [{"waited_ns": 5_000_000, "lag_log2": [1, 100, 0]}, {"waited_ns": 0, "lag_log2": [0, 7, 0]}]
+        after = [{"waited_ns": 7_000_000, "lag_log2": [2, 101, 0]}, {"waited_ns": 1_000_000, "lag_log2": [0, 9, 1]}]
+        self.assertEqual(spinners.between(before, after), {"waited_ms": 3, "lag_p50_us": 8.192})
+        self.assertEqual(spinners.between(before, before), {"waited_ms": 0})
+
+    def test_a_process_on_each_cpu(self):
+        with spinners.spinners() as running:
+            where = [os.sched_getaffinity(process.pid) for process in running]
+        self.assertEqual(where, [{cpu} for cpu in sorted(os.sched_getaffinity(0))])
+        self.assertTrue(all(process.returncode is not None for process in running), "which is gone afterwards")
 
 
 class declared_cases(unittest.TestCase):

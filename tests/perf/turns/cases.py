@@ -8,6 +8,8 @@ import typing
 from . import collectives, labs
 from .many_clients import queue_pairs_of_all
 from .programs import at_once, iperf, mrc, observed, raw, small_beside, sockperf, stall, with_heap
+from .spinners import beside_spinners, workers_watched
+from .tcp import exchanges
 
 SIZES = ("64", "4K", "64K", "1M", "64M")
 LOSSES = ("0%", "0.01%", "0.1%", "1%")
@@ -186,6 +188,8 @@ def messages(builds):
     for point, arguments in (("64 bytes, window 256", ("-s", "64", "--window", "256")),
                              ("64 KB, window 1", ("-s", "64K", "--window", "1")), ("1 MB", ("-s", "1M"))):
         rows += ours(point, builds, *arguments) + inside(point, *arguments)
+    rows += [row("64 KB, window 1", name + ", one byte back", lab, run)
+             for name, lab, run in tcp_exchanges("64K", "1", of_build("xdp", next(iter(builds), "")))]
     rows += [row("64 bytes, window 256", RAW[transmit] + label, "kernel",
                  raw("messages", transmit, "--sleep", *words, own=("--window", "256")))
              for transmit in RAW for label, words in (("", ()), (", payload copied", ("--copy",)))]
@@ -193,6 +197,15 @@ def messages(builds):
                  raw("messages", transmit, "--sleep", "--icrc", own=("--window", "256", "--copy"),
                      far=("--in-xdp", "answer"))) for transmit in RAW]
     return tuple(rows)
+
+
+def tcp_exchanges(request, answer, overlay, *options):
+    """(name, lab, run) of each way."""
+    first_plane = labs.plane_address(0, 1)
+    return [("TCP, one plane", "kernel", exchanges(request, answer, *options, to=first_plane)),
+            ("MPTCP, a subflow per plane", "kernel",
+             exchanges(request, answer, *options, to=first_plane, wrapper=MPTCP)),
+            ("TCP over mrcnet0", overlay, exchanges(request, answer, *options))]
 
 
 def queue_pairs(builds):
@@ -218,6 +231,17 @@ def beside(_builds):
     return tuple(row(how, what, "two", small_beside(where, *arguments))
                  for how, arguments in (("sleeping", ("--events",)), ("spinning", ()))
                  for what, where in places.items())
+
+
+def beside_busy(_builds):
+    rows = []
+    for how, words, of_mrc in (("sleeping", (), ("--events",)), ("spinning", ("--spin",), ())):
+        of_tcp = [(name, lab, run) for name, lab, run in tcp_exchanges("8", "8", "xdp", *words) if "MPTCP" not in name]
+        for name, lab, run in (*of_tcp, *((f"MRC, {ENGINES[engine]}", engine, workers_watched(mrc("--lat", *of_mrc)))
+                                          for engine in ENGINES)):
+            rows += [row("alone", f"{name}, {how}", lab, run),
+                     row("a spinner on each CPU", f"{name}, {how}", lab, beside_spinners(run))]
+    return tuple(rows)
 
 
 def own_host(_builds):
@@ -287,6 +311,10 @@ def all_cases(builds):
                        "nothing happens", {"max_stall_us": "us"}, "MRC, XDP, quiet", stalls(builds)),
         "beside": case("half a round trip of 8 bytes beside another client's bulk",
                        ROUND_TRIP | {"bulk_gbps": "Gbit/s"}, "alone", beside(builds)),
+        "spinners": case("half a round trip of 8 bytes beside a process on each CPU that computes without a pause; how "
+                         "long the workers of both mrcd waited for a CPU in all, and packets for a worker, at most",
+                         {"p50_us": "us", "p99_us": "us", "waited_ms": "ms", "lag_p50_us": "us", "lag_p99_us": "us"},
+                         "TCP, one plane, sleeping", beside_busy(builds)),
         "qps": case("goodput of 64 KB messages by the number of queue pairs", RATE,
                     of_build("MRC, XDP, shared memory, 1 QP", first), queue_pairs(builds)),
         "own-host": case("goodput of 1 MB messages between two programs of one host", RATE, "TCP, loopback",
