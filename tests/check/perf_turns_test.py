@@ -9,17 +9,19 @@ import importlib.util
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import types
 import unittest
+from unittest import mock
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(SOURCE / "tests/perf"), str(SOURCE / "tests/e2e")]
 
 # pylint: disable=wrong-import-position
 import lab_support
-from turns import cases, foreign_load, many_clients, report, schedule, spinners, summary
+from turns import cases, foreign_load, many_clients, report, schedule, spinners, stall_windows, summary
 from turns.foreign_load import load, outcome, process, usage
 from turns.schedule import measured, with_processor_time
 
@@ -272,6 +274,68 @@ class workers_that_wait(unittest.TestCase):
             where = [os.sched_getaffinity(process.pid) for process in running]
         self.assertEqual(where, [{cpu} for cpu in sorted(os.sched_getaffinity(0))])
         self.assertTrue(all(process.returncode is not None for process in running), "which is gone afterwards")
+
+
+class windows_of_stalls(unittest.TestCase):
+    class fabric:
+        prefix = "none"
+
+        def host(self, _name):
+            return {"pid": os.getpid(), "leaf": 0}
+
+    def setUp(self):
+        self.planes, self.signals, self.now, self.resent = [], [], 100, 0
+        for what in (mock.patch.object(stall_windows.changes, "set_link", lambda *link: self.planes.append(link[-2])),
+                     mock.patch.object(stall_windows, "note", lambda _: None),
+                     mock.patch.object(stall_windows.time, "monotonic", lambda: self.now)):
+            what.start()
+            self.addCleanup(what.stop)
+
+    def see(self, watch, later=0.05, phase=None, by_plane=(9, 9, 9, 9)):
+        self.now += later
+        self.resent += 1
+        watch({"bytes": 1, "phase": watch.phases if phase is None else phase, "paths_assumed_bad": 0,
+               "plane_rx_packets": by_plane, "retransmits": self.resent, "max_stall_us": 1}, self)
+
+    def send_signal(self, number):
+        self.signals.append(number)
+
+    def test_a_window_ends_after_half_a_second_and_the_plane_is_back(self):
+        watch = stall_windows.windows(self.fabric(), True)
+        self.see(watch)
+        self.assertEqual((self.signals, self.planes), ([signal.SIGUSR1], [False]))
+        self.see(watch, later=0.6, phase=0)
+        self.assertEqual(len(self.signals), 1, "mrc-perf has not taken the mark yet")
+        self.see(watch)
+        self.assertEqual(len(self.signals), 1, "packets still come by the plane that is cut")
+        self.see(watch, by_plane=(9, 0, 9, 9))
+        self.assertEqual((self.signals, self.planes), ([signal.SIGUSR1] * 2, [False, True]))
+        self.assertEqual(watch.found[0]["retransmits"], 3)
+        self.see(watch, by_plane=(9, 0, 9, 9))
+        self.assertEqual(len(self.planes), 2, "the next one waits until all planes are in use")
+        self.see(watch)
+        self.assertEqual(self.planes, [False, True, False])
+
+    def test_quiet_windows_cut_nothing_and_the_last_one_ends_the_transfer(self):
+        watch = stall_windows.windows(self.fabric(), False)
+        while signal.SIGINT not in self.signals:
+            self.see(watch, later=0.3)
+        self.assertEqual((self.planes, len(watch.found)), ([], stall_windows.WINDOWS))
+        self.assertEqual(self.signals.count(signal.SIGUSR1), 2 * stall_windows.WINDOWS)
+        phases = [{"from_ms": 10 * number, "to_ms": 10 * number + 10, "max_stall_us": number}
+                  for number in range(2 * stall_windows.WINDOWS + 1)]
+        self.assertEqual([window["max_stall_us"] for window in watch.with_stalls(phases)],
+                         list(range(1, 2 * stall_windows.WINDOWS, 2)))
+        self.assertRaises(SystemExit, watch.with_stalls, phases[1:])
+
+    def test_the_worst_windows_of_all_runs_have_their_causes(self):
+        causes = dict.fromkeys(stall_windows.CAUSES, 0)
+        found = [causes | {"max_stall_us": 1000 * (number + 1), "retransmits": 7 * number} for number in range(9)]
+        lines = stall_windows.tables([{"name": "MRC", "runs": [{"windows": found[:4]}, {"windows": found[4:]}]}])
+        self.assertIn("| MRC | median of 9 | 5 | 0 | 0 | 0 | 28 |", lines)
+        self.assertIn("| MRC | worst | 9 | 0 | 0 | 0 | 56 |", lines)
+        self.assertEqual(sum(line.startswith("| MRC") for line in lines), 1 + stall_windows.WORST)
+        self.assertEqual(stall_windows.tables([{"name": "MRC", "runs": [{"gbps": 1}]}]), [])
 
 
 class declared_cases(unittest.TestCase):

@@ -158,27 +158,6 @@ def with_heap(run):
     return beside
 
 
-def stall(cut):
-    """The longest stall at full rate from a moment on, at which a plane dies, or nothing happens."""
-    def run(at, seconds):
-        begun = []
-
-        def on_sample(_, process):
-            if not begun:
-                begun.append(True)
-                process.send_signal(signal.SIGUSR1)  # a new phase
-                if cut:
-                    at.fabric.run("plane", "1", "down")
-        try:
-            with far_end(at.fabric):
-                report = checked(run_client(at.fabric, "-D", str(seconds), on_sample=on_sample))
-        finally:
-            if cut:
-                at.fabric.run("plane", "1", "up")
-        return figures(report) | {"max_stall_us": report["phases"][-1]["max_stall_us"]}
-    return run
-
-
 def inside(fabric, host, *argv):
     done = subprocess.run(fabric.enter(host, *argv), capture_output=True, text=True, check=False)
     if done.returncode != 0:

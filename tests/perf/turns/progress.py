@@ -5,6 +5,12 @@ import sys
 import time
 
 WIDTH = 24
+OVER = "\r\033[K"
+
+
+def note(text):
+    """A line about a run under way, in place of the bar until the next one."""
+    print((OVER if sys.stderr.isatty() else "") + f"    {text}", file=sys.stderr)
 
 
 class bar:
@@ -20,5 +26,5 @@ class bar:
             return
         left_s = (time.monotonic() - self.begun) / self.done * (self.total - self.done)
         filled = WIDTH * self.done // self.total
-        print(f"\r\033[K  {text}\n[{'#' * filled}{'.' * (WIDTH - filled)}] {self.done} of {self.total}, "
+        print(f"{OVER}  {text}\n[{'#' * filled}{'.' * (WIDTH - filled)}] {self.done} of {self.total}, "
               f"{left_s:.0f} s left", end="" if self.done < self.total else "\n", file=sys.stderr, flush=True)

@@ -4,6 +4,7 @@
 import os
 import platform
 
+from . import stall_windows
 from .summary import summary
 
 
@@ -48,7 +49,7 @@ def table(found):
         for metric in found["metrics"]:
             line += cells(row["summary"].get(metric))
         lines.append("| " + " | ".join(line) + " |")
-    return "\n".join([*lines, "", *remarks(found["rows"])])
+    return "\n".join([*lines, "", *stall_windows.tables(found["rows"]), *remarks(found["rows"])])
 
 
 def remarks(rows):
