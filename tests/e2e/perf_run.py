@@ -44,7 +44,7 @@ def check_row(row):
 
 def main():
     need_root()
-    need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrc-bench-raw")
+    need_binaries("mrcd", "mrc-switch", "mrc-perf", "mrc-bench-raw", "mrc-bench-tcp")
     for arguments, words in REFUSED.items():
         done = run(*arguments)
         check(done.returncode == 2 and all(word in done.stderr for word in words), f"{arguments} is refused")

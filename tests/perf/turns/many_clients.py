@@ -46,15 +46,19 @@ def await_begin(process, deadline):
     sys.exit(f"FAIL: mrc-perf: {' '.join(complaints)}")
 
 
-def interrupted(process, out):
-    """The report of a client that has gone on until now, and ends."""
-    if process.poll() is not None:
-        sys.exit(f"FAIL: mrc-perf ended early: {process.stderr.read().decode()}")
-    process.send_signal(signal.SIGINT)
-    if process.wait(DEADLINE_S) != INTERRUPTED:
-        sys.exit(f"FAIL: mrc-perf ended with status {process.returncode}: {process.stderr.read().decode()}")
-    out.seek(0)
-    return json.loads(out.read())
+def interrupt(running):
+    """The reports of clients that have gone on until now, and end together."""
+    for process, _ in running:
+        if process.poll() is not None:
+            sys.exit(f"FAIL: mrc-perf ended early: {process.stderr.read().decode()}")
+    for process, _ in running:
+        process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + DEADLINE_S * len(running)
+    for process, out in running:
+        if process.wait(max(0, deadline - time.monotonic())) != INTERRUPTED:
+            sys.exit(f"FAIL: mrc-perf ended with status {process.returncode}: {process.stderr.read().decode()}")
+        out.seek(0)
+    return [json.loads(out.read()) for _, out in running]
 
 
 def queue_pairs_of_all(count, *arguments):
@@ -75,7 +79,7 @@ def queue_pairs_of_all(count, *arguments):
                 for process, _ in running:
                     await_begin(process, deadline)
                 seen = watched(at.fabric, "h1", seconds)
-                reports = [interrupted(*client) for client in running]
+                reports = interrupt(running)
             finally:
                 for process, _ in running:
                     process.kill()
