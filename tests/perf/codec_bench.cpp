@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include "codec/frame_codec.h"
+#include "run_benchmarks.h"
 
 namespace
 {
@@ -80,4 +81,7 @@ BENCHMARK_CAPTURE(decode_packets, sack, sack_packet{})->Arg(1);
 
 } // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char **argv)
+{
+    return run_benchmarks(argc, argv);
+}

@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 
 #include "kernel/process_memory.h"
+#include "run_benchmarks.h"
 
 namespace
 {
@@ -222,4 +223,7 @@ BENCHMARK_CAPTURE(run, process_vm_writev, by_process_vm<::process_vm_writev>)->A
 
 } // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char **argv)
+{
+    return run_benchmarks(argc, argv);
+}

@@ -34,6 +34,7 @@
 #include "protocol/congestion/fixed_window.h"
 #include "protocol/congestion/nscc.h"
 #include "protocol/queue_pair.h"
+#include "run_benchmarks.h"
 
 namespace
 {
@@ -412,9 +413,5 @@ int main(int argc, char **argv)
             }
     for (const std::int64_t qps : {100, 1000, 10'000})
         benchmark::RegisterBenchmark("idle", run_idle)->ArgNames({"nscc", "qps"})->Args({1, qps})->UseManualTime();
-    benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv))
-        return 2;
-    benchmark::RunSpecifiedBenchmarks();
-    return 0;
+    return run_benchmarks(argc, argv);
 }
