@@ -32,11 +32,18 @@ __noinline __u64 list_planes(__u32 mask, __u32 planes)
     return list | (__u64)count << MRC_PLANES_COUNT_SHIFT;
 }
 
+static __always_inline bool find_way_by(struct way_out *way, __u32 path_row)
+{
+    struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &path_row);
+
+    return path && (path->state == MRC_PATH_GOOD || path->state == MRC_PATH_KEPT) && find_way_out(way, path);
+}
+
 /*
- * Row of `paths`, or 0. The hash picks where the scan starts, so a flow stays on its path as long as that is GOOD, and
- * moves to its neighbour, another plane, when it is not.
+ * The hash picks where the scan starts, so a flow stays on its path as long as that is GOOD, and moves to its
+ * neighbour, another plane, when it is not. False: there is none.
  */
-static __always_inline __u32 choose_path(const struct mrc_peer_row *peer, __u32 hash)
+static __always_inline bool choose_path(struct way_out *way, const struct mrc_peer_row *peer, __u32 hash)
 {
     const __u32 only = 0;
     const struct mrc_host_row *self = bpf_map_lookup_elem(&host, &only);
@@ -50,17 +57,15 @@ static __always_inline __u32 choose_path(const struct mrc_peer_row *peer, __u32 
         const __u32 at = (start + i) % candidates;
         const __u32 plane = (__u32)list >> (at % planes * 4) & 7;
         const __u32 row = peer->group_base + plane * peer->uplinks + at / planes;
-        struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
-        struct way_out way;
 
-        if (!path || (path->state != MRC_PATH_GOOD && path->state != MRC_PATH_KEPT) || !find_way_out(&way, path))
+        if (!find_way_by(way, row))
             continue;
-        if (path->state == MRC_PATH_GOOD)
-            return row;
+        if (way->path->state == MRC_PATH_GOOD)
+            return true;
         if (!second_choice)
             second_choice = row;
     }
-    return second_choice;
+    return second_choice && find_way_by(way, second_choice);
 }
 
 #endif

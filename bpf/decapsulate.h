@@ -13,22 +13,26 @@
 #define MRC_ND_FIRST 133
 #define MRC_ND_LAST 137
 
-/* Moves the Ethernet header over the outer IPv6 header. Every pointer into the packet is stale afterwards. */
-static __always_inline enum mrc_verdict pop(struct xdp_md *ctx, const struct rx_packet *packet)
+/*
+ * Moves the Ethernet header over the outer IPv6 header, if there is one, and leaves room in front of it. Every pointer
+ * into the packet is stale afterwards.
+ */
+static __always_inline enum mrc_verdict pop(struct xdp_md *ctx, const struct rx_packet *packet, __u32 room)
 {
+    const int outer_bytes = packet->encapsulated ? (int)sizeof(struct ipv6hdr) : 0;
     struct cursor cursor = MRC_CURSOR(ctx);
     struct ethhdr *eth = take(&cursor, sizeof(*eth));
     struct ethhdr moved;
 
-    if (!packet->encapsulated)
-        return MRC_GO_ON;
     if (!eth)
         return MRC_RX_DROP_RESIZE;
     moved = *eth;
     moved.h_proto = bpf_htons(packet->inner.ipv4 ? ETH_P_IP : ETH_P_IPV6);
-    if (bpf_xdp_adjust_head(ctx, sizeof(struct ipv6hdr)))
+    if (bpf_xdp_adjust_head(ctx, outer_bytes - (int)room))
         return MRC_RX_DROP_RESIZE;
     cursor = MRC_CURSOR(ctx);
+    if (!take(&cursor, room))
+        return MRC_RX_DROP_RESIZE;
     eth = take(&cursor, sizeof(*eth));
     if (!eth)
         return MRC_RX_DROP_RESIZE;

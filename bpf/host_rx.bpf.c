@@ -108,7 +108,10 @@ static __always_inline bool has_socket(const struct xdp_md *ctx)
     return queue < MRC_MAX_QUEUES && bpf_map_lookup_elem(&xsks, &row);
 }
 
-/* What the worker is told stands in front of the packet, as a part of it: some drivers have no XDP metadata. */
+/*
+ * What the worker is told stands in front of the packet, as a part of it: some drivers have no XDP metadata. It takes
+ * the place of an outer header.
+ */
 static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct rx_packet *packet)
 {
     const __u32 queue = ctx->rx_queue_index;
@@ -116,8 +119,7 @@ static __always_inline enum mrc_verdict steer(struct xdp_md *ctx, const struct r
 
     if (queue >= MRC_MAX_QUEUES)
         return MRC_RX_DROP_NO_SOCKET;
-    if (bpf_xdp_adjust_head(ctx, -(int)sizeof(*meta)))
-        return MRC_RX_DROP_RESIZE;
+    MRC_STEP(pop(ctx, packet, sizeof(*meta)));
     meta = (void *)(long)ctx->data;
     if ((void *)(meta + 1) > (void *)(long)ctx->data_end)
         return MRC_RX_DROP_RESIZE;
@@ -158,7 +160,7 @@ static __always_inline enum mrc_verdict hand_to_kernel(struct xdp_md *ctx, struc
     if (!packet->inner.ipv4)
         MRC_STEP(refuse_neighbour_discovery(ctx, &packet->inner));
     MRC_STEP(ecn_inward(ctx, packet));
-    MRC_STEP(pop(ctx, packet));
+    MRC_STEP(pop(ctx, packet, 0));
     return MRC_RX_PASS_POPPED;
 }
 
@@ -174,7 +176,6 @@ static __always_inline enum mrc_verdict take_mrc(struct xdp_md *ctx, struct curs
     capture_arrival(ctx, packet);
     if (packet->kind == MRC_KIND_ENDPOINT_REQUEST && packet->peer && has_socket(ctx))
         MRC_STEP(reflect(ctx, packet));
-    MRC_STEP(pop(ctx, packet));
     return steer(ctx, packet);
 }
 

@@ -115,8 +115,9 @@ static __always_inline void capture_sent(struct __sk_buff *skb, const struct tx_
     capture(skb, &request, MRC_TX_PUSHED);
 }
 
-static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const struct tx_packet *packet, __u32 row,
-                                                __u32 hash, const struct mrc_peer_row *peer, __u32 *ifindex)
+static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const struct tx_packet *packet,
+                                                const struct way_out *way, __u32 hash, const struct mrc_peer_row *peer,
+                                                __u32 *ifindex)
 {
     const __u32 segments = skb->gso_segs ? skb->gso_segs : 1;
     /* wire_len counts the headers of every segment that GSO will make. */
@@ -129,29 +130,26 @@ static __always_inline enum mrc_verdict send_on(struct __sk_buff *skb, const str
         .hop_limit = config.hop_limit,
         .next_header = packet->ip.ipv4 ? IPPROTO_IPIP : IPPROTO_IPV6,
     };
-    struct mrc_path_row *path = bpf_map_lookup_elem(&paths, &row);
-    struct way_out way;
     struct pushed_header header = {};
     const struct headers headers = {.eth = &header.eth, .ip6 = &header.ip6};
     __u64 now;
 
-    if (!path || !find_way_out(&way, path))
-        return MRC_TX_DROP_NO_PATH;
-    write_outer(&headers, &way, &fields);
+    write_outer(&headers, way, &fields);
     MRC_STEP(push_outer(skb, &header));
     now = bpf_ktime_get_ns();
-    count_sent(&way, segments, wire_bytes, now);
-    note_use(path, peer, now);
-    *ifindex = way.port->ifindex;
+    count_sent(way, segments, wire_bytes, now);
+    note_use(way->path, peer, now);
+    *ifindex = way->port->ifindex;
     if (is_capturing())
-        capture_sent(skb, packet, path->port);
+        capture_sent(skb, packet, way->path->port);
     return MRC_TX_PUSHED;
 }
 
 static __always_inline enum mrc_verdict transmit(struct __sk_buff *skb, struct tx_packet *packet, __u32 *ifindex)
 {
     const struct mrc_peer_row *peer;
-    __u32 hash, row;
+    struct way_out way;
+    __u32 hash;
 
     MRC_STEP(parse(skb, packet));
     if (packet->mrc && !config.mrc_from_sockets)
@@ -161,10 +159,9 @@ static __always_inline enum mrc_verdict transmit(struct __sk_buff *skb, struct t
         return MRC_TX_DROP_NO_PEER;
     /* All fragments of a flow must take one path, and only the first has ports. */
     hash = packet->mrc && packet->ip.fragment == MRC_NO_FRAGMENT ? bpf_get_prandom_u32() : bpf_get_hash_recalc(skb);
-    row = choose_path(peer, hash);
-    if (!row)
+    if (!choose_path(&way, peer, hash))
         return MRC_TX_DROP_NO_PATH;
-    return send_on(skb, packet, row, hash, peer, ifindex);
+    return send_on(skb, packet, &way, hash, peer, ifindex);
 }
 
 static __always_inline void note_drop(const struct tx_packet *packet, enum mrc_verdict verdict)

@@ -74,7 +74,6 @@ MRC_MAP(sw_info, BPF_MAP_TYPE_ARRAY, __u32, struct mrc_sw_info, 1, 0);
 MRC_MAP(sw_ports, BPF_MAP_TYPE_ARRAY, __u32, struct mrc_sw_port_row, MRC_SW_MAX_PORTS, 0);
 MRC_MAP(sw_impair, BPF_MAP_TYPE_ARRAY, __u32, struct mrc_sw_impair_row, MRC_SW_MAX_PORTS, 0);
 MRC_MAP(sw_queues, BPF_MAP_TYPE_ARRAY, __u32, struct mrc_sw_queue_row, MRC_SW_MAX_PORTS, 0);
-MRC_MAP(sw_devices, BPF_MAP_TYPE_HASH, __u32, __u32, MRC_SW_MAX_PORTS, BPF_F_NO_PREALLOC); /* ifindex -> sw_ports */
 MRC_MAP(sw_routes, BPF_MAP_TYPE_HASH, __u32, struct mrc_sw_route_row, MRC_SW_MAX_ROUTES, BPF_F_NO_PREALLOC);
 MRC_MAP(sw_switches, BPF_MAP_TYPE_PROG_ARRAY, __u32, __u32, MRC_SW_MAX_IFINDEX, 0); /* ifindex -> program */
 MRC_DEVICES(sw_tx, MRC_SW_MAX_PORTS);

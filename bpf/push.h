@@ -54,7 +54,7 @@ static __always_inline enum mrc_verdict look_up(struct push_departure *departure
  */
 static __always_inline enum mrc_verdict fit_frame(struct xdp_md *ctx, __u32 bytes)
 {
-    const int missing = (int)bytes - (int)(__u32)bpf_xdp_get_buff_len(ctx);
+    const int missing = (int)bytes - (int)(ctx->data_end - ctx->data); /* it has one buffer */
 
     if (missing != 0 && bpf_xdp_adjust_tail(ctx, missing))
         return MRC_PUSH_STORE;

@@ -4,12 +4,12 @@
  * impairments and a virtual queue per egress port that marks, trims and drops.
  *
  * hook     XDP on every port of the switch, native or generic; multi-buffer aware (xdp.frags)
- * inputs   Ethernet | IPv6 to the uSID block | …; `config`. Everything else goes to the kernel.
+ * inputs   Ethernet | IPv6 to the uSID block | …; `config`, `devices`. Everything else goes to the kernel.
  * outputs  Ethernet | IPv6 with its carrier shifted | …, by redirect to the egress port. With forward_in_kernel: to the
  *          kernel after the impairments of the ingress port, for the kernel's own seg6local to forward; no byte but a
  *          corrupted one changes.
- * maps     reads sw_devices, sw_routes, sw_impair, sw_tx, sw_twice; writes sw_ports (counters), sw_queues, verdicts;
- *          sw_info is mrc-switch's
+ * maps     reads sw_routes, sw_impair, sw_tx, sw_twice; writes sw_ports (counters), sw_queues, verdicts; sw_info is
+ *          mrc-switch's
  * kernel   6.1
  * cost     140 ns per packet, 230 with a virtual queue, 90 for a foreign one, on a busy 2-core virtual machine
  *          (tests/bpf/switch_test.cpp prints them)
@@ -24,7 +24,6 @@
 
 MRC_USES(sw_info);
 MRC_USES(sw_ports);
-MRC_USES(sw_devices);
 MRC_USES(sw_routes);
 MRC_USES(sw_impair);
 MRC_USES(sw_tx);
@@ -33,6 +32,7 @@ MRC_USES(sw_twice);
 #define SW_DSCP_SHIFT 2
 
 const volatile struct mrc_sw_config config = {};
+const volatile struct mrc_sw_device devices[MRC_SW_MAX_PORTS] = {};
 
 /* What the steps learn about a packet. Pointers are of the packet as it stands; trimming derives them again. */
 struct sw_hop {
@@ -55,7 +55,6 @@ static __always_inline bool sw_headers(struct xdp_md *ctx, struct sw_hop *hop)
  */
 static __always_inline enum mrc_verdict sw_parse(struct xdp_md *ctx, struct sw_hop *hop)
 {
-    hop->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
     if (!sw_headers(ctx, hop) || hop->at.eth->h_proto != bpf_htons(ETH_P_IPV6) ||
         (*(const __u64 *)&hop->at.ip6->daddr & config.block_mask) != config.block)
         return MRC_SW_PASS_NOT_USID;
@@ -123,16 +122,17 @@ static __always_inline enum mrc_verdict sw_enqueue(struct xdp_md *ctx, struct sw
     const __u8 dscp = tclass >> SW_DSCP_SHIFT;
     const __u8 ecn = tclass & MRC_ECN_MASK;
     const bool marks = hop->link->flags & MRC_SW_ECN && !(hop->egress->flags & MRC_SW_PORT_HOST_FACING);
+    const bool markable = marks && (ecn == MRC_ECN_ECT0 || ecn == MRC_ECN_ECT1);
     /* By the length field, which sw_parse found no longer than the frame: link padding is not payload. */
     const __u32 packet_bytes = MRC_OUTER_BYTES + bpf_ntohs(hop->at.ip6->payload_len);
     const struct sw_arrival arrival = {
         .now_ns = bpf_ktime_get_ns(),
         .bytes = hop->frame_bytes,
         .trim_bytes = packet_bytes > MRC_TRIM_FRAME ? MRC_TRIM_FRAME : 0,
-        .random = bpf_get_prandom_u32(),
+        .random = markable ? bpf_get_prandom_u32() : 0, /* a lock is held where it is known whether it is needed */
         .priority = dscp == MRC_DSCP_CONTROL || dscp == MRC_DSCP_TRIMMED || dscp == MRC_DSCP_TRIMMED_LASTHOP,
         .trimmable = dscp == MRC_DSCP_TRIMMABLE || dscp == MRC_DSCP_TRIMMABLE_RETX,
-        .markable = marks && (ecn == MRC_ECN_ECT0 || ecn == MRC_ECN_ECT1),
+        .markable = markable,
     };
 
     switch (sw_queue_pass(hop->port, hop->link, &arrival)) {
@@ -152,7 +152,7 @@ static __always_inline enum mrc_verdict sw_enqueue(struct xdp_md *ctx, struct sw
     return MRC_GO_ON;
 }
 
-/* A link without a rate has no queue, and needs neither the clock nor a random number. */
+/* A link without a rate has no queue, and needs no clock. */
 static __always_inline enum mrc_verdict sw_queue(struct xdp_md *ctx, struct sw_hop *hop)
 {
     return hop->link->rate ? sw_enqueue(ctx, hop) : MRC_GO_ON;
@@ -196,17 +196,25 @@ static __always_inline enum mrc_verdict sw_send(struct xdp_md *ctx, struct sw_ho
 }
 
 /* The ingress port's row number, or a row that does not exist. */
-static __always_inline __u32 sw_receive(struct xdp_md *ctx)
+static __always_inline __u32 sw_ingress(__u32 ifindex)
 {
-    const __u32 ifindex = ctx->ingress_ifindex;
-    const __u32 *row = bpf_map_lookup_elem(&sw_devices, &ifindex);
-    struct mrc_sw_port_row *port = row ? bpf_map_lookup_elem(&sw_ports, row) : NULL;
+    for (__u32 i = 0; i < MRC_SW_MAX_PORTS; i++) {
+        const volatile struct mrc_sw_device *device = &devices[mrc_sw_device_slot(ifindex, i)];
 
-    if (!row || !port)
-        return MRC_SW_MAX_PORTS;
+        if (device->ifindex == ifindex)
+            return device->port;
+    }
+    return MRC_SW_MAX_PORTS;
+}
+
+static __always_inline void sw_count_received(__u32 ingress, __u32 frame_bytes)
+{
+    struct mrc_sw_port_row *port = bpf_map_lookup_elem(&sw_ports, &ingress);
+
+    if (!port)
+        return;
     add(&port->rx_packets, 1);
-    add(&port->rx_bytes, bpf_xdp_get_buff_len(ctx));
-    return *row;
+    add(&port->rx_bytes, frame_bytes);
 }
 
 /* A cable that is cut carries nothing either way: what arrives on a blackholed port is lost as well. */
@@ -242,8 +250,10 @@ static __always_inline enum mrc_verdict sw_leave_to_kernel(struct xdp_md *ctx, s
 
 static __always_inline enum mrc_verdict sw_switch(struct xdp_md *ctx, struct sw_hop *hop)
 {
-    const __u32 ingress = sw_receive(ctx);
+    const __u32 ingress = sw_ingress(ctx->ingress_ifindex);
 
+    hop->frame_bytes = (__u32)bpf_xdp_get_buff_len(ctx);
+    sw_count_received(ingress, hop->frame_bytes);
     MRC_STEP(sw_parse(ctx, hop));
     return config.forward_in_kernel ? sw_leave_to_kernel(ctx, hop, ingress) : sw_forward(ctx, hop, ingress);
 }

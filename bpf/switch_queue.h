@@ -29,10 +29,10 @@ struct sw_arrival {
     __u64 now_ns;
     __u32 bytes;      /* of the frame */
     __u32 trim_bytes; /* of the frame if it were trimmed; 0: cannot be trimmed any further */
-    __u32 random;
-    bool priority;  /* control, or trimmed upstream */
-    bool trimmable; /* by DSCP */
-    bool markable;  /* ECT, and the port marks at all */
+    __u32 random;     /* only what is markable has one */
+    bool priority;    /* control, or trimmed upstream */
+    bool trimmable;   /* by DSCP */
+    bool markable;    /* ECT, and the port marks at all */
 };
 
 static __always_inline __u64 sw_scaled(__u32 bytes)

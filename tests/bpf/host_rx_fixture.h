@@ -81,7 +81,8 @@ public:
     }
 
     [[nodiscard]] bool loaded() const { return loaded_; }
-    [[nodiscard]] int fd() const { return bpf_program__fd(skeleton_->progs.host_rx); }
+    [[nodiscard]] const bpf_program *program() const { return skeleton_->progs.host_rx; }
+    [[nodiscard]] int fd() const { return bpf_program__fd(program()); }
     [[nodiscard]] auto &maps() const { return skeleton_->maps; }
     [[nodiscard]] verdict_counts verdicts() const { return verdict_counts(skeleton_->maps.verdicts); }
     [[nodiscard]] mrc_signal_row signal(std::uint32_t row) const { return lookup<mrc_signal_row>(maps().signals, row); }

@@ -107,10 +107,10 @@ protected:
         config.block_bytes = MRC_USID_USUAL_BLOCK;
         config.usid = 0x2000;
         config.forward_in_kernel = forward_in_kernel ? 1 : 0;
+        mrc_sw_add_device(program_->rodata->devices, loopback_ifindex, host_port);
         ASSERT_EQ(switch_bpf__load(program_), 0);
         add_port(host_port, host_port_mac, MRC_SW_PORT_PRESENT | MRC_SW_PORT_HOST_FACING);
         add_port(spine_port, spine_port_mac, MRC_SW_PORT_PRESENT);
-        put(program_->maps.sw_devices, loopback_ifindex, host_port);
         add_route(0x8000, host_port, host_mac);
         add_route(0x1000, spine_port, spine_mac);
         add_route(0x1001, missing_port, spine_mac);

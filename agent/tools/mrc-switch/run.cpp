@@ -95,6 +95,8 @@ void running_switch::load()
     own.block_bytes = config_.block.length;
     own.usid = config_.usid;
     own.forward_in_kernel = config_.forward == forwarding::kernel ? 1 : 0;
+    for (__u32 row = 0; row < devices_.size(); row++)
+        mrc_sw_add_device(program_->rodata->devices, devices_[row].ifindex, row);
     if (const int error = switch_bpf__load(program_.get()); error != 0)
         throw switch_error{fmt::format("loading the switch program: {}{}", std::strerror(-error),
                                        error == -EPERM ? " (needs root, or CAP_BPF and CAP_NET_ADMIN)" : "")};
@@ -131,7 +133,6 @@ void running_switch::fill_ports()
             port.flags |= MRC_SW_PORT_HOST_FACING;
         std::memcpy(port.mac, devices_[row].mac.data(), sizeof(port.mac));
         put(bpf_map__fd(program_->maps.sw_ports), &row, &port, "sw_ports");
-        put(bpf_map__fd(program_->maps.sw_devices), &port.ifindex, &row, "sw_devices");
     }
 }
 

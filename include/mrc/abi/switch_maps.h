@@ -119,7 +119,32 @@ struct mrc_sw_config {
     __u32 reserved;
 };
 
+/*
+ * The ports by their devices' ifindex, likewise in its read-only data, so that no map is searched: each in the first
+ * free slot from the one on that its ifindex names. Usually that is free, as devices are numbered in turn.
+ */
+struct mrc_sw_device {
+    __u32 ifindex; /* 0: nobody's */
+    __u32 port;    /* row of sw_ports */
+};
+
+static inline __u32 mrc_sw_device_slot(__u32 ifindex, __u32 next)
+{
+    return (ifindex + next) & (MRC_SW_MAX_PORTS - 1);
+}
+
+/* Into a table of MRC_SW_MAX_PORTS slots, which has one for each port. */
+static inline void mrc_sw_add_device(struct mrc_sw_device *devices, __u32 ifindex, __u32 port)
+{
+    __u32 next = 0;
+
+    while (devices[mrc_sw_device_slot(ifindex, next)].ifindex)
+        next++;
+    devices[mrc_sw_device_slot(ifindex, next)] = (struct mrc_sw_device){.ifindex = ifindex, .port = port};
+}
+
 MRC_ASSERT_SIZE(struct mrc_sw_config, 24);
+MRC_ASSERT_SIZE(struct mrc_sw_device, 8);
 MRC_ASSERT_SIZE(struct mrc_sw_info, 64);
 MRC_ASSERT_SIZE(struct mrc_sw_port_row, 128);
 MRC_ASSERT_SIZE(struct mrc_sw_route_row, 16);
