@@ -3,6 +3,7 @@
 
 import argparse
 import concurrent.futures
+import os
 import sys
 import time
 
@@ -14,6 +15,8 @@ from tree import ASAN, FUZZ, RELEASE, ROOT, UNTRUSTED
 
 SUITES = ("checks", "unit", "sim", "bpf", "e2e", "fuzz", "vm")
 ASIDE = ("sim",)  # on simulated time: have the CPU time that the other suites leave
+WITH_DAEMONS = ("e2e",)
+MOST_WORKERS = 4  # MRC_MAX_WORKERS
 LIVE = ("fuzz", "vm")  # all that they say is kept, of those that pass as well
 
 
@@ -23,6 +26,7 @@ def parse_arguments():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--no-asan", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--workers", type=int, choices=range(1, MOST_WORKERS + 1), metavar=f"1…{MOST_WORKERS}")
     parser.add_argument("--changed", nargs="?", const="HEAD", metavar="REV")
     arguments = parser.parse_args()
     chosen = [name for item in arguments.suite for name in item.split(",") if name]
@@ -31,7 +35,8 @@ def parse_arguments():
         parser.error(f"unknown suite {', '.join(unknown)}; there are: {', '.join(SUITES)}")
     if arguments.changed and (chosen or arguments.list or arguments.no_asan or arguments.all):
         parser.error("--changed chooses tests by itself: no other option goes with it")
-    arguments.suites = [name for name in SUITES if not chosen or name in chosen]
+    usual = SUITES if arguments.workers is None else WITH_DAEMONS
+    arguments.suites = [name for name in SUITES if name in (chosen or usual)]
     arguments.sanitized = None if arguments.no_asan else ASAN if arguments.all else UNTRUSTED
     return arguments
 
@@ -179,6 +184,8 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")
     arguments = parse_arguments()
+    if arguments.workers is not None:
+        os.environ["MRC_TEST_WORKERS"] = str(arguments.workers)
     if arguments.list:
         return list_tests(arguments)
     if arguments.changed:
