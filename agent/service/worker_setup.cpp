@@ -44,10 +44,13 @@ std::array<std::uint8_t, 64> code_points_for(const dscp_options &configured)
 
 unsigned workers_of(const daemon_config &config)
 {
-    if (config.worker.workers)
-        return *config.worker.workers;
-    const auto cpus = static_cast<unsigned>(kernel::probes::usual_cpus().size());
-    return std::clamp(cpus / cpus_of_a_worker, 1U, unsigned{MRC_MAX_WORKERS});
+    return workers_of(config, kernel::probes::usual_cpus().size());
+}
+
+unsigned workers_of(const daemon_config &config, std::size_t cpus)
+{
+    const std::size_t usual = std::clamp<std::size_t>(cpus / cpus_of_a_worker, 1, MRC_MAX_WORKERS);
+    return config.worker.workers.value_or(static_cast<unsigned>(usual));
 }
 
 datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules, unsigned cores,
