@@ -4,7 +4,7 @@
 the end nothing of it is left in the daemon. The sanitizers of the daemon (scripts/test: the tree of fuzzers) must be
 silent.
 
-hostile.py [ATTACK…]: only these."""
+hostile.py [ATTACK…]: only these; "ATTACK, own host" is one whose queue pairs both end on h0."""
 
 import contextlib
 import json
@@ -35,8 +35,17 @@ ATTACKS = {
     "descriptors": (2000, "keep"),
     "everything": (0, "keep"),
     "lingering": (0, "anew"),
+    "neighbours": (0, "anew"),
+    "storm": (2000, "keep"),
     "death": (3000, "anew"),
+    "rings, own host": (2000, "anew"),
+    "endless, own host": (1000, "keep"),
+    "memory, own host": (1000, "anew"),
+    "neighbours, own host": (0, "anew"),
+    "storm, own host": (2000, "keep"),
+    "death, own host": (1000, "anew"),
 }
+OWN_HOST = ", own host"
 SPARE_DESCRIPTORS = 200
 LIMIT_S = 60
 LOG_LINES = 60
@@ -127,8 +136,11 @@ def suppressed_checks():
 
 def attack(name, milliseconds, environment):
     seed = str(int.from_bytes(os.urandom(4), "little"))
-    done = subprocess.run([binary("hostile"), name, seed, str(milliseconds)], check=False, timeout=LIMIT_S,
-                          env=environment)
+    if name.endswith(OWN_HOST):
+        attacked = environment["MRC_INSTANCE"].partition(",")[0]
+        environment = {**environment, "MRC_INSTANCE": f"{attacked},{attacked}"}
+    done = subprocess.run([binary("hostile"), name.removesuffix(OWN_HOST), seed, str(milliseconds)], check=False,
+                          timeout=LIMIT_S, env=environment)
     check(done.returncode == 0, f"attack '{name}' with seed {seed} came to its end")
 
 

@@ -26,6 +26,8 @@ void offer_any_file(const attack_terms &terms);     // memory.cpp
 void use_up_descriptors(const attack_terms &terms); // sessions.cpp
 void take_everything(const attack_terms &terms);    // sessions.cpp: what one user may have, by many sessions
 void leave_lingering(const attack_terms &terms);    // sessions.cpp: descriptors that take minutes to close
-void die(const attack_terms &terms);                // sessions.cpp: at every step of set-up, and in traffic
+void reach_for_neighbours(const attack_terms &terms); // neighbours.cpp: by what it knows of other clients
+void storm(const attack_terms &terms);                // neighbours.cpp: with more queue pairs than all others
+void die(const attack_terms &terms);                  // sessions.cpp: at every step of set-up, and in traffic
 
 } // namespace mrc::hostile

@@ -29,6 +29,8 @@ constexpr std::array attacks{
     attack{"descriptors", use_up_descriptors},
     attack{"everything", take_everything},
     attack{"lingering", leave_lingering},
+    attack{"neighbours", reach_for_neighbours},
+    attack{"storm", storm},
     attack{"death", die},
 };
 

@@ -41,6 +41,17 @@ kernel::mapping map(const kernel::unique_fd &file, std::size_t bytes)
 
 } // namespace
 
+raw_queue_pair::raw_queue_pair(const raw_reply &made) : numbers{made.body.qp}
+{
+    REQUIRE(made.done() && made.fds.size() == 1);
+    layout = {.send_capacity = numbers.send_depth,
+              .receive_capacity = numbers.receive_depth,
+              .most_pieces = numbers.most_pieces,
+              .most_inline = numbers.most_inline};
+    rings = map(made.fds[0], layout.bytes());
+    sends = layout.sends(rings.get());
+}
+
 raw_session::raw_session(const std::string &path) : socket_{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)}
 {
     sockaddr_un address{};
@@ -133,15 +144,7 @@ raw_reply raw_client::create_another_qp() const
 
 void raw_client::create_qp()
 {
-    const raw_reply reply = create_another_qp();
-    REQUIRE(reply.done() && reply.fds.size() == 1);
-    qp = reply.body.qp;
-    layout = {.send_capacity = qp.send_depth,
-              .receive_capacity = qp.receive_depth,
-              .most_pieces = qp.most_pieces,
-              .most_inline = qp.most_inline};
-    rings = map(reply.fds[0], layout.bytes());
-    sends_ = layout.sends(rings.get());
+    first = raw_queue_pair{create_another_qp()};
 }
 
 raw_region raw_client::register_process(void *at, std::size_t bytes) const
@@ -173,9 +176,15 @@ raw_reply raw_client::register_file(int fd, std::size_t bytes) const
 
 bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
 {
+    const raw_end other = peer == nullptr ? raw_end{} : peer->end_of(peer->first);
+    return modify(first.numbers.qpn, to, peer == nullptr ? nullptr : &other);
+}
+
+bool raw_client::modify(std::uint32_t qpn, protocol::qp_state to, const raw_end *peer) const
+{
     session::session_request request = request_of(session::request_kind::modify_qp);
     request.qp = {};
-    request.qp.qpn = qp.qpn;
+    request.qp.qpn = qpn;
     request.qp.mask = session::qp_sets_state;
     request.qp.state = static_cast<std::uint8_t>(to);
     if (to == protocol::qp_state::init) {
@@ -184,8 +193,8 @@ bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
     }
     if (peer != nullptr) {
         request.qp.mask |= session::qp_sets_peer | session::qp_sets_receive_psn | session::qp_sets_send_psn;
-        request.qp.peer_qpn = peer->qp.qpn;
-        request.qp.peer = peer->host().address;
+        request.qp.peer_qpn = peer->qpn;
+        request.qp.peer = peer->host;
         request.qp.receive_psn = first_psn;
         request.qp.send_psn = first_psn;
     }
@@ -194,12 +203,12 @@ bool raw_client::modify(protocol::qp_state to, const raw_client *peer) const
 
 bool raw_client::post(const session::send_entry &entry)
 {
-    return sends_.push(entry);
+    return first.sends.push(entry);
 }
 
-void raw_client::ring()
+void raw_client::ring(const raw_queue_pair &which)
 {
-    static_cast<session::bell_page *>(bells.get())->ring(qp.bell);
+    static_cast<session::bell_page *>(bells.get())->ring(which.numbers.bell);
     ::eventfd_write(doorbell.get(), 1);
 }
 

@@ -61,6 +61,22 @@ struct raw_region {
     std::uint64_t address = 0;
 };
 
+struct raw_end {
+    std::uint32_t qpn = 0;
+    mrc_ip host{};
+};
+
+// As the daemon has made it, on this process' side.
+struct raw_queue_pair {
+    raw_queue_pair() = default;
+    explicit raw_queue_pair(const raw_reply &made);
+
+    session::qp_reply numbers{};
+    session::queue_pair_layout layout;
+    kernel::mapping rings;
+    session::ring_view<session::send_entry> sends;
+};
+
 // A session with one queue pair and one completion queue. What it cannot have ends the program.
 class raw_client
 {
@@ -84,24 +100,28 @@ public:
 
     [[nodiscard]] raw_region register_process(void *at, std::size_t bytes) const;
     [[nodiscard]] raw_reply register_file(int fd, std::size_t bytes) const;
+    [[nodiscard]] bool modify(std::uint32_t qpn, protocol::qp_state to, const raw_end *peer = nullptr) const;
     [[nodiscard]] bool modify(protocol::qp_state to, const raw_client *peer = nullptr) const;
+    [[nodiscard]] raw_end end_of(const raw_queue_pair &pair) const
+    {
+        return {.qpn = pair.numbers.qpn, .host = host_.address};
+    }
     [[nodiscard]] const session::host_reply &host() const { return host_; }
 
     // Beside the first, on the same completion queue.
     [[nodiscard]] raw_reply create_another_qp() const;
     // False when the ring is full.
     bool post(const session::send_entry &entry);
-    void ring();
+    void ring() { ring(first); }
+    void ring(const raw_queue_pair &which);
     // Waits for the next completion; its status. Ends the program when none comes within 20 s.
     [[nodiscard]] std::uint8_t next_status();
 
     raw_session session;
-    session::qp_reply qp{};
-    kernel::mapping rings;
+    raw_queue_pair first;
     kernel::mapping completions;
     kernel::mapping bells;
     kernel::unique_fd doorbell;
-    session::queue_pair_layout layout;
 
 private:
     void say_hello();
@@ -116,7 +136,6 @@ private:
     std::uint32_t cq_ = 0;
     session::host_reply host_{};
     kernel::unique_fd pipe_;
-    session::ring_view<session::send_entry> sends_;
     session::ring_view<session::completion_entry> done_;
 };
 

@@ -68,7 +68,7 @@ std::string identity_of(int eventfd)
 
 void scribble_once(random_engine &random, raw_client &client, const raw_region &from, const raw_region &to)
 {
-    const std::array pages{client.rings.bytes(), client.completions.bytes(), client.bells.bytes()};
+    const std::array pages{client.first.rings.bytes(), client.completions.bytes(), client.bells.bytes()};
     const auto page = pages[random() % pages.size()];
     const std::size_t words = page.size() / sizeof(std::uint32_t);
     switch (random() % 6) {
@@ -84,11 +84,11 @@ void scribble_once(random_engine &random, raw_client &client, const raw_region &
     case 3: { // whole requests where requests are, which the worker may be copying
         const auto entry = nearly_right_request(random, from, to);
         const std::size_t at = 2 * sizeof(session::ring_header) + random() % ring_depth * sizeof(entry);
-        std::memcpy(client.rings.bytes().data() + at, &entry, sizeof(entry));
+        std::memcpy(client.first.rings.bytes().data() + at, &entry, sizeof(entry));
         break;
     }
     case 4: // the producer a little further, as after a post
-        std::atomic_ref{*static_cast<std::uint32_t *>(client.rings.get())}.fetch_add(
+        std::atomic_ref{*static_cast<std::uint32_t *>(client.first.rings.get())}.fetch_add(
             static_cast<std::uint32_t>(random() % 4));
         break;
     default:
@@ -141,7 +141,7 @@ void post_without_end(const attack_terms &terms)
         const std::uint32_t seen = std::atomic_ref{ring.consumer}.load(std::memory_order_relaxed);
         std::atomic_ref{ring.producer}.store(seen + ring_depth / 2, std::memory_order_release);
     };
-    auto *headers = static_cast<session::ring_header *>(ends.here.rings.get()); // of sends, then of receives
+    auto *headers = static_cast<session::ring_header *>(ends.here.first.rings.get()); // of sends, then of receives
     for (const auto end = clock::now() + terms.time; clock::now() < end;) {
         ends.here.ring();
         for (int n = 0; n < 10'000; ++n) {
