@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who has nothing to do takes no processor: daemons with three workers each after a transfer, and a program that has such
-a daemon inside and waits for peers, likewise."""
+"""Who has nothing to do takes no processor: daemons with three workers each after a transfer, and a program that has
+such a daemon inside and waits for peers, likewise."""
 
 import pathlib
 import sys

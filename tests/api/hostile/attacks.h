@@ -22,6 +22,7 @@ void rewrite_rings(const attack_terms &terms);      // rings.cpp: all shared pag
 void post_without_end(const attack_terms &terms);   // rings.cpp: faster than the worker flushes
 void steal_wake_ups(const attack_terms &terms);     // rings.cpp
 void take_memory_away(const attack_terms &terms);   // memory.cpp
+void share_one_file(const attack_terms &terms);     // memory.cpp: many regions in it, as libmrc-heap.so has them
 void offer_any_file(const attack_terms &terms);     // memory.cpp
 void use_up_descriptors(const attack_terms &terms); // sessions.cpp
 void take_everything(const attack_terms &terms);    // sessions.cpp: what one user may have, by many sessions

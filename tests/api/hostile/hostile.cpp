@@ -25,6 +25,7 @@ constexpr std::array attacks{
     attack{"endless", post_without_end},
     attack{"wake_ups", steal_wake_ups},
     attack{"memory", take_memory_away},
+    attack{"one_file", share_one_file},
     attack{"files", offer_any_file},
     attack{"descriptors", use_up_descriptors},
     attack{"everything", take_everything},

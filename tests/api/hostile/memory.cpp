@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that goes away after it was registered, and files that are no memory.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <thread>
@@ -155,6 +156,50 @@ void take_memory_away(const attack_terms &terms)
                             [](void *at) { REQUIRE(::mprotect(at, bytes, PROT_NONE) == 0); });
     }
     punch_holes(terms);
+}
+
+void share_one_file(const attack_terms &terms)
+{
+    const kernel::unique_fd file = memfd(F_SEAL_SHRINK);
+    traffic run{terms.where};
+    for (const std::uint64_t offset : {std::uint64_t{bytes}, std::uint64_t{page}, UINT64_MAX - page + 1})
+        REQUIRE(!run.there.register_file(file.get(), bytes, offset).done()); // beyond the end
+    // The first half is a client's, the other half another's: what comes to be written to the one ends there.
+    constexpr std::size_t half = bytes / 2;
+    const raw_client owner{terms.where.other, shared_depth};
+    REQUIRE(owner.register_file(file.get(), half, half).done());
+    const raw_reply first = run.there.register_file(file.get(), half);
+    REQUIRE(first.done());
+    std::vector<std::byte> source(message, std::byte{0xD7});
+    const raw_region from = run.here.register_process(source.data(), source.size());
+    std::atomic<bool> over = false;
+    std::thread puncher{[&] { // of what is the attacker's
+        while (!over)
+            REQUIRE(::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, half) == 0);
+    }};
+    const auto write_at = [&](std::uint64_t offset) {
+        session::send_entry entry;
+        entry.remote_address = offset;
+        entry.rkey = first.body.number;
+        entry.flags = session::send_signaled;
+        entry.pieces = 1;
+        entry.first = {.address = from.address, .length = message, .lkey = from.key};
+        REQUIRE(run.here.post(entry));
+        run.here.ring();
+    };
+    for (const auto end = clock::now() + terms.time; clock::now() < end;) {
+        for (std::uint32_t n = 1; n <= shared_depth; ++n)
+            write_at((half - message) / n);
+        for (std::uint32_t n = 1; n <= shared_depth; ++n)
+            REQUIRE(run.here.next_status() == 0);
+    }
+    over = true;
+    puncher.join();
+    write_at(half - message + 1);
+    REQUIRE(run.here.next_status() != 0);
+    std::vector<std::byte> found(half);
+    REQUIRE(::pread(file.get(), found.data(), half, half) == static_cast<ssize_t>(half));
+    REQUIRE(std::ranges::all_of(found, [](std::byte one) { return one == std::byte{}; }));
 }
 
 void offer_any_file(const attack_terms &terms)

@@ -162,13 +162,13 @@ raw_region raw_client::register_process(void *at, std::size_t bytes) const
     return {.key = reply.body.number, .address = address};
 }
 
-raw_reply raw_client::register_file(int fd, std::size_t bytes) const
+raw_reply raw_client::register_file(int fd, std::size_t bytes, std::uint64_t offset) const
 {
     session::session_request request = request_of(session::request_kind::register_memory);
     request.memory = {.address = 0,
                       .length = bytes,
                       .iova = 0,
-                      .offset = 0,
+                      .offset = offset,
                       .pd = pd_,
                       .access = session::access_remote_write | session::access_local_write};
     return session.ask(request, fd);

@@ -99,7 +99,7 @@ public:
     raw_client(const std::string &path, std::uint32_t depth) : raw_client(path, depth, [] {}) {}
 
     [[nodiscard]] raw_region register_process(void *at, std::size_t bytes) const;
-    [[nodiscard]] raw_reply register_file(int fd, std::size_t bytes) const;
+    [[nodiscard]] raw_reply register_file(int fd, std::size_t bytes, std::uint64_t offset = 0) const;
     [[nodiscard]] bool modify(std::uint32_t qpn, protocol::qp_state to, const raw_end *peer = nullptr) const;
     [[nodiscard]] bool modify(protocol::qp_state to, const raw_client *peer = nullptr) const;
     [[nodiscard]] raw_end end_of(const raw_queue_pair &pair) const
