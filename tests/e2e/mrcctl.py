@@ -171,7 +171,7 @@ def check_qps(here):
           "bpftool prints states and limits by their names")
     text = here.text("qp", "show", str(last))
     check(0 < qps[last]["rtt_min_ns"] <= qps[last]["rtt_ns"] and sum(qps[last]["rtt_log2"]) > 0 and
-          len(re.findall(r"^ *[\d.]+ [um]?s +\d+ +[\d.]+ %$", text.split("ROUND TRIPS BELOW")[1], re.M)) ==
+          len(re.findall(r"^ *(?:-|[\d.]+ [um]?s) +\d+ +[\d.]+ %$", text.split("ROUND TRIPS BELOW")[1], re.M)) ==
           sum(count > 0 for count in qps[last]["rtt_log2"]), "and round trips are told, by powers of two")
 
 
