@@ -35,8 +35,8 @@ LAB = {"8 bytes, one at a time": (["-s", "8", "--window", "1", "-n", "4000"], "m
        "8 bytes, 256 at a time": (["-s", "8", "--window", "256", "-n", "100000"], "messages"),
        "1 MB, shared memory": (["-s", "1M", "-n", "300"], "packets"),
        "1 MB, the program's own memory": (["-s", "1M", "-n", "200", "--memory", "process"], "packets")}
-# The first of these in a lab of its own: its options, and the text that its mrcds have besides.
-OTHER_LABS = {"by AF_XDP": (["--engine", "af_xdp"], ""), "2 workers": ([], "[worker]\nworkers = 2\n")}
+# Some of these in labs of their own: options, and how many workers either mrcd has, which is one elsewhere.
+OTHER_LABS = {"by AF_XDP": (["--engine", "af_xdp"], 1), "2 workers": ([], 2)}
 OTHER_LAB_CASES = ("8 bytes, one at a time", "1 MB, shared memory")
 # The same within one host: one worker is both ends', and packets are the sender's of data.
 OWN_HOST = {f"{name}, within the host": LAB[name] for name in (
@@ -132,12 +132,13 @@ def measure_lab():
     cases = [(name, case, {"sender": "h0", "receiver": "h1"}) for name, case in LAB.items()]
     cases += [(name, case, {"worker": "h1"}) for name, case in OWN_HOST.items()]
     yield from measure_cases(cases)
-    for lab_name, (options, config) in OTHER_LABS.items():
+    for lab_name, (options, count) in OTHER_LABS.items():
         yield from measure_cases([(f"{name}, {lab_name}", LAB[name], {"sender": "h0", "receiver": "h1"})
-                                  for name in OTHER_LAB_CASES], *options, config=config)
+                                  for name in OTHER_LAB_CASES], *options, count=count)
 
 
-def measure_cases(cases, *options, config=""):
+def measure_cases(cases, *options, count=1):
+    config = f"[worker]\nworkers = {count}\n"
     with lab("costs", "--planes", "4", *options, config=config) as fabric, tempfile.TemporaryDirectory() as folder:
         for name, (arguments, unit), workers in cases:
             report, calls = transfer(fabric, arguments, folder, workers)
