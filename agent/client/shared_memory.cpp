@@ -89,7 +89,8 @@ kernel::unique_fd sealed_memfd(const file_identity &wanted)
             continue;
         kernel::unique_fd file{::fcntl(number, F_DUPFD_CLOEXEC, 0)};
         const int seals = ::fcntl(file.get(), F_GET_SEALS);
-        if (file && identity_of(file.get()) == wanted && seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+        if (file && identity_of(file.get()) == wanted && seals >= 0 &&
+            (seals & (F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE)) == F_SEAL_SHRINK &&
             (::fcntl(file.get(), F_GETFL) & O_ACCMODE) == O_RDWR)
             return file;
     }

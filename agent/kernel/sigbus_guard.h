@@ -16,8 +16,8 @@ namespace mrc::kernel
 void install_sigbus_guard();
 
 // memcpy between memory of the daemon and bytes inside `mapping` (whole pages, mapped now), from `offset` on. False
-// when a page of the mapping could not be had; some of the bytes may have been copied. No system call, no allocation: a few
-// nanoseconds more than memcpy.
+// when a page of the mapping could not be had; some of the bytes may have been copied. No system call, no allocation: a
+// few nanoseconds more than memcpy.
 //
 // A write reads from its first and last page before it writes there: a read fault maps, for writing too, up to 16 pages
 // that are there already (the kernel's fault-around), where a write fault maps one.
