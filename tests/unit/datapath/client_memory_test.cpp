@@ -7,12 +7,12 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/falloc.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace mrc::datapath
@@ -172,23 +172,33 @@ TEST(client_memory_test, the_guard_holds_again_and_again)
     }
 }
 
-long faults_of_this_thread()
+// Pages of the range that are mapped, of those that exist (proc_pid_pagemap(5)).
+std::size_t mapped_pages(const std::byte *from, std::size_t pages)
 {
-    rusage used{};
-    EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
-    return used.ru_minflt;
+    const kernel::unique_fd map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
+    std::vector<std::uint64_t> entries(pages);
+    const auto bytes = static_cast<ssize_t>(pages * sizeof(std::uint64_t));
+    const auto first = reinterpret_cast<std::uintptr_t>(from) / page;
+    EXPECT_EQ(::pread(map.get(), entries.data(), static_cast<std::size_t>(bytes),
+                      static_cast<off_t>(first * sizeof(std::uint64_t))),
+              bytes);
+    return static_cast<std::size_t>(std::ranges::count_if(entries, [](std::uint64_t entry) { return entry >> 63; }));
 }
 
 // The kernel maps 16 pages at once where it is asked for a page to read: its default, 64 KB of fault_around_bytes.
 TEST(client_memory_test, the_first_bytes_bring_in_the_pages_around_them)
 {
-    constexpr std::uint64_t pages = 256;
-    const kernel::unique_fd file = sealed(allocated(memory_file(pages * page), pages * page));
-    client_memory memory = map_shared(file, 0, pages * page).value();
-    const long before = faults_of_this_thread();
-    for (std::uint64_t at = 0; at + payload.size() <= memory.size(); at += payload.size())
-        ASSERT_TRUE(memory.copy_in(at, payload));
-    EXPECT_LE(faults_of_this_thread() - before, static_cast<long>(pages / 16 + 8));
+    constexpr std::size_t at_once = 16;
+    constexpr std::uint64_t bytes = 4 * at_once * page;
+    const kernel::unique_fd file = allocated(memory_file(bytes), bytes);
+    kernel::mapping mapped = map_file(file, bytes);
+    const auto lead = reinterpret_cast<std::uintptr_t>(mapped.get()) % (at_once * page);
+    const std::uint64_t offset = at_once * page - lead;
+    const std::byte *there = mapped.bytes().data() + offset;
+    client_memory memory{std::move(mapped), bytes};
+    EXPECT_EQ(mapped_pages(there, at_once), 0U);
+    ASSERT_TRUE(memory.copy_in(offset, payload));
+    EXPECT_EQ(mapped_pages(there, at_once), at_once);
 }
 
 using client_memory_death_test = testing::Test;
