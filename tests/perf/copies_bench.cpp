@@ -148,7 +148,8 @@ public:
         cpu_set_t only;
         CPU_ZERO(&only);
         CPU_SET(static_cast<std::size_t>(cpu), &only);
-        ::pthread_setaffinity_np(thread_.native_handle(), sizeof(only), &only);
+        if (::pthread_setaffinity_np(thread_.native_handle(), sizeof(only), &only) != 0)
+            std::abort(); // there is no such CPU, and the row would be of another one
     }
     reading_thread(const reading_thread &) = delete;
     reading_thread &operator=(const reading_thread &) = delete;
