@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "service/address.h"
+#include "tools/mrcctl/diagnose/diagnosis.h"
+#include "tools/mrcctl/diagnose/evidence.h"
 #include "tools/mrcctl/diagnose/history.h"
 #include "tools/mrcctl/diagnose/path_probes.h"
 #include "tools/mrcctl/diagnose/peers.h"
@@ -27,6 +29,8 @@ namespace mrc::ctl::diagnose
 namespace
 {
 
+constexpr std::uint32_t most_echo_rounds = 4;
+constexpr travel_pace echo_pace{.seconds = 1, .most_of_route = 2000};
 constexpr std::uint32_t headers_on_fabric = 132; // of a full data packet, from the outer IP header on
 constexpr std::uint32_t headers_on_direct = 92;
 
@@ -138,12 +142,12 @@ void add_ports(snapshot &to, const sample &before, const sample &after)
     }
 }
 
-void add_trips(snapshot &to, const host_maps &maps, const std::vector<peer_place> &peers, double seconds)
+void add_trips(snapshot &to, const host_maps &maps, const route_plan &plan, const std::vector<peer_place> &peers,
+               double seconds)
 {
-    const route_plan plan = plan_routes(maps, peers);
     to.own_leaf = plan.own_leaf;
     try {
-        to.trips = travel(maps, plan.routes, seconds);
+        to.trips = travel(maps, plan.routes, {.seconds = seconds});
     } catch (const ctl_error &error) {
         to.unprobed = error.what();
     }
@@ -161,6 +165,17 @@ void add_trips(snapshot &to, const host_maps &maps, const std::vector<peer_place
     }
 }
 
+// Which way a link loses packets takes more of them than that it does: where the answers to echoes lose some, too, by
+// the very link when they come over it, many more.
+void add_echoes(snapshot &to, const host_maps &maps, route_plan plan)
+{
+    std::erase_if(plan.routes, [](const trip_route &one) { return one.key.kind != trip_kind::echo; });
+    const auto answered = [&] { return sum_of(to, trip_kind::echo, [](const trip_key &) { return true; }).back != 0; };
+    for (std::uint32_t round = 0; round < most_echo_rounds && answered() && lacks_direction(findings_of(to)); ++round)
+        for (const auto &[key, result] : travel(maps, plan.routes, echo_pace))
+            to.trips[key].small += result.small;
+}
+
 } // namespace
 
 snapshot watch(const host_maps &maps, const watch_options &options)
@@ -175,7 +190,8 @@ snapshot watch(const host_maps &maps, const watch_options &options)
     const path_rows paths_before = paths_to(maps, peers);
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                             std::chrono::duration<double>{options.seconds});
-    add_trips(seen, maps, peers, options.seconds);
+    const route_plan plan = plan_routes(maps, peers);
+    add_trips(seen, maps, plan, peers, options.seconds);
     std::this_thread::sleep_until(end);
     seen.daemon = daemon_now(maps);
     const sample after = take_sample(maps);
@@ -191,6 +207,11 @@ snapshot watch(const host_maps &maps, const watch_options &options)
     add_history(seen, events, after.time_ns);
     if (chosen.left_out != 0 && seen.unprobed.empty())
         seen.unprobed = fmt::format("{} more hosts are known; name one to look at it", chosen.left_out);
+    try {
+        add_echoes(seen, maps, plan);
+    } catch (const ctl_error &error) {
+        seen.unprobed = error.what();
+    }
     return seen;
 }
 

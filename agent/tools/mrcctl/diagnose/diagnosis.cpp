@@ -8,6 +8,7 @@
 #include "tools/mrcctl/diagnose/fabric_faults.h"
 #include "tools/mrcctl/diagnose/host_faults.h"
 #include "tools/mrcctl/diagnose/load.h"
+#include "tools/mrcctl/diagnose/loss.h"
 #include "tools/mrcctl/diagnose/named_faults.h"
 #include "tools/mrcctl/diagnose/peer_faults.h"
 #include "tools/mrcctl/diagnose/probe_faults.h"
@@ -49,6 +50,14 @@ findings findings_of(const snapshot &at)
     add(found, slow_receivers(at));
     add(found, busy_worker(at));
     return found;
+}
+
+bool lacks_direction(const findings &found)
+{
+    return std::ranges::any_of(found, [](const diagnosis_finding &one) {
+        return (one.what == cause::host_link || one.what == cause::peer_link) && one.way == direction::unknown &&
+               one.loss < dead_loss;
+    });
 }
 
 } // namespace mrc::ctl::diagnose

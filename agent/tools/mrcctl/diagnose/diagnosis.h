@@ -10,5 +10,7 @@ namespace mrc::ctl::diagnose
 
 // Faults of the host first, then of the network from near to far, then what is merely busy.
 [[nodiscard]] findings findings_of(const snapshot &at);
+// A host's link that loses packets, one way, the other or both: more echoes may tell.
+[[nodiscard]] bool lacks_direction(const findings &found);
 
 } // namespace mrc::ctl::diagnose

@@ -162,7 +162,7 @@ std::string spine_name(std::uint32_t spine, std::uint32_t plane)
 
 std::string what_it_does(double loss)
 {
-    return loss >= 0.9 ? std::string{"is dead"} : fmt::format("loses {:.1f} % of packets", 100 * loss);
+    return loss >= dead_loss ? std::string{"is dead"} : fmt::format("loses {:.1f} % of packets", 100 * loss);
 }
 
 std::string in_words(direction way)

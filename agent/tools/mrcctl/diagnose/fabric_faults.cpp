@@ -126,7 +126,7 @@ findings spine_faults(const snapshot &at, std::uint32_t plane)
     leaf.loss = loss_behind(trips, small_on(at, own_leaf_trip(plane)));
     leaf.sentence =
         fmt::format("{} answers, but what goes on from it to any of its {} spines {}", leaf_name(at.own_leaf, plane),
-                    uplinks.size(), leaf.loss >= 0.9 ? "is lost" : "is lost in part");
+                    uplinks.size(), leaf.loss >= dead_loss ? "is lost" : "is lost in part");
     leaf.evidence = fmt::format("{} that turned back at the spines were lost", lost_in_words(trips));
     leaf.advice = "look at the leaf: its uplinks, its uSID routes";
     found.push_back(leaf);

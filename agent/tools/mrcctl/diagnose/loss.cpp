@@ -12,7 +12,6 @@ namespace mrc::ctl::diagnose
 namespace
 {
 
-constexpr double dead_loss = 0.9; // share from which on a way is called dead
 constexpr tally perfect{.sent = 1, .back = 1};
 
 double survival(const tally &way)

@@ -19,6 +19,7 @@ enum class condition {
 inline constexpr std::uint32_t least_packets = 10; // to judge by
 inline constexpr std::uint32_t least_losses = 5;
 inline constexpr double least_loss = 0.01; // share
+inline constexpr double dead_loss = 0.9;   // share from which on a way is called dead
 inline constexpr double deviations = 4;    // by which a loss must exceed what chance explains
 
 // Of the part by which the way is longer than `shorter`. Lossy: at least least_losses packets and least_loss of them

@@ -29,8 +29,13 @@ struct route_plan {
 };
 [[nodiscard]] route_plan plan_routes(const host_maps &maps, const std::vector<peer_place> &peers);
 
-// Sends as many packets on each as fit into `seconds`, and waits for them. Throws ctl_error where it may not, or the
+struct travel_pace {
+    double seconds = 1;
+    std::uint32_t most_of_route = 500; // packets a second
+};
+// Sends as many packets on each as fit into the time, and waits for them. Throws ctl_error where it may not, or the
 // daemon's network namespace cannot be entered.
-[[nodiscard]] trip_results travel(const host_maps &maps, const std::vector<trip_route> &routes, double seconds);
+[[nodiscard]] trip_results travel(const host_maps &maps, const std::vector<trip_route> &routes,
+                                  const travel_pace &pace);
 
 } // namespace mrc::ctl::diagnose

@@ -37,7 +37,6 @@ namespace
 using clock = std::chrono::steady_clock;
 
 constexpr double packets_per_second = 16000; // of all routes together: 1 to 2 % of what a core carries
-constexpr std::uint32_t most_packets = 500;  // of a route in a second
 constexpr std::uint32_t least_packets_of_route = 16;
 constexpr std::uint32_t every_so_many_is_full = 8;
 constexpr std::chrono::milliseconds longest_way{200}; // after the last packet that came back none is expected
@@ -234,14 +233,15 @@ private:
 
 } // namespace
 
-trip_results travel(const host_maps &maps, const std::vector<trip_route> &routes, double seconds)
+trip_results travel(const host_maps &maps, const std::vector<trip_route> &routes, const travel_pace &pace)
 {
     if (routes.empty())
         return {};
-    const double fit = packets_per_second * seconds / static_cast<double>(routes.size());
-    const auto packets = static_cast<std::uint32_t>(std::clamp(
-        fit, double{least_packets_of_route}, std::max(double{least_packets_of_route}, most_packets * seconds)));
-    return traveller{maps, routes, packets}.go(seconds);
+    const double fit = packets_per_second * pace.seconds / static_cast<double>(routes.size());
+    const auto packets = static_cast<std::uint32_t>(
+        std::clamp(fit, double{least_packets_of_route},
+                   std::max(double{least_packets_of_route}, pace.most_of_route * pace.seconds)));
+    return traveller{maps, routes, packets}.go(pace.seconds);
 }
 
 } // namespace mrc::ctl::diagnose

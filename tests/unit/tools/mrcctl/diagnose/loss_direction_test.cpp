@@ -37,6 +37,19 @@ protected:
         return counts;
     }
 
+    // Likewise of a link that loses 10 % of round trips, and as many of all answers.
+    [[nodiscard]] std::map<direction, std::uint32_t> said_over(std::uint32_t packets, direction truth)
+    {
+        constexpr std::uint32_t answers = 100'000;
+        const std::uint32_t out = truth == direction::in    ? answers
+                                  : truth == direction::out ? 190'000
+                                                            : 146'185; // 1 - 0.9 times the root of 0.9
+        std::map<direction, std::uint32_t> counts;
+        for (std::uint32_t run = 0; run < runs; ++run)
+            ++counts[direction_of_loss(send(packets, out), send(packets, answers), 0.1)];
+        return counts;
+    }
+
     protocol::random_source random_{1};
 };
 
@@ -55,6 +68,18 @@ TEST_F(loss_direction, is_hardly_ever_the_wrong_one)
         EXPECT_LE(out[direction::in] + out[direction::both], runs / 20) << packets;
         auto both = said(packets, 25'321); // 1 - the root of 0.95
         EXPECT_LE(both[direction::in] + both[direction::out], runs / 10) << packets;
+    }
+}
+
+// Answers that come over the very link lose as much on the way in.
+TEST_F(loss_direction, is_told_by_more_packets_where_answers_are_lost_too)
+{
+    for (const direction truth : {direction::in, direction::out, direction::both}) {
+        auto few = said_over(940, truth);
+        auto many = said_over(4 * 2000, truth);
+        EXPECT_GE(few[direction::unknown], runs / 10) << name_of(truth);
+        EXPECT_LE(runs - few[truth] - few[direction::unknown], runs / 50) << name_of(truth);
+        EXPECT_GE(many[truth], runs * 99 / 100) << name_of(truth);
     }
 }
 
