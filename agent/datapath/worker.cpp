@@ -266,9 +266,11 @@ void worker::keep()
 {
     instant idle_since = options_.clock();
     while (!stopping_.load(std::memory_order_relaxed) && !turns_of_threads_.is_unwanted()) {
-        if (round() != 0)
-            idle_since = options_.clock();
-        else if (options_.clock() - idle_since >= options_.spin)
+        const bool idle = round() == 0;
+        const instant now = options_.clock();
+        if (!idle)
+            idle_since = now;
+        else if (now - idle_since >= options_.spin || !core_.try_now(now, options_.clock))
             sleep();
     }
 }

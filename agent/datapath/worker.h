@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker: one thread that owns all sockets, frames and queue pairs, and runs to completion. A round is: what the
-// service thread asks for, arrivals, timers, turns of the clients, then what operators see. Then it spins briefly, then
-// sleeps until a packet, a doorbell or a deadline.
+// service thread asks for, arrivals, timers, turns of the clients, then what operators see. Then it spins briefly, and
+// gives its core to whoever waits for it meanwhile, then sleeps until a packet, a doorbell or a deadline.
 //
 // what                                               where
 // queue pairs, and the hosts that they use           queue_pair_table.h, connections.h
@@ -57,6 +57,7 @@
 #include "datapath/worker_batch.h"
 #include "datapath/worker_client.h"
 #include "kernel/cpu_list.h"
+#include "kernel/giving_way.h"
 #include "kernel/mapped_array.h"
 #include "kernel/monotonic_clock.h"
 #include "kernel/xsk_socket_pair.h"
@@ -241,6 +242,7 @@ private:
     std::mutex callers_;
     sleeper sleeper_;
     round_turns turns_of_threads_;
+    kernel::giving_way core_;
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };

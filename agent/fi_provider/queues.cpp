@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <thread>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -297,7 +296,7 @@ ssize_t completion_queue::read(void *into, std::size_t count)
         got = read_at_hand(into, count);
     }
     if (got == -FI_EAGAIN)
-        std::this_thread::yield(); // programs read in a loop: what they wait for may need this very processor
+        (void)core_.try_now(kernel::monotonic_now()); // programs read in a loop
     return got;
 }
 

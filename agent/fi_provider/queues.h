@@ -16,6 +16,7 @@
 #include <rdma/fi_eq.h>
 
 #include "fi_provider/users.h"
+#include "kernel/giving_way.h"
 #include "kernel/unique_fd.h"
 #include "messaging/fabric_endpoint.h"
 
@@ -115,6 +116,7 @@ private:
     messaging::fabric_endpoint &by_;
     std::size_t entry_bytes_;
     bool waits_;
+    kernel::giving_way core_; // what a program waits for may need this very one
     std::mutex mutex_;
     std::deque<entry> entries_;
     wait_fd ready_;

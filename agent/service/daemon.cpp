@@ -205,8 +205,7 @@ worker_crew *daemon::make_workers()
     auto trace = traces_.begin();
     for (unsigned number = 0; number < workers_.size(); ++number)
         workers_.add(
-            worker_options_for(config_, rules_, std::thread::hardware_concurrency(), worker_place_,
-                               workers_.asker(number)),
+            worker_options_for(config_, rules_, worker_place_, workers_.asker(number)),
             {.sockets = &ports_.sockets(number),
              .engines = ports_.engines(number),
              .paths = &programs_.paths(),

@@ -15,7 +15,6 @@ namespace mrc::service
 namespace
 {
 
-constexpr unsigned enough_cores = 4;
 constexpr unsigned cpus_of_a_worker = 8;
 constexpr std::uint32_t usual_spin_us = 20;
 
@@ -53,7 +52,7 @@ unsigned workers_of(const daemon_config &config, std::size_t cpus)
     return config.worker.workers.value_or(static_cast<unsigned>(usual));
 }
 
-datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules, unsigned cores,
+datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules,
                                             const worker_place &place, protocol::asker which)
 {
     const std::size_t burst = config.transmit.burst;
@@ -66,7 +65,7 @@ datapath::worker_options worker_options_for(const daemon_config &config, const f
         .cpus = cpus_of(place, which),
         .marks = {.source = own, .udp_port = config.wire.udp_port, .code_points = code_points_for(config.wire.dscp)},
         .turns = {.packets = 4 * burst, .burst = burst},
-        .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(cores < enough_cores ? 0 : usual_spin_us)},
+        .spin = std::chrono::microseconds{config.transmit.spin_us.value_or(usual_spin_us)},
         .backlog_mark = std::chrono::microseconds{config.transport.backlog_mark_us}};
 }
 

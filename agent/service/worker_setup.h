@@ -18,9 +18,8 @@ namespace mrc::service
 // The same where it may use so many.
 [[nodiscard]] unsigned workers_of(const daemon_config &config, std::size_t cpus);
 
-// Of one of them. Without `transmit.spin_us` it spins 20 us before it sleeps, and on fewer than four cores not at all.
+// Of one of them. Without `transmit.spin_us` it spins 20 us before it sleeps.
 [[nodiscard]] datapath::worker_options worker_options_for(const daemon_config &config, const fabric_rules &rules,
-                                                          unsigned cores, const worker_place &place,
-                                                          protocol::asker which = {});
+                                                          const worker_place &place, protocol::asker which = {});
 
 } // namespace mrc::service

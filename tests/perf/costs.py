@@ -43,6 +43,7 @@ OWN_HOST = {f"{name}, within the host": LAB[name] for name in (
     "8 bytes, one at a time", "1 MB, shared memory", "1 MB, the program's own memory")}
 ALLOCATIONS = ("malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign")  # new is one of them
 CALLS = {"system_calls": ["raw_syscalls:sys_enter"], "bpf_calls": ["syscalls:sys_enter_bpf"],
+         "yields": ["syscalls:sys_enter_sched_yield"],  # of a worker that spins: no part of system_calls
          "copies": [f"syscalls:sys_enter_{name}" for name in ("pread64", "pwrite64", "preadv", "pwritev",
                                                                "process_vm_readv", "process_vm_writev")]}
 
@@ -111,8 +112,9 @@ class call_counter:
         self.perf.wait()
         with open(self.out, encoding="ascii") as file:
             counts = {fields[2]: int(fields[0]) for fields in (line.split(",") for line in file) if len(fields) > 2}
-        return {"sleeps": slept, "allocations": allocations,
-                **{name: sum(counts[event] for event in group) for name, group in CALLS.items()}}
+        calls = {name: sum(counts[event] for event in group) for name, group in CALLS.items()}
+        return {"sleeps": slept, "allocations": allocations, **calls,
+                "system_calls": calls["system_calls"] - calls["yields"]}
 
 
 def transfer(fabric, arguments, folder, workers):

@@ -5,7 +5,6 @@
 #include <ctime>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "client/api/objects.h"
@@ -141,7 +140,7 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
     }
     lock.unlock();
     if (yields)
-        ::sched_yield();
+        (void)cq->core.try_now(mrc::kernel::monotonic_now());
     return 0;
 }
 

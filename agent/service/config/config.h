@@ -135,7 +135,7 @@ struct transmit_options {
     std::optional<std::uint32_t> payload;      // bytes per packet, multiple of 64; auto: the largest that fits
     std::uint32_t burst = 64;                  // packets between flushes; frames between which receivers run
     std::optional<std::uint32_t> ring_packets; // up to which XDP transmit uses AF_XDP; auto: measured
-    std::optional<std::uint32_t> spin_us;      // auto: 20, and 0 with fewer than 4 cores
+    std::optional<std::uint32_t> spin_us;      // auto: 20
     std::uint32_t outer_sources = 1;           // of packets to a host on a plane, SRv6; 1: the port's address alone
     bool mrc_from_sockets = false;             // ordinary sockets may send to MRC's UDP ports over the overlay
 };

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <thread>
 
 #include "tools/mrc-perf/error.h"
 #include "tools/mrc-perf/percentiles.h"
@@ -19,7 +18,6 @@ namespace
 // Polls between two looks at completions, TCP and signals: their system calls would be most of a short round trip.
 constexpr unsigned polls_per_look = 256;
 // Polls before the core is lent to others: on few cores the daemon itself may need it.
-constexpr unsigned polls_per_yield = 16;
 constexpr std::chrono::milliseconds longest_sleep{100};
 
 std::vector<std::uint64_t> last_bytes(std::uint64_t size, std::uint64_t payload_bytes)
@@ -129,8 +127,6 @@ bool ping_pong::is_in_memory(std::uint64_t number)
             }))
             return true;
         (void)local_.take_completions(); // as programs do that spin; a daemon inside this one works meanwhile
-        if (poll % polls_per_yield == polls_per_yield - 1)
-            std::this_thread::yield();
     }
     look_around();
     return false;

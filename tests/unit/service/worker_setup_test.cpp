@@ -26,11 +26,11 @@ daemon_config configured_with(const std::string &more)
     return *config;
 }
 
-datapath::worker_options options_for(const std::string &more, unsigned cores, const worker_place &place = {},
+datapath::worker_options options_for(const std::string &more, const worker_place &place = {},
                                      protocol::asker which = {})
 {
     const daemon_config config = configured_with(more);
-    return worker_options_for(config, srv6_fabric{config}, cores, place, which);
+    return worker_options_for(config, srv6_fabric{config}, place, which);
 }
 
 TEST(worker_setup, one_worker_unless_more_are_asked_for)
@@ -67,31 +67,30 @@ TEST(worker_setup, cpus_are_those_that_this_process_may_use)
 TEST(worker_setup, several_workers_share_the_cpus_out)
 {
     const worker_place place{.cpus = {1, 3, 5, 7, 9}, .reason = {}, .advice = {}};
-    EXPECT_EQ(options_for("", 8, place, {.number = 0, .of = 2}).cpus, (kernel::cpu_list{1, 3}));
-    EXPECT_EQ(options_for("", 8, place, {.number = 1, .of = 2}).cpus, (kernel::cpu_list{5, 7, 9}));
+    EXPECT_EQ(options_for("", place, {.number = 0, .of = 2}).cpus, (kernel::cpu_list{1, 3}));
+    EXPECT_EQ(options_for("", place, {.number = 1, .of = 2}).cpus, (kernel::cpu_list{5, 7, 9}));
     const worker_place few{.cpus = {1, 3}, .reason = {}, .advice = {}};
-    EXPECT_EQ(options_for("", 8, few, {.number = 2, .of = 3}).cpus, (kernel::cpu_list{1, 3}))
+    EXPECT_EQ(options_for("", few, {.number = 2, .of = 3}).cpus, (kernel::cpu_list{1, 3}))
         << "where there are fewer than workers, each may have all";
 }
 
-TEST(worker_setup, spins_on_many_cores_only_unless_it_is_configured)
+TEST(worker_setup, spins_for_as_long_as_is_configured)
 {
-    EXPECT_EQ(options_for("", 4).spin, 20us);
-    EXPECT_EQ(options_for("", 3).spin, 0us);
-    EXPECT_EQ(options_for("[transmit]\nspin_us = 7\n", 1).spin, 7us);
-    EXPECT_EQ(options_for("[transmit]\nspin_us = 0\n", 64).spin, 0us);
+    EXPECT_EQ(options_for("").spin, 20us);
+    EXPECT_EQ(options_for("[transmit]\nspin_us = 7\n").spin, 7us);
+    EXPECT_EQ(options_for("[transmit]\nspin_us = 0\n").spin, 0us);
 }
 
 TEST(worker_setup, runs_on_the_cpus_that_were_chosen)
 {
-    EXPECT_TRUE(options_for("", 4).cpus.empty());
-    EXPECT_EQ(options_for("", 4, {.cpus = {1, 3}, .reason = {}, .advice = {}}).cpus, (kernel::cpu_list{1, 3}));
+    EXPECT_TRUE(options_for("").cpus.empty());
+    EXPECT_EQ(options_for("", {.cpus = {1, 3}, .reason = {}, .advice = {}}).cpus, (kernel::cpu_list{1, 3}));
 }
 
 TEST(worker_setup, packets_are_classified_by_the_configured_code_points)
 {
     const auto points =
-        options_for("[wire]\ndscp_control = 40\ndscp_trimmable = 41\ndscp_retx = 42\ndscp_no_trim = 43\n", 1)
+        options_for("[wire]\ndscp_control = 40\ndscp_trimmable = 41\ndscp_retx = 42\ndscp_no_trim = 43\n")
             .marks.code_points;
     EXPECT_EQ(points[MRC_DSCP_CONTROL], 40);
     EXPECT_EQ(points[MRC_DSCP_TRIMMABLE], 41);
@@ -101,7 +100,7 @@ TEST(worker_setup, packets_are_classified_by_the_configured_code_points)
 
 TEST(worker_setup, a_turn_is_four_bursts)
 {
-    const auto turns = options_for("[transmit]\nburst = 16\n", 1).turns;
+    const auto turns = options_for("[transmit]\nburst = 16\n").turns;
     EXPECT_EQ(turns.burst, 16U);
     EXPECT_EQ(turns.packets, 64U);
 }
