@@ -101,7 +101,7 @@ def _command(kernel, shape, number, share, init):
     if init != "shell":
         # Keeps the console on standard output, away from any terminal.
         command += ["--show-boot-console", "--script-sh", "true"]
-    further = [*_cables(shape, number, share), *shape.qemu]
+    further = [*shape.qemu, *_cables(shape, number, share)]  # cards may be on buses of the suite's
     if not kvm_works():
         # A source of random numbers: without one, an emulated machine stands for seconds until it has gathered enough.
         further += ["-cpu", "qemu64,+rdrand"]

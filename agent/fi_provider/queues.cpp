@@ -296,7 +296,7 @@ ssize_t completion_queue::read(void *into, std::size_t count)
         got = read_at_hand(into, count);
     }
     if (got == -FI_EAGAIN)
-        (void)core_.try_now(kernel::monotonic_now()); // programs read in a loop
+        core_.now_or_sleep(); // programs read in a loop
     return got;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 #include <sched.h>
 
@@ -16,8 +17,8 @@ namespace mrc::kernel
 
 // Where cores are few, what a poll waits for may need this very one: whoever has that little to do gives it back within
 // microseconds. One that computes or polls itself keeps it for a time slice, milliseconds; then giving way is dear, and
-// is left where it takes more than a hundredth of the time, but for ten milliseconds now and then. (A thread that sleeps
-// instead preempts such neighbours when it is woken; EEVDF, kernel/sched/fair.c.) Threads may share one.
+// is left where it takes more than a hundredth of the time, but for ten milliseconds now and then. A thread that sleeps
+// instead preempts such neighbours when it wakes (EEVDF, kernel/sched/fair.c). Threads may share one.
 class giving_way
 {
 public:
@@ -34,6 +35,15 @@ public:
         ::sched_yield();
         note(now, clock());
         return true;
+    }
+
+    // For those who cannot sleep until what they wait for has come: where it is dear they sleep for an instant, some 50 us
+    // with the timer slack that threads have.
+    void now_or_sleep()
+    {
+        static constexpr timespec instant{.tv_sec = 0, .tv_nsec = 1000};
+        if (!try_now(monotonic_now()))
+            ::nanosleep(&instant, nullptr);
     }
 
 private:

@@ -11,8 +11,10 @@
 #include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "kernel/map_names.h"
+#include "kernel/memory_policy.h"
 #include "kernel/monotonic_clock.h"
 #include "kernel/startup_error.h"
 #include "service/config/reload.h"
@@ -101,6 +103,15 @@ daemon_user required_user(const daemon_config &config)
     return *std::move(user);
 }
 
+// The memory of a program that the daemon is part of is the program's to place.
+worker_place chosen_place(const daemon_config &config, daemon_place place)
+{
+    worker_place chosen = place_worker(config.worker, find_host_cpus(config.ports));
+    if (chosen.node >= 0 && place == daemon_place::process && kernel::prefer_memory_of(chosen.node))
+        chosen.reason += fmt::format("; memory of NUMA node {} while it has any", chosen.node);
+    return chosen;
+}
+
 port_plan plan_for(const daemon_config &config, link_monitor &links)
 {
     session_listener::refuse_if_running(config);
@@ -134,7 +145,7 @@ daemon::daemon(daemon_config config, daemon_place place, device_preparation prep
             .keep = [this](const mrc_event_row &event) { history_.add(event, std::chrono::system_clock::now()); },
             .sole_host = [this](std::uint32_t leaf) { return rules_.sole_host(leaf); }}},
       links_{config_.ports, listed_hosts(config_)}, plan_{plan_for(config_, links_)},
-      worker_place_{place_worker(config_.worker.affinity, find_host_cpus(config_.ports))},
+      worker_place_{chosen_place(config_, place)},
       preparation_{config_, !rules_.overlay_routes().empty(), user_.who, device_settings_},
       modes_{choose_modes(config_, links_, plan_)}, loop_cookie_{loop_ways_of(config_).empty() ? 0 : random_seed()},
       socket_programs_{load_socket_programs(config_, rules_)},
@@ -188,6 +199,7 @@ daemon::daemon(daemon_config config, daemon_place place, device_preparation prep
               worker_place_.reason);
     for (const std::string &advice : worker_place_.advice)
         log::warn("{}", advice);
+    move_interrupts();
     listener_.open(config_, user_.who);
     publish();
     port_watch_.warn_of_unusable();
@@ -195,6 +207,21 @@ daemon::daemon(daemon_config config, daemon_place place, device_preparation prep
     if (place_ == daemon_place::process)
         become(user_, config_);
     workers_.start();
+}
+
+void daemon::move_interrupts()
+{
+    for (const auto &[device, numbers, to] : worker_place_.moves) {
+        std::vector<std::uint32_t> moved;
+        for (const std::uint32_t number : numbers)
+            if (const auto refusal = interrupts_.move(number, to))
+                log::warn("interrupt {} of {} stays where it is: {}", number, device, *refusal);
+            else
+                moved.push_back(number);
+        if (!moved.empty())
+            log::info("interrupts {} of {} are served by {} {} now, of the workers' NUMA node", fmt::join(moved, ", "),
+                      device, to.size() == 1 ? "CPU" : "CPUs", kernel::cpu_list_text(to));
+    }
 }
 
 worker_crew *daemon::make_workers()

@@ -30,6 +30,7 @@
 
 #include "datapath/trace_ring.h"
 #include "kernel/event_history.h"
+#include "kernel/moved_interrupts.h"
 #include "kernel/socket_programs.h"
 #include "kernel/tap_device.h"
 #include "service/config/config.h"
@@ -95,6 +96,7 @@ private:
     [[nodiscard]] control_service::surroundings control_surroundings();
     [[nodiscard]] session_resources resources_for(const daemon_config &config);
     [[nodiscard]] worker_crew *make_workers();
+    void move_interrupts();
     void hold_socket_hosts();
     void take_notes();
     void follow_live_calls();
@@ -125,6 +127,7 @@ private:
     link_monitor links_;
     port_plan plan_;
     worker_place worker_place_;
+    kernel::moved_interrupts interrupts_;
     device_settings device_settings_;
     port_preparation preparation_;                             // before ports are tried as they will be used
     host_modes modes_;                                         // its attachments until programs_ takes their place

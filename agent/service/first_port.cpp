@@ -202,7 +202,7 @@ first_port_outcome await_first_port(const daemon_config &config)
     // What no port would mend.
     if (const auto user = user_for(config); !user)
         throw kernel::startup_error{user.error()};
-    (void)place_worker(config.worker.affinity, find_host_cpus(config.ports));
+    (void)place_worker(config.worker, find_host_cpus(config.ports));
     session_listener::refuse_if_running(config);
     return wait{config, links, std::move(awaited)}.run();
 }

@@ -79,30 +79,54 @@ worker_place place_near_ports(const host_cpus &host)
     return {.cpus = std::move(cpus), .reason = reason, .advice = {}};
 }
 
+std::vector<std::uint32_t> far_interrupts(const host_cpus::port &port, const std::set<int> &nodes,
+                                          const kernel::probes::cpu_layout &layout)
+{
+    const auto is_near = [&](std::uint32_t cpu) { return nodes.contains(layout.node_of(cpu)); };
+    std::vector<std::uint32_t> far;
+    for (const auto &[number, served] : port.place.interrupts)
+        if (!served.empty() && std::ranges::none_of(served, is_near))
+            far.push_back(number);
+    return far;
+}
+
+// Those of the nodes, without the workers' own where others are left.
+cpu_list cpus_for_interrupts(const cpu_list &workers, const std::set<int> &nodes,
+                             const kernel::probes::cpu_layout &layout)
+{
+    cpu_list all;
+    for (const int node : nodes)
+        if (const auto found = layout.nodes.find(node); found != layout.nodes.end())
+            all.insert(all.end(), found->second.begin(), found->second.end());
+    std::ranges::sort(all);
+    const cpu_list others = kernel::cpus_without(all, workers);
+    return others.empty() ? all : others;
+}
+
 // Of a host with several nodes; those of the worker are all of `cpus`.
-std::vector<std::string> advice_for(const cpu_list &cpus, const host_cpus &host)
+void judge_ports(worker_place &place, const cpu_list &cpus, interrupt_places wanted, const host_cpus &host)
 {
     const std::set<int> nodes = nodes_of(cpus, host.layout);
-    const auto is_near = [&](std::uint32_t cpu) { return nodes.contains(host.layout.node_of(cpu)); };
-    std::vector<std::string> advice;
-    for (const auto &[device, place] : host.ports) {
-        if (place.node >= 0 && !nodes.contains(place.node))
-            advice.push_back(fmt::format(
+    for (const host_cpus::port &port : host.ports) {
+        const auto &[device, at] = port;
+        if (at.node >= 0 && !nodes.contains(at.node))
+            place.advice.push_back(fmt::format(
                 "{} is on NUMA node {}, and the worker on {}: packets cross from one to the "
                 "other; worker.affinity = \"{}\" avoids it",
-                device, place.node, cpus_in_words(cpus),
-                cpu_list_text(host.layout.nodes.contains(place.node) ? host.layout.nodes.at(place.node) : cpu_list{})));
-        std::vector<std::uint32_t> far;
-        for (const auto &[number, served] : place.interrupts)
-            if (!served.empty() && std::ranges::none_of(served, is_near))
-                far.push_back(number);
-        if (!far.empty())
-            advice.push_back(fmt::format("interrupts {} of {} are served by CPUs of another NUMA node than the "
-                                         "worker's: echo {} > /proc/irq/{}/smp_affinity_list, and so for each, where "
-                                         "irqbalance leaves them alone",
-                                         fmt::join(far, ", "), device, cpu_list_text(cpus), far.front()));
+                device, at.node, cpus_in_words(cpus),
+                cpu_list_text(host.layout.nodes.contains(at.node) ? host.layout.nodes.at(at.node) : cpu_list{})));
+        const std::vector<std::uint32_t> far = far_interrupts(port, nodes, host.layout);
+        if (far.empty())
+            continue;
+        if (wanted == interrupt_places::near)
+            place.moves.push_back(
+                {.device = device, .numbers = far, .to = cpus_for_interrupts(cpus, nodes, host.layout)});
+        else
+            place.advice.push_back(
+                fmt::format("interrupts {} of {} are served by CPUs of another NUMA node than the worker's: "
+                            "worker.interrupts = \"near\" moves them, where irqbalance leaves them alone",
+                            fmt::join(far, ", "), device));
     }
-    return advice;
 }
 
 } // namespace
@@ -119,19 +143,23 @@ host_cpus find_host_cpus(const std::vector<port_options> &ports)
     return found;
 }
 
-worker_place place_worker(const affinity_option &wanted, const host_cpus &host)
+worker_place place_worker(const worker_config &wanted, const host_cpus &host)
 {
     worker_place chosen;
-    if (const auto *listed = std::get_if<cpu_list>(&wanted)) {
+    if (const auto *listed = std::get_if<cpu_list>(&wanted.affinity)) {
         refuse_unless_permitted(*listed, host);
         chosen = {.cpus = *listed, .reason = cpus_in_words(*listed) + ": as configured", .advice = {}};
-    } else if (std::holds_alternative<any_cpu>(wanted)) {
+    } else if (std::holds_alternative<any_cpu>(wanted.affinity)) {
         chosen = {.cpus = {}, .reason = cpus_in_words(host.usual) + ": as configured", .advice = {}};
     } else {
         chosen = place_near_ports(host);
     }
-    if (host.layout.nodes.size() > 1)
-        chosen.advice = advice_for(chosen.cpus.empty() ? host.usual : chosen.cpus, host);
+    if (host.layout.nodes.size() < 2)
+        return chosen;
+    const cpu_list &cpus = chosen.cpus.empty() ? host.usual : chosen.cpus;
+    if (const std::set<int> nodes = nodes_of(cpus, host.layout); nodes.size() == 1)
+        chosen.node = *nodes.begin();
+    judge_ports(chosen, cpus, wanted.interrupts, host);
     return chosen;
 }
 

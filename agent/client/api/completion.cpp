@@ -140,7 +140,7 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
     }
     lock.unlock();
     if (yields)
-        (void)cq->core.try_now(mrc::kernel::monotonic_now());
+        cq->core.now_or_sleep();
     return 0;
 }
 

@@ -125,9 +125,16 @@ struct any_cpu {
 };
 using affinity_option = std::variant<cpus_of_ports, any_cpu, kernel::cpu_list>;
 
+// Of the ports' interrupts that CPUs of another NUMA node than the workers' serve.
+enum class interrupt_places : std::uint8_t {
+    leave,
+    near, // CPUs of the workers' node serve them
+};
+
 struct worker_config {
     std::optional<std::uint32_t> workers = 1; // auto: by the CPUs
     affinity_option affinity;
+    interrupt_places interrupts = interrupt_places::leave;
 };
 
 struct transmit_options {

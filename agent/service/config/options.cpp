@@ -37,6 +37,8 @@ constexpr auto engines =
     one_of<engine_kind>({{"auto", engine_kind::automatic}, {"xdp", engine_kind::xdp}, {"af_xdp", engine_kind::af_xdp}});
 constexpr auto modes = one_of<attach_mode>(
     {{"auto", attach_mode::automatic}, {"native", attach_mode::native}, {"generic", attach_mode::generic}});
+constexpr auto interrupt_choices =
+    one_of<interrupt_places>({{"leave", interrupt_places::leave}, {"near", interrupt_places::near}});
 constexpr auto out_of_range_answers =
     one_of<out_of_range>({{"nack", out_of_range::nack}, {"silent", out_of_range::silent}});
 constexpr auto congestion_algorithms = one_of<congestion_algorithm>({{"nscc", congestion_algorithm::nscc},
@@ -167,7 +169,8 @@ table_of<worker_config> worker_table()
     using row = worker_config;
     return table_of<row>{}
         .add("workers", automatic{whole{1, MRC_MAX_WORKERS}}, &row::workers)
-        .add("affinity", affinity{}, &row::affinity);
+        .add("affinity", affinity{}, &row::affinity)
+        .add("interrupts", interrupt_choices, &row::interrupts);
 }
 
 table_of<transmit_options> transmit_table()

@@ -153,7 +153,7 @@ void examine_worker_cpus(const host_wish &wish, report &to)
                   .remedy = {}};
     try {
         const service::worker_place place =
-            service::place_worker(wish.config.worker.affinity, service::find_host_cpus(wish.config.ports));
+            service::place_worker(wish.config.worker, service::find_host_cpus(wish.config.ports));
         found.found = place.reason;
         if (!place.advice.empty()) {
             found.result = state::slower;
