@@ -70,7 +70,8 @@ def _cables(shape, number, share):
             socket, far = (share / f"link{index}{letter}" for letter in ("ab", "ba")[which])
             backend = f"hubport,id={name},hubid={index}" if inside else (
                 f"dgram,id={name},local.type=unix,local.path={socket},remote.type=unix,remote.path={far}")
-            arguments += ["-netdev", backend, "-device", f"{link.model},netdev={name},mac={mac(index, which)}"]
+            model = link.model.replace("{end}", "ab"[which])
+            arguments += ["-netdev", backend, "-device", f"{model},netdev={name},mac={mac(index, which)}"]
     return arguments
 
 

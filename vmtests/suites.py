@@ -22,7 +22,7 @@ class link:
     """A pair of network devices with a cable between them that lies outside the machines."""
 
     ends: tuple
-    model: str = "virtio-net-pci,host_mtu=9000"  # QEMU's device and its properties
+    model: str = "virtio-net-pci,host_mtu=9000"  # QEMU's device and its properties; {end} is a or b
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,11 +15,11 @@ namespace mrc::kernel
 namespace
 {
 
-// The first line of the file, without its end.
+// The first line of the file, without its end. These files know no pread() and pwrite().
 std::string read_line(int file)
 {
     std::array<char, 4096> text{};
-    const ssize_t got = ::pread(file, text.data(), text.size(), 0);
+    const ssize_t got = ::lseek(file, 0, SEEK_SET) == 0 ? ::read(file, text.data(), text.size()) : -1;
     const std::string all{text.data(), got < 0 ? 0 : static_cast<std::size_t>(got)};
     return all.substr(0, all.find('\n'));
 }
@@ -27,7 +27,8 @@ std::string read_line(int file)
 bool write_line(int file, const std::string &text)
 {
     const std::string line = text + '\n';
-    return ::pwrite(file, line.data(), line.size(), 0) == static_cast<ssize_t>(line.size());
+    return ::lseek(file, 0, SEEK_SET) == 0 &&
+           ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 } // namespace

@@ -93,9 +93,11 @@ device_place read_device_place(const std::string &bus, const std::string &root)
         if (number < 0)
             continue;
         const path served = path{root} / "proc/irq" / name;
-        cpu_list cpus = cpus_in(served / "effective_affinity_list");
+        // One that has been moved is served where it was until it comes the next time.
+        const cpu_list allowed = cpus_in(served / "smp_affinity_list");
+        cpu_list cpus = common_cpus(cpus_in(served / "effective_affinity_list"), allowed);
         if (cpus.empty())
-            cpus = cpus_in(served / "smp_affinity_list");
+            cpus = allowed;
         found.interrupts.push_back({.number = static_cast<std::uint32_t>(number), .cpus = std::move(cpus)});
     }
     std::ranges::sort(found.interrupts, {}, &interrupt::number);

@@ -2,6 +2,7 @@
 #include "kernel/giving_way.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace mrc::kernel
 {
@@ -57,6 +58,21 @@ TEST_F(a_giving_way, is_tried_again_after_ten_seconds_at_the_latest)
     EXPECT_FALSE(gives(0us));
     now += 1ns;
     EXPECT_TRUE(gives(0us));
+}
+
+TEST_F(a_giving_way, sleeps_instead_where_it_must_not_yield)
+{
+    const auto sleeps = [] {
+        rusage used{};
+        ::getrusage(RUSAGE_THREAD, &used);
+        return used.ru_nvcsw;
+    };
+    now = monotonic_now();
+    EXPECT_TRUE(gives(30s));
+    const auto before = sleeps();
+    for (int time = 0; time < 5; ++time)
+        core.now_or_sleep();
+    EXPECT_GE(sleeps(), before + 5);
 }
 
 } // namespace

@@ -199,15 +199,19 @@ TEST(worker_place, node_and_interrupts_of_a_device_are_read)
     host.write(device + "numa_node", "1");
     host.write(device + "msi_irqs/41", "msix");
     host.write(device + "msi_irqs/9", "msix");
+    host.write(device + "msi_irqs/50", "msix");
     host.write("proc/irq/9/effective_affinity_list", "3");
     host.write("proc/irq/9/smp_affinity_list", "0-3");
     host.write("proc/irq/41/smp_affinity_list", "0-1"); // a kernel without effective ones
+    host.write("proc/irq/50/effective_affinity_list", "3");
+    host.write("proc/irq/50/smp_affinity_list", "0"); // moved, and has not come since
     const kernel::probes::device_place found = kernel::probes::read_device_place("0000:3b:00.0", host.root());
     EXPECT_EQ(found.node, 1);
-    ASSERT_EQ(found.interrupts.size(), 2U);
+    ASSERT_EQ(found.interrupts.size(), 3U);
     EXPECT_EQ(found.interrupts[0].number, 9U);
     EXPECT_EQ(found.interrupts[0].cpus, cpu_list{3});
     EXPECT_EQ(found.interrupts[1].cpus, (cpu_list{0, 1}));
+    EXPECT_EQ(found.interrupts[2].cpus, cpu_list{0});
     for (const char *other : {"", "0000:3b:00.1", "../../etc"})
         EXPECT_EQ(kernel::probes::read_device_place(other, host.root()).node, -1) << other;
 }
