@@ -18,7 +18,7 @@ namespace mrc::kernel
 // Where cores are few, what a poll waits for may need this very one: whoever has that little to do gives it back within
 // microseconds. One that computes or polls itself keeps it for a time slice, milliseconds; then giving way is dear, and
 // is left where it takes more than a hundredth of the time, but for ten milliseconds now and then. A thread that sleeps
-// instead preempts such neighbours when it wakes (EEVDF, kernel/sched/fair.c). Threads may share one.
+// instead preempts such neighbours when it wakes (EEVDF, sched(7)). Threads may share one.
 class giving_way
 {
 public:
@@ -37,8 +37,8 @@ public:
         return true;
     }
 
-    // For those who cannot sleep until what they wait for has come: where it is dear they sleep for an instant, some 50 us
-    // with the timer slack that threads have.
+    // For those who cannot sleep until what they wait for has come: where it is dear they sleep for an instant, some
+    // 50 us with the timer slack that threads have.
     void now_or_sleep()
     {
         static constexpr timespec instant{.tv_sec = 0, .tv_nsec = 1000};

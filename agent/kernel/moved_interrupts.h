@@ -23,8 +23,8 @@ public:
     moved_interrupts &operator=(const moved_interrupts &) = delete;
     ~moved_interrupts();
 
-    // Nothing: it was moved. Else why not: the kernel decides about it alone, or the caller may not. `root`: of the file
-    // systems.
+    // Nothing: it was moved. Else why not: the kernel decides about it alone, or the caller may not. `root`: of the
+    // file systems.
     [[nodiscard]] std::optional<std::string> move(std::uint32_t number, const cpu_list &to,
                                                   const std::string &root = "");
 
