@@ -47,9 +47,9 @@ class lines_of:
         return line.decode()
 
 
-def start_perf(fabric, host, *arguments, stdout=subprocess.PIPE):
-    """mrc-perf in a host; nsenter replaces itself, so the process is mrc-perf."""
-    return subprocess.Popen(fabric.enter(host, binary("mrc-perf"), *arguments), stdin=subprocess.DEVNULL,
+def start_perf(fabric, host, *arguments, stdout=subprocess.PIPE, under=()):
+    """mrc-perf in a host; nsenter replaces itself, so the process is mrc-perf, or what it is started by."""
+    return subprocess.Popen(fabric.enter(host, *under, binary("mrc-perf"), *arguments), stdin=subprocess.DEVNULL,
                             stdout=stdout, stderr=subprocess.PIPE,
                             env={**os.environ, **fabric.environment(host)})
 
@@ -119,15 +119,18 @@ def within(deadline, lines):
         sys.exit("FAIL: no line within the deadline")
 
 
-def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None, host="h0"):
-    """A client on a host to its end, to this address of h1, or to an address. on_sample(sample, process) sees the
-    progress as it comes; without it there is none, for which each queue pair would be asked."""
+def run_client(fabric, *arguments, on_sample=None, limit_s=DEADLINE_S, to="mrc_address", address=None, host="h0",
+               under=()):
+    """A client on a host to its end, to this address of h1, or to an address, `under` a program that starts it.
+    on_sample(sample, process) sees the progress as it comes; without it there is none, for which each queue pair would
+    be asked."""
     started = time.monotonic()
     deadline = started + limit_s
     address = address or fabric.host("h1")[to]
     with tempfile.TemporaryFile() as out:  # the report is longer than a pipe holds
         progress = ("--interval", str(INTERVAL_MS)) if on_sample else ()
-        process = start_perf(fabric, host, address, "--json", *progress, *arguments, stdout=out)
+        process = start_perf(fabric, host, address, "--json", *progress, *arguments, stdout=out,
+                             under=under)
         try:
             complaints = follow(process, on_sample, deadline)
             process.wait(max(1, deadline - time.monotonic()))

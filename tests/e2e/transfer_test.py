@@ -6,7 +6,7 @@ the far end dies. Every case ends with nothing left behind."""
 import json
 import os
 import pathlib
-import resource
+import re
 import signal
 import sys
 import tempfile
@@ -235,21 +235,16 @@ def client_after_client(fabric):
         check(process.wait(DEAD_PEER_LIMIT_S) == 0, "SIGTERM ends an idle server")
 
 
-def sleeps_of_children():
-    """How often processes that have ended gave up the processor of their own accord."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
-
-
 def sleeping_ends(fabric, idle_again):
     messages = 300
-    slept = {}
+    waits = {}
     with tempfile.TemporaryDirectory() as directory:
-        path = pathlib.Path(directory) / "percentiles.csv"
+        path, counts = (pathlib.Path(directory) / name for name in ("percentiles.csv", "counts.csv"))
+        counted = ("perf", "stat", "-x", ",", "-o", str(counts), "-e", "syscalls:sys_enter_ppoll")
         for options in ((), ("--events",)):
-            before = sleeps_of_children()
             client = run_client(fabric, "--lat", "-n", str(messages), "-s", "8000", "--percentiles", str(path),
-                                *options)
-            slept[options] = sleeps_of_children() - before
+                                *options, under=counted)
+            waits[options] = int(re.search(r"^(\d+),", counts.read_text("ascii"), re.M)[1])
             check(client.status == 0 and client.report["messages"] == messages,
                   f"{messages} messages go back and forth {client.complaints}")
             check(client.report["events"] is bool(options), "the report says whether ends slept")
@@ -258,8 +253,8 @@ def sleeping_ends(fabric, idle_again):
             check(head == "percentile,us" and list(values.values()) == sorted(values.values()) and
                   abs(values[100] - client.report["lat_us"]["max"]) < 0.01, "their percentiles are in a file")
             idle_again()
-    # Where a message is there already nobody sleeps, which on a busy machine is the case of many.
-    check(slept[("--events",)] - slept[()] > messages / 6, f"and with --events the client sleeps for them {slept}")
+    # Where a message is there already nobody waits, which on a busy machine is the case of many.
+    check(waits[("--events",)] - waits[()] > messages / 6, f"and with --events the client sleeps for them {waits}")
 
 
 def at_a_rate(fabric):

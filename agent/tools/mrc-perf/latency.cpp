@@ -17,7 +17,6 @@ namespace
 
 // Polls between two looks at completions, TCP and signals: their system calls would be most of a short round trip.
 constexpr unsigned polls_per_look = 256;
-// Polls before the core is lent to others: on few cores the daemon itself may need it.
 constexpr std::chrono::milliseconds longest_sleep{100};
 
 std::vector<std::uint64_t> last_bytes(std::uint64_t size, std::uint64_t payload_bytes)
