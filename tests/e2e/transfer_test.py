@@ -45,9 +45,9 @@ def check_file(fabric, megabytes=FILE_MB):
 
 
 def check_all_planes(fabric, report):
-    """Each carries a part. How even the parts are is the simulator's matter (transfer_property_test): where this machine
-    stands still for milliseconds a plane whose packets are late is left meanwhile, which is shown only when it loses
-    a path by it (agent/protocol/paths/plane_suspension.h)."""
+    """Each carries a part. How even the parts are is the simulator's matter (transfer_property_test): where this
+    machine stands still for milliseconds a plane whose packets are late is left meanwhile, which is shown only when it
+    loses a path by it (agent/protocol/paths/plane_suspension.h)."""
     retired = fabric.retirements("h0")
     check(all(reason == SILENCE for _, reason in retired), f"no path was lost for other than silence: {retired}")
     impeded = {plane for plane, _ in retired}

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A rank that adds up a megabyte of numbers with all others, round after round, and checks every one. Its first line is
-its process; rank 0 says which round is done.
+its process; rank 0 says which round is done, and ends them when it finds a file of this name.
 
-usage: rounds.py ROUNDS"""
+usage: rounds.py FILE"""
 
 import array
+import itertools
 import os
 import sys
 
@@ -28,7 +29,7 @@ def numbers(first):
 def main():
     say(f"rank {RANK} process {os.getpid()}")
     total = array.array("q", bytes(8 * COUNT))
-    for number in range(int(sys.argv[1])):
+    for number in itertools.count():
         WORLD.Allreduce(numbers(RANK + number), total, op=MPI.SUM)
         period = array.array("q", [SIZE * (number + i) + SIZE * (SIZE - 1) // 2 for i in range(PERIOD)])
         if total != period * (COUNT // PERIOD):
@@ -36,6 +37,8 @@ def main():
             WORLD.Abort(1)
         if RANK == 0:
             say(f"round {number}")
+        if WORLD.bcast(os.path.exists(sys.argv[1])):
+            break
     WORLD.Barrier()
     say(f"rank {RANK} complete")
 

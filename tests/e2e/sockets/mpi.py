@@ -6,7 +6,7 @@ all-reduce go on while a plane is cut, and nothing of them is on the ordinary ne
 from sockets_support import FEW_PACKETS, need, ordinary_network, plane_packets
 
 from lab_support import check, lab
-from mpi_programs import BY_TCP, CUT_PLANE, CUT_ROUND, PROGRAMS, PYTHON, ROUNDS, need_mpi, running
+from mpi_programs import BY_TCP, cut_between_rounds, need_mpi
 
 BY_DEVICE = [*BY_TCP, "--mca", "btl_tcp_if_include", "mrcnet0", "--mca", "oob_tcp_if_include", "mrcnet0"]
 ROUND_PACKETS = 20  # at the least, of the megabyte that each rank sends
@@ -18,13 +18,8 @@ def main():
     with lab("sockets-m", "--planes", "2", "--spines", "1", "--ipv4") as fabric:
         network = ordinary_network(fabric)
         before, planes = network.packets(), sum(plane_packets(fabric))
-        with running(fabric, {"h0": 1, "h1": 1}, BY_DEVICE, PYTHON, f"{PROGRAMS}/rounds.py", str(ROUNDS)) as job:
-            job.wait_for(f"round {CUT_ROUND}\n")
-            fabric.run("plane", str(CUT_PLANE), "down")
-            check(f"round {ROUNDS - 1}\n" not in job.said(), f"plane {CUT_PLANE} is cut in the middle")
-            said = job.succeeds()
-        check("rank 0 complete" in said and "rank 1 complete" in said, f"{ROUNDS} rounds, every number right")
-        check(sum(plane_packets(fabric)) - planes > ROUNDS * ROUND_PACKETS, "by the planes")
+        rounds = cut_between_rounds(fabric, BY_DEVICE)
+        check(sum(plane_packets(fabric)) - planes > rounds * ROUND_PACKETS, "by the planes")
         check(network.packets() - before < FEW_PACKETS, "the ordinary network carries none of it")
 
 
