@@ -73,7 +73,7 @@ struct mrc_cq {
     std::unordered_map<std::uint32_t, mrc_qp *> qps; // by QPN
     mrc_qp *latest = nullptr;                        // whose completion was polled last
     std::uint32_t empty_polls = 0;
-    mrc::kernel::giving_way core; // by an empty poll now and then
+    mrc::kernel::giving_way core;  // by an empty poll now and then
     std::int64_t next_look_ns = 0; // when an empty poll looks whether the daemon is there
     unsigned int events_given = 0; // by get_cq_event; under the channel's lock, as the next
     unsigned int events_acked = 0;
