@@ -145,8 +145,8 @@ class process:
 class host:
     """h0 of the lab, whose mrcd it happens to, and its tools."""
 
-    def __init__(self, kind, fabric, here):
-        self.kind, self.fabric, self.here = kind, fabric, here
+    def __init__(self, kind, fabric, here, load):
+        self.kind, self.fabric, self.here, self.load = kind, fabric, here, load
         self.peer = fabric.host("h1")["mrc_address"]
         self.pid = fabric.host("h0")["pid"]
         self.config = fabric.host("h0")["config"]
@@ -171,10 +171,11 @@ class host:
         finally:
             os.close(end)
 
-    def carries(self):
-        """Whether the load does."""
+    def check_load(self, what):
         before = self.here.sum("tx_bytes")
-        return wait_until(lambda: self.here.sum("tx_bytes") > before, LIMIT_S)
+        wait_until(lambda: self.here.sum("tx_bytes") > before or self.load.poll() is not None, LIMIT_S)
+        said = "" if self.load.poll() is None else self.load.stderr.read().decode().strip()
+        check(self.here.sum("tx_bytes") > before, f"{what} {said}")
 
     def sessions(self):
         """Of tools."""
@@ -332,7 +333,7 @@ def check_long_tools(at, running, what):
 
 
 def check_all(at):
-    check(at.carries(), "there is load")
+    at.check_load("there is load")
     check_commands(at, "missing")
     check_commands(at, "missing", alone=True)
     check_permission(at)
@@ -342,7 +343,7 @@ def check_all(at):
             check_view(served, at, "stopped", STILL)
             check_long_tools(at, running, "stopped")
             check_commands(at, "stopped", alone=True)
-        check(at.carries(), "mrcd goes on, and so does the load")
+        at.check_load("mrcd goes on, and so does the load")
         with long_tools(at) as running:
             at.kill()
             check_commands(at, "dead")
@@ -362,7 +363,7 @@ def main():
                           stdout=subprocess.DEVNULL)
         try:
             check(wait_until(lambda: here.json("qp", "list"), LIMIT_S), "a transfer begins")
-            check_all(host(kind, fabric, here))
+            check_all(host(kind, fabric, here, load))
         finally:
             load.kill()
             load.wait()

@@ -8,7 +8,8 @@
 // RTO is never below T, but may be far above when hosts are busy. So giving up is a matter of time, not of counting:
 // after T * (linear + 2 + 4 + … + 2^exponential) without progress of cack or of Transport ACKs. With RTO = T both are
 // the same; the counter that resets when cack advances is this clock. Losses that the peer itself reports (NACK, SACK
-// gaps) prove that it lives and bring no QP down before that time.
+// gaps) prove that it lives and bring no QP down before that time. Time in which this host stood still does not count:
+// what was to be sent before may have left after it (timers.cpp).
 #pragma once
 
 #include <algorithm>

@@ -51,6 +51,14 @@ instant gives_up_at(const requester_state &sender)
     return sender.retry.gives_up() && sender.waiting() ? sender.progress_at + sender.retry.gives_up_after() : never;
 }
 
+// Nobody was asked for an answer while this host was off its CPU: a peer that had no question is not given up.
+void forgive_standstill(requester_state &sender, instant now)
+{
+    const instant due = next_deadline(sender);
+    if (due != never && now > due && now - due > sender.rto() / 2)
+        sender.progress_at += now - due;
+}
+
 // Called much too late: this host was off its CPU, and answers may wait unread.
 void forgive_lateness(requester_state &sender, instant now)
 {
@@ -114,6 +122,7 @@ void on_timer(requester_state &sender, instant now)
 {
     if (sender.failure)
         return;
+    forgive_standstill(sender, now);
     leave_dead_paths(sender, now);
     if (now >= gives_up_at(sender)) {
         trace_timer(sender, trace_reason::gives_up, now);

@@ -197,6 +197,40 @@ TEST_F(timers_test, queue_pair_fails_after_the_retry_time_without_progress)
     EXPECT_EQ(requester_.failure, completion_status::retry_exceeded);
 }
 
+TEST_F(timers_test, host_that_stood_still_gives_nobody_up)
+{
+    const duration patience = retry_policy{make_config().retry}.gives_up_after();
+    write(1);
+    (void)send(); // it is stopped in between: the packet leaves afterwards
+    const instant due = next_deadline(requester_);
+    const instant begun = now_;
+    now_ = due + 2 * patience;
+    on_timer(requester_, now_);
+    EXPECT_FALSE(requester_.failure);
+
+    while (!requester_.failure) { // and of its patience nothing but the time until then is spent
+        now_ = next_deadline(requester_);
+        on_timer(requester_, now_);
+        (void)send();
+    }
+    EXPECT_EQ(now_, begun + 3 * patience);
+}
+
+TEST_F(timers_test, host_that_stood_still_in_silence_gives_nobody_up)
+{
+    const duration patience = retry_policy{make_config().retry}.gives_up_after();
+    write(1);
+    (void)send();
+    while (!requester_.silence.active()) {
+        now_ = next_deadline(requester_);
+        on_timer(requester_, now_);
+        (void)send();
+    }
+    now_ = next_deadline(requester_) + patience;
+    on_timer(requester_, now_);
+    EXPECT_FALSE(requester_.failure);
+}
+
 TEST_F(timers_test, host_that_was_off_its_cpu_blames_no_path)
 {
     write(8);
