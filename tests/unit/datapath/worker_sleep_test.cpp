@@ -8,6 +8,7 @@
 #include <semaphore>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "kernel/monotonic_clock.h"
 #include "unit/datapath/worker_in_memory.h"
@@ -99,6 +100,53 @@ TEST_F(worker_sleep, nothing_is_written_that_has_not_changed)
     while (sleeps() < before + repetitions) { // each look ends one
     }
     EXPECT_FALSE(written_.try_acquire());
+}
+
+// Goes on by a microsecond with each look at it: how long a worker looks on is not the machine's matter.
+std::atomic<std::int64_t> looks{0};
+
+protocol::instant clock_by_looks()
+{
+    static const protocol::instant ahead = kernel::monotonic_now() + 1h; // of what sleeps go by: none is over at once
+    return ahead + std::chrono::microseconds{looks.fetch_add(1, std::memory_order_relaxed)};
+}
+
+class worker_that_looks_on : public testing::Test
+{
+protected:
+    // How long it has looked for more to do when it sleeps.
+    static std::chrono::microseconds looked_on(std::chrono::microseconds spin)
+    {
+        test::worker_surroundings around;
+        worker one{{.marks = {}, .turns = {}, .spin = spin, .clock = clock_by_looks}, around.resources()};
+        const auto page =
+            kernel::mapping{::mmap(nullptr, sizeof(session::worker_status), PROT_READ, MAP_SHARED, one.status_fd(), 0),
+                            sizeof(session::worker_status)};
+        auto &sleeping = static_cast<session::worker_status *>(page.get())->sleeping;
+        one.start();
+        std::int64_t begun = 0;
+        one.call([&] { begun = looks; });
+        const auto given_up = std::chrono::steady_clock::now() + deadline;
+        while (__atomic_load_n(&sleeping, __ATOMIC_ACQUIRE) == 0 && std::chrono::steady_clock::now() < given_up) {
+        }
+        const std::chrono::microseconds seen{looks - begun};
+        one.stop();
+        return seen;
+    }
+};
+
+TEST_F(worker_that_looks_on, sleeps_at_once_where_it_is_told_to)
+{
+    EXPECT_LT(looked_on(0us), 100us);
+}
+
+TEST_F(worker_that_looks_on, sleeps_when_that_time_has_passed_without_anything_to_do)
+{
+    for (const auto spin : {500us, 5000us}) {
+        const auto seen = looked_on(spin);
+        EXPECT_GE(seen, spin);
+        EXPECT_LT(seen, spin + 100us);
+    }
 }
 
 } // namespace
