@@ -160,7 +160,8 @@ def standstills(fabric):
             return
         if len(stops) < STANDSTILLS:
             with stopped(pid):
-                time.sleep(STANDSTILL_S)
+                began = time.monotonic()
+                wait_until(lambda: time.monotonic() - began >= STANDSTILL_S, 2 * STANDSTILL_S)
         else:
             process.send_signal(signal.SIGINT)
         stops.append(sample["bytes"])
