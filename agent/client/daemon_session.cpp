@@ -311,7 +311,7 @@ void daemon_session::ring(std::uint32_t bell, bool at_once)
     const auto sleeps = [status] {
         return __atomic_load_n(&status->sleeping, __ATOMIC_RELAXED) != 0; // atomic_ref wants a writable page
     };
-    if (at_once && make_round(false))
+    if (at_once && make_round(session::round_for::post))
         return;
     if (sleeps()) {
         const std::uint64_t one = 1;

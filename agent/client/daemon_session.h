@@ -77,7 +77,7 @@ public:
 
     // Of a daemon inside this process, whose rounds the caller may make: see embedded_worker.h. Of another one: false,
     // at once, nothing, or ppoll().
-    bool make_round(bool spins) const { return inside_ != nullptr && inside_->round(spins); }
+    bool make_round(session::round_for what) const { return inside_ != nullptr && inside_->round(what); }
     [[nodiscard]] int poll(pollfd *descriptors, nfds_t count, const timespec *limit) const
     {
         return inside_ != nullptr ? inside_->poll(descriptors, count, limit)

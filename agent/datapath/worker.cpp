@@ -47,11 +47,13 @@ protocol::qpn destination_of(const protocol::packet &content)
 class worker::turn_work
 {
 public:
-    explicit turn_work(worker &of) : of_{of} {}
+    enum class sends { what_is_due, nothing };
+
+    explicit turn_work(worker &of, sends what = sends::what_is_due) : of_{of}, silent_{what == sends::nothing} {}
 
     [[nodiscard]] bool ready(const worker_qp &qp)
     {
-        return qp.peer.own_host ? lane_of(qp).ready() : of_.output_.ready();
+        return !silent_ && (qp.peer.own_host ? lane_of(qp).ready() : of_.output_.ready());
     }
     [[nodiscard]] instant now() const { return of_.options_.clock(); }
     static std::size_t deliver(worker_qp &qp, std::size_t most) { return deliver_completions(qp, most); }
@@ -113,6 +115,7 @@ private:
     }
 
     worker &of_;
+    bool silent_;
 };
 
 worker::worker(worker_options options, resources borrowed)
@@ -281,20 +284,33 @@ void worker::dismiss_guests()
     sleeper_.wake();
 }
 
-bool worker::round_as_guest(bool spins)
+bool worker::round_as_guest(session::round_for what)
 {
-    if (spins && turns_of_threads_.send_aside())
+    if (what == session::round_for::spin && turns_of_threads_.send_aside())
         sleeper_.wake();
     const std::unique_lock baton{turns_of_threads_.baton(), std::try_to_lock};
     if (!baton || !turns_of_threads_.admits_guests())
         return false;
     turns_of_threads_.note_visit();
     std::size_t work = 1;
-    for (unsigned rounds = 0; work != 0 && rounds < rounds_of_a_guest; ++rounds)
-        work = round();
+    for (unsigned rounds = 0; work != 0 && rounds < rounds_of_a_guest; ++rounds) {
+        const arrivals come = take_in();
+        owes_answers_ = what != session::round_for::post && may_answer_later(come);
+        if (owes_answers_) {
+            (void)turns_.run(0, turn_work{*this, turn_work::sends::nothing});
+            return true;
+        }
+        work = come.work + go_on(come);
+    }
     if (sleeper_.is_parked())
         sleeper_.wake_by(work != 0 ? options_.clock() : next_deadline());
     return true;
+}
+
+// Not where the own thread sleeps until something is due.
+bool worker::may_answer_later(const arrivals &come) const
+{
+    return come.packets != 0 && !owes_answers_ && !sleeper_.is_parked();
 }
 
 std::optional<int> worker::poll_as_guest(std::span<pollfd> descriptors, instant until)
@@ -331,6 +347,13 @@ int worker::keep_as_guest(std::span<pollfd> descriptors, instant until)
 
 std::size_t worker::round()
 {
+    const arrivals come = take_in();
+    return come.work + go_on(come);
+}
+
+// Until what has arrived is in memory.
+worker::arrivals worker::take_in()
+{
     ++counters_.loops;
     std::size_t work = calls_.run_all();
     (void)memory_.replenish();
@@ -338,23 +361,28 @@ std::size_t worker::round()
     if (io_.trace != nullptr)
         io_.trace->look(now);
     const receive_result received = receive(now);
-    work += received.frames;
-    work += deliver_own(now);
+    const std::size_t packets = received.frames + deliver_own(now);
     write_gathered();
+    return {.at = now, .packets = packets, .work = work + packets, .unread = received.unread};
+}
+
+// Answers, what is due and what clients ask for; what it did.
+std::size_t worker::go_on(const arrivals &come)
+{
     answer_bells();
-    if (timer_gate_.may_run(received.unread))
-        run_timers(now);
+    if (timer_gate_.may_run(come.unread))
+        run_timers(come.at);
     look_at_ways();
     windows_.admit([this](worker_qp &qp) { activate(qp); });
-    work += turns_.run(desk_.transmit(now), turn_work{*this});
-    if (now >= next_watch_) {
-        desk_.watch(qps_.connected().peers(), now);
-        next_watch_ = now + probe_targets::watch_interval;
+    const std::size_t work = turns_.run(desk_.transmit(come.at), turn_work{*this});
+    if (come.at >= next_watch_) {
+        desk_.watch(qps_.connected().peers(), come.at);
+        next_watch_ = come.at + probe_targets::watch_interval;
     }
-    if (now >= next_report_) {
-        report(now);
-        resting_.give_back(now);
-        next_report_ = now + report_interval;
+    if (come.at >= next_report_) {
+        report(come.at);
+        resting_.give_back(come.at);
+        next_report_ = come.at + report_interval;
     }
     return work;
 }

@@ -63,6 +63,7 @@
 #include "kernel/xsk_socket_pair.h"
 #include "mrc/abi/maps.h"
 #include "protocol/slab_pool.h"
+#include "session/embedded_worker.h"
 
 namespace mrc::datapath
 {
@@ -118,9 +119,10 @@ public:
     std::size_t round();
 
     // Threads of the program that this worker is part of, from start() to dismiss_guests(). Rounds for as long as there
-    // is something to do, but few, unless another thread makes them just now; whether any was made. To a guest that
-    // `spins` the worker's own thread leaves the next ones, too.
-    bool round_as_guest(bool spins);
+    // is something to do, but few, unless another thread makes them just now; whether any was made. A guest that polls
+    // comes before peers: it gets to see what has arrived, and the next round, whoever makes it, acknowledges that,
+    // together with what the guest has posted for it. The own thread does so soon when no guest comes.
+    bool round_as_guest(session::round_for what);
     // Rounds, and sleep between them, until one of the descriptors is ready: as ppoll(), how many are, 0 from `until`
     // on, -1 where a signal ends the sleep, or guests are dismissed. Nothing: another thread makes the rounds, and
     // brings what this one waits for.
@@ -193,6 +195,15 @@ private:
     void run();
     void keep();
     [[nodiscard]] int keep_as_guest(std::span<pollfd> descriptors, protocol::instant until);
+    struct arrivals {
+        protocol::instant at;
+        std::size_t packets = 0;
+        std::size_t work = 0;
+        bool unread = false;
+    };
+    [[nodiscard]] arrivals take_in();
+    std::size_t go_on(const arrivals &come);
+    [[nodiscard]] bool may_answer_later(const arrivals &come) const;
     [[nodiscard]] receive_result receive(protocol::instant now);
     void on_qp_packet(worker_qp *qp, const codec::decoded &packet, const protocol::arrival &how, protocol::instant now);
     void on_own_packet(const loopback::passing &packet, protocol::instant now);
@@ -237,6 +248,7 @@ private:
     worker_counters counters_;
     protocol::instant next_report_;
     protocol::instant next_watch_;
+    bool owes_answers_ = false; // to peers, for what a guest has taken in
 
     service_calls calls_;
     std::mutex callers_;

@@ -73,10 +73,10 @@ private:
     bool there_;
 };
 
-bool make_round(bool spins) noexcept
+bool make_round(mrc::session::round_for what) noexcept
 {
     const visit guest;
-    return guest && here().daemon->worker().round_as_guest(spins);
+    return guest && here().daemon->worker().round_as_guest(what);
 }
 
 mrc::protocol::instant end_of(const timespec *limit)

@@ -16,6 +16,7 @@
 
 using namespace mrc::client;
 using mrc::protocol::completion_status;
+using mrc::session::round_for;
 
 namespace
 {
@@ -125,8 +126,8 @@ int polled(mrc_cq *cq, int wanted, ibv_wc *to)
     }
     std::unique_lock lock{cq->lock};
     int got = taken(*cq, wanted, to);
-    const bool spins = cq->empty_polls >= polls_of_a_spinner;
-    const bool made_round = got == 0 && wanted != 0 && cq->context->daemon->make_round(spins);
+    const round_for what = cq->empty_polls >= polls_of_a_spinner ? round_for::spin : round_for::poll;
+    const bool made_round = got == 0 && wanted != 0 && cq->context->daemon->make_round(what);
     if (made_round)
         got = taken(*cq, wanted, to);
     if (got != 0 || wanted == 0) {
@@ -264,7 +265,7 @@ int await_event(const mrc_comp_channel &channel)
         pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
         return daemon.poll(&waited, 1, nullptr) < 0 ? errno : 0;
     }
-    (void)daemon.make_round(false);
+    (void)daemon.make_round(round_for::post);
     return 0;
 }
 

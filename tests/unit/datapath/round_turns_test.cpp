@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "datapath/own_host.h"
 #include "kernel/unique_fd.h"
 #include "unit/datapath/worker_in_memory.h"
 
@@ -23,6 +24,8 @@ namespace mrc::datapath
 {
 namespace
 {
+
+using namespace std::chrono_literals;
 
 const auto wakes_nobody = [] {};
 
@@ -132,9 +135,73 @@ protected:
 
 TEST_F(worker_guests, a_guest_that_spins_makes_the_rounds_soon)
 {
-    while (!worker_.round_as_guest(true))
+    while (!worker_.round_as_guest(session::round_for::spin))
         std::this_thread::yield();
     EXPECT_GT(loops(), 0U) << "and the own thread answers all the same";
+}
+
+// Two queue pairs of one host in a program that polls; a message is on its way from the first to the second.
+class worker_guests_that_answer : public testing::Test
+{
+protected:
+    class any_memory final : public protocol::memory_sink
+    {
+    public:
+        std::expected<void, protocol::write_refusal> write(std::uint32_t, std::uint64_t,
+                                                           std::span<const std::byte> payload) override
+        {
+            bytes += payload.size();
+            return {};
+        }
+        std::uint64_t bytes = 0;
+    };
+    void SetUp() override
+    {
+        auto client = test::client_in_memory(1);
+        sends_.post_sends(1);
+        worker_.add_qp(sends_.connect(*client, 16, 17, host_.peer(), nullptr, &memory_));
+        worker_.add_qp(receives_.connect(*client, 17, 16, host_.peer(), nullptr, &memory_));
+        worker_.add_client(std::move(client));
+    }
+    [[nodiscard]] std::uint64_t packets() const { return worker_.counters().drops[MRC_AGENT_LOCAL]; }
+
+    own_host host_{mrc_ip{{0xfd, 1}}};
+    any_memory memory_;
+    test::rings_in_memory sends_{16};
+    test::rings_in_memory receives_{16};
+    test::worker_surroundings around_;
+    worker worker_{{.marks = {}, .turns = {}}, around_.resources()};
+};
+
+TEST_F(worker_guests_that_answer, see_what_has_arrived_before_it_is_acknowledged)
+{
+    EXPECT_TRUE(worker_.round_as_guest(session::round_for::spin));
+    EXPECT_EQ(memory_.bytes, 8U);
+    EXPECT_EQ(packets(), 1U);
+    EXPECT_TRUE(worker_.round_as_guest(session::round_for::spin));
+    EXPECT_GT(packets(), 1U) << "the acknowledgement";
+    EXPECT_TRUE(worker_.round_as_guest(session::round_for::spin));
+    EXPECT_EQ(sends_.take_completions(), 1U);
+}
+
+TEST_F(worker_guests_that_answer, acknowledge_at_once_when_they_post)
+{
+    EXPECT_TRUE(worker_.round_as_guest(session::round_for::post));
+    EXPECT_EQ(memory_.bytes, 8U);
+    EXPECT_GT(packets(), 1U);
+}
+
+TEST_F(worker_guests_that_answer, leave_the_acknowledgement_to_the_own_thread_when_they_poll_no_more)
+{
+    EXPECT_TRUE(worker_.round_as_guest(session::round_for::spin));
+    EXPECT_EQ(packets(), 1U);
+    worker_.start();
+    const auto given_up = std::chrono::steady_clock::now() + 10s;
+    std::size_t completed = 0;
+    while (completed == 0 && std::chrono::steady_clock::now() < given_up)
+        completed = sends_.take_completions();
+    worker_.stop();
+    EXPECT_EQ(completed, 1U);
 }
 
 TEST_F(worker_guests, calls_of_other_threads_are_answered_by_a_guest_that_waits)
@@ -161,7 +228,7 @@ TEST_F(worker_guests, one_thread_at_a_time_is_in_a_round)
     for (std::thread &guest : guests)
         guest = std::thread{[&] {
             while (!over)
-                if (!worker_.round_as_guest(true))
+                if (!worker_.round_as_guest(session::round_for::spin))
                     std::this_thread::yield();
         }};
     std::uint64_t counted = 0; // by whichever thread makes the round
@@ -183,7 +250,7 @@ TEST_F(worker_guests, dismissed_guests_leave_and_the_own_thread_goes_on)
         worker_.call([&, id = guest.get_id()] { by_guest = std::this_thread::get_id() == id; });
     worker_.dismiss_guests();
     guest.join();
-    EXPECT_FALSE(worker_.round_as_guest(true));
+    EXPECT_FALSE(worker_.round_as_guest(session::round_for::spin));
     EXPECT_EQ(wait_for(event), std::nullopt);
     bool called = false;
     worker_.call([&] { called = true; });
