@@ -11,7 +11,7 @@ namespace mrc::ctl::diagnose
 namespace
 {
 
-constexpr double times_likelier = 20; // than the next
+constexpr double times_likelier = 200; // than the next
 
 struct explanation {
     direction way = direction::unknown;
