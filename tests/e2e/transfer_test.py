@@ -13,14 +13,13 @@ import tempfile
 import time
 
 from lab_support import DEBUG_LOG, SILENCE, check, lab, left_behind, need_binaries, need_root
-from transfer_support import random_file, run_client, server, stopped, transfer, wait_until
+from transfer_support import random_file, run_client, server, transfer, wait_until
 
 PLANES, SPINES = 4, 2
 FILE_MB = 64
 OUTAGE_S = 2
 GOES_ON_BYTES = 16 << 20
 DEAD_PEER_LIMIT_S = 10
-STANDSTILLS, STANDSTILL_S = 12, 0.4  # the patience is 0.27 s
 HEADERS = 132  # of a packet beside its payload, outer header included
 
 
@@ -148,30 +147,6 @@ def dead_peer(fabric):
         process.send_signal(signal.SIGCONT)
         check(process.wait(DEAD_PEER_LIMIT_S) == 1, "the server fails, too")
         check("mrcd of this host is gone" in process.stderr.read().decode(), "and names its daemon")
-
-
-def standstills(fabric):
-    """The sender's mrcd is stopped again and again, at any moment, for longer than its patience with the far end: what
-    it had not sent before nobody could answer, and that is not held against the far end."""
-    pid, stops = fabric.host("h0")["pid"], []
-
-    def stop(sample, process):
-        if len(stops) > STANDSTILLS or sample["bytes"] <= (stops[-1] if stops else 0):
-            return
-        if len(stops) < STANDSTILLS:
-            with stopped(pid):
-                began = time.monotonic()
-                wait_until(lambda: time.monotonic() - began >= STANDSTILL_S, 2 * STANDSTILL_S)
-        else:
-            process.send_signal(signal.SIGINT)
-        stops.append(sample["bytes"])
-
-    client, _, _ = transfer(fabric, "-D", "600", "-s", "64K", "--rate", "1000", "--verify", "--timeout", "8",
-                            "--exponential", "9", on_sample=stop)
-    say(client)
-    check(len(stops) > STANDSTILLS and client.status == 130 and not client.complaints,
-          f"{STANDSTILLS} times, and the transfer goes on {client.complaints}")
-    check(client.report["verified"] is True, "every byte is right")
 
 
 def once(action):
@@ -323,7 +298,6 @@ CASES = {
     "one_plane": (one_plane, ()),
     "outage": (outage, ()),
     "dead_peer": (dead_peer, ()),
-    "standstills": (standstills, ()),
     "tool": (tool, ()),
 }
 

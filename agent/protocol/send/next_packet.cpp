@@ -7,6 +7,7 @@
 #include "protocol/send/retransmission.h"
 #include "protocol/send/segmentation.h"
 #include "protocol/send/send_limit.h"
+#include "protocol/send/timers.h"
 
 namespace mrc::protocol
 {
@@ -211,6 +212,7 @@ std::optional<outgoing> next_packet(requester_state &sender, instant now)
 {
     if (sender.failure)
         return std::nullopt;
+    look(sender, now);
     leave_dead_paths(sender, now);
     if (sender.due.probe)
         if (auto probe = send_probe(sender, now))

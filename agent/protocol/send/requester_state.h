@@ -108,6 +108,7 @@ struct requester_state {
     peer_silence silence;
     tail_probe tail;
     instant progress_at;              // cack or a Transport ACK advanced, or the flight began; later by standstills
+    instant looked_at;                // by this host, see timers.h
     instant heard_at;                 // anything from the peer's QP, or the flight began
     instant reached = instant::min(); // the peer's QP: latest sending time of what is known to have arrived
     instant timer_floor;              // waits count from here at the earliest

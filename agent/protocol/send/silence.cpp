@@ -5,6 +5,7 @@
 
 #include "protocol/send/requester_trace.h"
 #include "protocol/send/retransmission.h"
+#include "protocol/send/timers.h"
 
 namespace mrc::protocol
 {
@@ -68,6 +69,7 @@ void stay_silent(requester_state &sender, instant now)
 
 void on_heard(requester_state &sender, instant now)
 {
+    look(sender, now);
     if (sender.silence.active()) {
         trace_timer(sender, trace_reason::heard, now);
         sender.silence.end();

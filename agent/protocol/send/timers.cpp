@@ -51,14 +51,6 @@ instant gives_up_at(const requester_state &sender)
     return sender.retry.gives_up() && sender.waiting() ? sender.progress_at + sender.retry.gives_up_after() : never;
 }
 
-// Nobody was asked for an answer while this host was off its CPU: a peer that had no question is not given up.
-void forgive_standstill(requester_state &sender, instant now)
-{
-    const instant due = next_deadline(sender);
-    if (due != never && now > due && now - due > sender.rto() / 2)
-        sender.progress_at += now - due;
-}
-
 // Called much too late: this host was off its CPU, and answers may wait unread.
 void forgive_lateness(requester_state &sender, instant now)
 {
@@ -118,11 +110,18 @@ void probe_quiet_tail(requester_state &sender, instant now)
 
 } // namespace
 
+void forgive_standstill(requester_state &sender, instant now)
+{
+    const instant due = std::max(next_deadline(sender), sender.looked_at);
+    if (due != never && now > due && now - due > sender.rto() / 2)
+        sender.progress_at = std::min(sender.progress_at + (now - due), now);
+}
+
 void on_timer(requester_state &sender, instant now)
 {
     if (sender.failure)
         return;
-    forgive_standstill(sender, now);
+    look(sender, now);
     leave_dead_paths(sender, now);
     if (now >= gives_up_at(sender)) {
         trace_timer(sender, trace_reason::gives_up, now);

@@ -23,6 +23,16 @@ namespace mrc::protocol
 {
 
 void on_timer(requester_state &sender, instant now);
+// Nobody was asked for an answer while this host was off its CPU: a peer that had no question is not given up.
+void forgive_standstill(requester_state &sender, instant now);
+// First of all whenever the host comes to this queue pair, before anything that is done now changes what was due.
+inline void look(requester_state &sender, instant now)
+{
+    static constexpr duration short_absence = std::chrono::milliseconds{1};
+    if (now - sender.looked_at > short_absence)
+        forgive_standstill(sender, now);
+    sender.looked_at = now;
+}
 [[nodiscard]] instant next_deadline(const requester_state &sender);
 
 } // namespace mrc::protocol

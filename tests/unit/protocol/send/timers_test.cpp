@@ -231,6 +231,33 @@ TEST_F(timers_test, host_that_stood_still_in_silence_gives_nobody_up)
     EXPECT_FALSE(requester_.failure);
 }
 
+// What had come before it stood still is read first, and moves what is due.
+TEST_F(timers_test, host_that_stood_still_gives_nobody_up_who_had_answered_in_part)
+{
+    const duration patience = retry_policy{make_config().retry}.gives_up_after();
+    write(8);
+    const auto sent = send();
+    now_ += 2 * patience;
+    receive(sack(-1, 0b110, sent[2]));
+    on_timer(requester_, now_);
+    EXPECT_FALSE(requester_.failure);
+}
+
+// All but the Transport ACK is there when it is stopped in its turn, and then it sends what moves the tail's probe.
+TEST_F(timers_test, host_that_stood_still_gives_nobody_up_before_it_has_asked)
+{
+    const duration patience = retry_policy{make_config().retry}.gives_up_after();
+    write(1);
+    const auto sent = send();
+    now_ += 50us;
+    receive(sack(0, 0, sent[0]));
+    now_ += 2 * patience;
+    write(1);
+    EXPECT_FALSE(send().empty());
+    on_timer(requester_, now_);
+    EXPECT_FALSE(requester_.failure);
+}
+
 TEST_F(timers_test, host_that_was_off_its_cpu_blames_no_path)
 {
     write(8);
