@@ -26,19 +26,6 @@ constexpr std::uint32_t depth = 512;
 constexpr std::uint32_t sender_number = 16;
 constexpr std::uint32_t receiver_number = 17;
 
-// Takes everything.
-class any_memory final : public protocol::memory_sink
-{
-public:
-    std::expected<void, protocol::write_refusal> write(std::uint32_t, std::uint64_t,
-                                                       std::span<const std::byte> payload) override
-    {
-        bytes += payload.size();
-        return {};
-    }
-    std::uint64_t bytes = 0;
-};
-
 class loopback_test : public testing::Test
 {
 protected:
@@ -73,7 +60,7 @@ protected:
     protocol::instant now_{1s};
     mrc_ip address_{{0xfd, 1}};
     own_host host_{address_};
-    any_memory memory_;
+    test::any_memory memory_;
     std::unique_ptr<worker_client> client_ = test::client_in_memory(1);
     test::rings_in_memory sends_{depth};
     test::rings_in_memory receives_{depth};

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <span>
@@ -71,6 +72,18 @@ struct remote_host {
     static datapath::region_table table;
     return table;
 }
+
+// Takes whatever is written.
+struct any_memory final : protocol::memory_sink {
+    std::expected<void, protocol::write_refusal> write(std::uint32_t, std::uint64_t,
+                                                       std::span<const std::byte> payload) override
+    {
+        bytes += payload.size();
+        return {};
+    }
+
+    std::uint64_t bytes = 0;
+};
 
 // Takes every packet.
 struct counting_engine final : datapath::transmit_engine {
